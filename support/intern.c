@@ -75,6 +75,14 @@ static bool equals(const void *context, uint32_t id, const void *text)
     return strncmp(known, text, sought->size) == 0 && known[sought->size] == '\0';
 }
 
+int64_t intern_find(const struct intern *intern, const char *text, size_t size)
+{
+    struct sought sought = {intern, size};
+    uint32_t id = id_table_find(&intern->table, XXH3_64bits(text, size), equals, &sought, text);
+
+    return id ? (int64_t)id - 1 : INTERN_ABSENT;
+}
+
 int64_t intern_add(struct intern *intern, const char *text, size_t size)
 {
     uint64_t hash = XXH3_64bits(text, size);

@@ -29,7 +29,8 @@ struct intern {
 };
 
 enum {
-    INTERN_NOMEM = -1
+    INTERN_NOMEM = -1,
+    INTERN_ABSENT = -2,
 };
 
 void intern_init(struct intern *intern);
@@ -38,6 +39,9 @@ void intern_done(struct intern *intern);
 /* Number of the `size` bytes at `text` (no NUL among them), added when they are new; INTERN_NOMEM.
  */
 int64_t intern_add(struct intern *intern, const char *text, size_t size);
+
+/* The number that it has, or INTERN_ABSENT. */
+int64_t intern_find(const struct intern *intern, const char *text, size_t size);
 
 static inline const char *intern_get(const struct intern *intern, uint32_t number)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/log_ring.h"
 
+#include "common/log_format.h"
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/log_header.h"
@@ -16,6 +17,10 @@
 
 #define STATE_SUFFIX ".state"
 #define GENERATION   ".g" /* and a number */
+
+_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_RING_STATE_END_AT
+                   && LOG_RING_STATE_END_AT + sizeof(uint64_t) == LOG_FILE_HEADER_BYTES,
+               "header page");
 
 enum {
     MOST_DIGITS = 9
@@ -122,19 +127,6 @@ static uint64_t bytes_of(char *name)
     return n_bytes;
 }
 
-uint64_t log_ring_generation_bytes(const char *log_path)
-{
-    struct log_ring ring;
-    uint64_t n_bytes = 0;
-
-    if (log_ring_find(log_path, &ring) != 0)
-        return 0;
-    for (size_t i = 0; i < ring.n; i++)
-        n_bytes += bytes_of(log_ring_name(log_path, ring.numbers[i]));
-    log_ring_done(&ring);
-    return n_bytes;
-}
-
 /* What of the name comes behind the log's, be it the first or one of the same run: LOG.PID.N. NULL: it is none's. */
 static const char *behind_log(const char *name, const char *first)
 {
@@ -176,7 +168,28 @@ uint64_t log_ring_run_bytes(const char *log_path)
 
 uint64_t log_ring_state_bytes(const char *log_path)
 {
-    return bytes_of(log_ring_state_name(log_path));
+    char *name = log_ring_state_name(log_path);
+    struct stat status;
+    uint64_t n_bytes = 0;
+    size_t n;
+    int fd = -1;
+
+    if (name)
+        regular_file_open_foreign(name, &fd, &status);
+    free(name);
+    if (fd < 0)
+        return 0;
+    if (whole_io_read(fd, &n_bytes, sizeof(n_bytes), LOG_RING_STATE_END_AT, &n) != 0
+        || n < sizeof(n_bytes) || n_bytes < LOG_FILE_HEADER_BYTES
+        || n_bytes > (uint64_t)status.st_size)
+        n_bytes = (uint64_t)status.st_size;
+    close(fd);
+    return n_bytes;
+}
+
+uint64_t log_ring_most_bytes(const char *log_path)
+{
+    return LOG_RING_MOST * log_ring_bytes() + 2 * log_ring_state_bytes(log_path);
 }
 
 bool log_ring_is_part(const char *path)

@@ -23,7 +23,9 @@
 #define LOG_RING_BYTES ((uint64_t)16 << 20)
 
 enum {
-    LOG_RING_GENERATIONS = 8 /* that so much is made of */
+    LOG_RING_GENERATIONS = 8, /* that so much is made of */
+    LOG_RING_MOST =
+        16, /* times as much lies in generations, whatever becomes of whoever takes them in */
 };
 
 uint64_t log_ring_bytes(void);
@@ -41,11 +43,17 @@ struct log_ring {
 int log_ring_find(const char *log_path, struct log_ring *ret);
 void log_ring_done(struct log_ring *ring);
 
-/* What all of them, and the state, take; what is not there, or without memory, nothing. */
-uint64_t log_ring_generation_bytes(const char *log_path);
-uint64_t log_ring_run_bytes(
-    const char *log_path); /* generations of all logs of the run that this is the first of */
+/* Where the header page of LOG.state says how many bytes are the state, as a uint64_t: behind them lies what an older one had in that file. */
+#define LOG_RING_STATE_END_AT 4088
+
+/* What the generations of all logs of the run that this is the first of take, and what the state; what is not there, or without memory,
+ * nothing. A state that does not say so takes its whole file. */
+uint64_t log_ring_run_bytes(const char *log_path);
 uint64_t log_ring_state_bytes(const char *log_path);
+
+/* What generations of the run may take: as said above, and twice its state. So the next state, which is due when they have as much as the
+ * last one, always becomes due. */
+uint64_t log_ring_most_bytes(const char *log_path);
 
 /* Does the file's header say that it is of a bounded log? What else has such a name is somebody's own. */
 bool log_ring_is_part(const char *path);

@@ -52,6 +52,13 @@ static void note_committed(const char *temporary)
         (void)pause(); /* the handler ends the process */
 }
 
+/* What is under the name is to be written anew. */
+static void note_begun_again(const char *temporary)
+{
+    if (strcmp(temporary, unfinished) == 0)
+        atomic_store(&state, UNFINISHED);
+}
+
 static void note_closed(const char *temporary)
 {
     int was = UNFINISHED;
@@ -251,17 +258,11 @@ static int sync_file(int fd, const char *target, struct error *err)
     return 0;
 }
 
-int output_file_place(const char *temporary, const char *target, bool may_replace,
-                      struct error *err)
+static int rename_into_place(const char *temporary, const char *target, bool may_replace,
+                             struct error *err)
 {
-    int fd = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    int rc = sync_file(fd, target, err);
     int os_errno;
 
-    if (fd >= 0)
-        (void)close(fd);
-    if (rc != 0)
-        return rc;
     note_committed(temporary);
     if (may_replace)
         os_errno = rename(temporary, target) == 0 ? 0 : errno;
@@ -271,8 +272,22 @@ int output_file_place(const char *temporary, const char *target, bool may_replac
         return fail_exists(target, err);
     if (os_errno)
         return error_set_errno(err, os_errno, "cannot write '%s'", target);
-    sync_folder(target);
     return 0;
+}
+
+int output_file_place(const char *temporary, const char *target, bool may_replace,
+                      struct error *err)
+{
+    int fd = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int rc = sync_file(fd, target, err);
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (rc == 0)
+        rc = rename_into_place(temporary, target, may_replace, err);
+    if (rc == 0)
+        sync_folder(target);
+    return rc;
 }
 
 static int close_descriptor(struct output_file *file, struct error *err)
@@ -291,12 +306,58 @@ int output_file_commit(struct output_file *file, struct error *err)
 
     if (rc != 0 || !file->temporary)
         return rc;
-    rc = output_file_place(file->temporary, file->target, file->may_replace, err);
+    rc = file->is_passing
+             ? rename_into_place(file->temporary, file->target, file->may_replace, err)
+             : output_file_place(file->temporary, file->target, file->may_replace, err);
     if (rc == 0) {
         free(file->temporary);
         file->temporary = NULL;
     }
     return rc;
+}
+
+/* OF-4; false: the two cannot be exchanged. */
+static bool exchange(const struct output_file *file)
+{
+    struct stat old;
+
+    if (lstat(file->target, &old) != 0
+        || (S_ISREG(old.st_mode) && fchmod(file->fd, old.st_mode & 0777) != 0))
+        return false;
+    note_committed(file->temporary);
+    return renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->target, RENAME_EXCHANGE) == 0;
+}
+
+/* What was replaced: not a link, nor what somebody else has by another name. */
+static bool open_old(struct output_file *file)
+{
+    struct stat old;
+
+    file->fd = open(file->temporary, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    return file->fd >= 0 && fstat(file->fd, &old) == 0 && old.st_nlink == 1;
+}
+
+int output_file_swap(struct output_file *file, bool *ret_has_old, struct error *err)
+{
+    int rc = file->temporary && file->may_replace ? sync_file(file->fd, file->target, err) : 0;
+
+    *ret_has_old = false;
+    if (rc != 0)
+        return rc;
+    if (!file->temporary || !file->may_replace || !exchange(file))
+        return output_file_commit(file, err);
+    sync_folder(file->target);
+    (void)close_descriptor(file, NULL); /* it was synced */
+    *ret_has_old = open_old(file);
+    if (*ret_has_old) {
+        note_begun_again(file->temporary);
+        return 0;
+    }
+    (void)close_descriptor(file, NULL);
+    (void)unlink(file->temporary);
+    free(file->temporary);
+    file->temporary = NULL;
+    return 0;
 }
 
 void output_file_close(struct output_file *file)

@@ -3,7 +3,7 @@
  * output_file: a file that appears whole or not at all.
  *
  * Model: what is written goes to another name beside the target; output_file_commit brings it to the
- *        disk and into its place. What is no file (a device, a pipe, a descriptor of ours as /dev/stdout)
+ *        disk, unless it is passing, and into its place. What is no file (a device, a pipe, a descriptor of ours as /dev/stdout)
  *        is written itself, as it comes.
  * Invariants
  *   OF-1 until output_file_commit returns 0 the target is what it was before.
@@ -31,6 +31,8 @@ struct output_file {
     char *target;
     char *temporary; /* NULL: the target itself is written */
     bool may_replace;
+    bool
+        is_passing; /* set before the commit: it need not outlive a crash of the machine, and is not brought to the disk */
 };
 
 /* mode: of a new file, before the umask. ERROR_EXISTS says that --force replaces a file. Close it in
@@ -40,6 +42,10 @@ int output_file_open(struct output_file *file, const char *target, bool may_repl
 
 /* For who writes by name: `fd` may have been closed, and then is -1. */
 int output_file_commit(struct output_file *file, struct error *err);
+
+/* As output_file_commit, but where a file is replaced, that one is not removed: the output file has it from then on, under the temporary name, with the room
+ * that it takes on the disk, and is to be written anew. *ret_has_old false: there was none, it has another name, too, or the file system cannot; it is as after a commit. */
+int output_file_swap(struct output_file *file, bool *ret_has_old, struct error *err);
 
 void output_file_close(struct output_file *file);
 

@@ -96,6 +96,7 @@ bool announcement_ask(const struct security *security, uint64_t unix_ns,
            && sign(&security->keys[0], ret_question, ret_question->mac);
 }
 
+/* What was asked, by whom it may be, and what is said. NOLINTNEXTLINE(readability-function-size) */
 bool announcement_answer(const struct security *security, struct announcement_memory *memory,
                          const void *bytes, size_t n_bytes, uint64_t unix_ns, uint64_t receiver,
                          uint16_t port, struct announcement *ret_answer)

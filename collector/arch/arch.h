@@ -83,18 +83,32 @@ static inline unsigned arch_errno(int error)
 #if !ARCH_HAS_CODE_FRAMES
 #    define ARCH_RETURN_COLUMN ARCH_RA
 
-static inline enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n,
-                                                    struct arch_code_frame *ret_frame)
+enum {
+    ARCH_CALL_BYTES = 4,
+};
+
+static inline enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
+                                                    struct arch_code_frame *frame)
 {
     (void)code;
-    (void)n;
-    *ret_frame = (struct arch_code_frame){0};
+    (void)n_bytes;
+    (void)frame;
     return ARCH_CODE_NONE;
 }
 
-static inline bool arch_is_call(uint32_t instruction)
+static inline enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
+                                                   struct arch_code_rest *rest)
 {
-    (void)instruction;
+    (void)code;
+    (void)n_bytes;
+    (void)rest;
+    return ARCH_CODE_NONE;
+}
+
+static inline bool arch_is_behind_call(const uint8_t *before, uintptr_t pc)
+{
+    (void)before;
+    (void)pc;
     return false;
 }
 #endif

@@ -14,6 +14,16 @@
 #ifndef MTRACE_COLLECTOR_ARCH_ARM_H
 #define MTRACE_COLLECTOR_ARCH_ARM_H
 
+#define ARCH_HAS_COUNTER      false /* see below */
+#define ARCH_HAS_STACK_BOTTOM 1
+
+/* Programs of the other width of words, which the same kernels run (life/executed.h). */
+#define ARCH_TRIPLET       "arm-linux-gnueabihf"
+#define ARCH_OTHER_TRIPLET "aarch64-linux-gnu"
+#define ARCH_OTHER_MACHINE EM_AARCH64
+
+#include "collector/arch/code_frame.h"
+#include "collector/arch/link_register.h"
 #include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
@@ -38,10 +48,8 @@ enum {
     ARCH_SP = 13,
     ARCH_RA = 15, /* the program counter */
     ARCH_N_REGISTERS = 16,
-    ARCH_RED_ZONE_BYTES = 0,
-    ARCH_RA_AT_CFA = -4,   /* of most functions */
-    ARCH_RA_BEHIND_FP = 4, /* at least: other registers are between them */
-    ARCH_FAR_RA_BITS = 3,  /* how many words it is behind */
+    ARCH_RA_AT_CFA = -4,  /* of most functions */
+    ARCH_FAR_RA_BITS = 3, /* how many words the return address is behind the frame pointer */
     ARCH_RECORD_AT_FP =
         0, /* where the frame pointer leads, if a compiler has made a chain of them (clang) */
     ARCH_CODE_SHIFT = 1, /* low bits of an instruction's address that are always 0 */
@@ -51,15 +59,30 @@ enum {
     ARCH_ENTRY_BYTES = 16, /* what the program's entry has pushed when it calls */
 };
 
-#define ARCH_HAS_FIXED_RA      0 /* a function saves its return address where it likes */
 #define ARCH_RECORD_ENDS_FRAME 0 /* behind the two words may be more of the same frame */
 #define ARCH_HAS_EXIDX         1
+#define ARCH_HAS_CODE_FRAMES   1  /* of what tables say that it cannot be unwound */
+#define ARCH_RETURN_COLUMN     14 /* of its rows */
 
 /* The register that a call leaves its return address in, so that no caller still has its own there. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(14)
 /* Registers that a callee gives back unchanged unless it says where they are: r4-r11. Also the return address, of a
  * function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 4 | ARCH_LINK_REGISTERS)
+
+enum {
+    ARCH_CALL_BYTES = 4, /* at most */
+};
+
+/* What the last instructions that make a frame say of it, of those before a return address; the same frame for each part of them. */
+enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
+                                      struct arch_code_frame *frame)
+    __attribute__((visibility("hidden")));
+
+/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
+enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
+                                     struct arch_code_rest *rest)
+    __attribute__((visibility("hidden")));
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
@@ -85,7 +108,7 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 #define ARCH_RETURN_ADDRESS() arch_code_address((uintptr_t)__builtin_return_address(0))
 
 /* The instruction before a return address, of ARM or Thumb code as the word says that it was found in, is a call. */
-static inline bool arch_is_behind_call(const uint8_t before[4], uintptr_t word)
+static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], uintptr_t word)
 {
     const uint32_t first = (uint32_t)before[0] | (uint32_t)before[1] << 8;
     const uint32_t second = (uint32_t)before[2] | (uint32_t)before[3] << 8;
@@ -100,7 +123,6 @@ static inline bool arch_is_behind_call(const uint8_t before[4], uintptr_t word)
 
 /* The two words of the frame that this is written in, which has a frame pointer, r11: that and the return address. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 4)
-#define ARCH_CFA()    ((uintptr_t)__builtin_dwarf_cfa())
 
 /* The frame pointer as it was when the function that this is written in was called: nobody has touched it since. */
 static inline __attribute__((always_inline)) uintptr_t arch_caller_fp(void)
@@ -112,11 +134,6 @@ static inline __attribute__((always_inline)) uintptr_t arch_caller_fp(void)
 }
 
 #define ARCH_CALLER_FP() arch_caller_fp()
-
-/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
-#define ARCH_TRIPLET       "arm-linux-gnueabihf"
-#define ARCH_OTHER_TRIPLET "aarch64-linux-gnu"
-#define ARCH_OTHER_MACHINE EM_AARCH64
 
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
 
@@ -172,27 +189,6 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
  */
 
 #define ARCH_COUNTER_SOURCES "arch_sys_counter\n"
-#define ARCH_STABLE_SOURCE   ""
-
-static inline bool arch_has_counter(void)
-{
-    return false;
-}
-
-static inline bool arch_is_counter_invariant(void)
-{
-    return false;
-}
-
-static inline uint64_t arch_counter(void)
-{
-    return 0;
-}
-
-static inline uint64_t arch_counter_after(void)
-{
-    return 0;
-}
 
 /* ---- system calls and bytes --------------------------------------------------------------------
  */

@@ -3,7 +3,7 @@
  * arch_mips64el: everything the collector knows about MIPS of 64 bits (n64), little-endian. Register numbers are DWARF's.
  *
  * A frame pointer leads to the lower end of its frame, where the caller's is not. Compilers write no CFI for C unless they are
- * asked to, so that a frame is found by the instructions that made it (arch_read_frame).
+ * asked to, so that a frame is found by the instructions that made it (arch_mips64el_code.c).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_MIPS64EL_H
 #define MTRACE_COLLECTOR_ARCH_MIPS64EL_H
@@ -11,6 +11,7 @@
 #define ARCH_HAS_COUNTER      false /* see below */
 #define ARCH_HAS_STACK_BOTTOM 1
 
+#include "collector/arch/byte_loops.h"
 #include "collector/arch/code_frame.h"
 #include "collector/arch/link_register.h"
 #include "collector/arch/unwritten_code.h"
@@ -57,18 +58,29 @@ enum {
  * return address, of a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 16 | ARCH_BIT(28) | ARCH_BIT(30) | ARCH_LINK_REGISTERS)
 
-/* What the last instructions that make a frame say of it, of n before a return address. */
-enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n,
-                                      struct arch_code_frame *ret_frame)
+/* What the last instructions that make a frame say of it, of those before a return address; the same frame for each part of them. */
+enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
+                                      struct arch_code_frame *frame)
     __attribute__((visibility("hidden")));
 
-/* jalr that leaves its address in ra, jal, and those that branch and link. What it returns to is behind its delay slot. */
-static inline bool arch_is_call(uint32_t instruction)
-{
-    const uint32_t op = instruction >> 26;
+/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
+enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
+                                     struct arch_code_rest *rest)
+    __attribute__((visibility("hidden")));
 
-    return (instruction & 0xfc00f83f) == 0x0000f809 || op == 3
-           || (op == 1 && (instruction >> 16 & 0x1c) == 0x10);
+enum {
+    ARCH_CALL_BYTES = 8, /* with its delay slot */
+};
+
+/* jalr that leaves its address in ra, jal, and those that branch and link. What it returns to is behind its delay slot. */
+static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], uintptr_t pc)
+{
+    uint32_t instruction;
+
+    (void)pc;
+    __builtin_memcpy(&instruction, before, sizeof(instruction));
+    return (instruction & 0xfc00f83f) == 0x0000f809 || instruction >> 26 == 3
+           || (instruction >> 26 == 1 && (instruction >> 16 & 0x1c) == 0x10);
 }
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
@@ -157,16 +169,6 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 #define ARCH_COUNTER_SOURCES "" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
 
-static inline uint64_t arch_counter(void)
-{
-    return 0;
-}
-
-static inline uint64_t arch_counter_after(void)
-{
-    return 0;
-}
-
 /* ---- system calls and bytes --------------------------------------------------------------------
  */
 
@@ -237,28 +239,6 @@ static inline unsigned arch_errno(int error)
         return 95;
     default:
         return (unsigned)error;
-    }
-}
-
-/* Loops that the compiler cannot take for the functions that are made of them. */
-static inline void arch_copy(void *to, const void *from, size_t size_bytes)
-{
-    uint8_t *out = to;
-    const uint8_t *in = from;
-
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = in[i];
-        __asm__ volatile("" : : : "memory");
-    }
-}
-
-static inline void arch_fill(void *to, int value, size_t size_bytes)
-{
-    uint8_t *out = to;
-
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = (uint8_t)value;
-        __asm__ volatile("" : : : "memory");
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef MTRACE_COLLECTOR_ARCH_RISCV64_H
 #define MTRACE_COLLECTOR_ARCH_RISCV64_H
 
+#include "collector/arch/byte_loops.h"
 #include "collector/arch/link_register.h"
 #include "collector/arch/unwritten_code.h"
 
@@ -144,28 +145,6 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
                      : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5)
                      : "memory");
     return a0;
-}
-
-/* Loops that the compiler cannot take for the functions that are made of them. */
-static inline void arch_copy(void *to, const void *from, size_t size_bytes)
-{
-    uint8_t *out = to;
-    const uint8_t *in = from;
-
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = in[i];
-        __asm__ volatile("" : : : "memory");
-    }
-}
-
-static inline void arch_fill(void *to, int value, size_t size_bytes)
-{
-    uint8_t *out = to;
-
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = (uint8_t)value;
-        __asm__ volatile("" : : : "memory");
-    }
 }
 
 #endif

@@ -11,17 +11,19 @@
 #include <stdint.h>
 
 enum {
-    ARCH_RA_BEHIND_FP = sizeof(uintptr_t), /* in a function that saves both */
+    ARCH_RA_BEHIND_FP = sizeof(uintptr_t), /* of a function that saves both, at least */
     ARCH_RED_ZONE_BYTES = 0,
 };
 
 #define ARCH_HAS_FIXED_RA 0 /* a function saves its return address where it likes */
 #define ARCH_CFA()        ((uintptr_t)__builtin_dwarf_cfa())
 
+#ifndef ARCH_OTHER_MACHINE
 /* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
-#define ARCH_TRIPLET       ""
-#define ARCH_OTHER_TRIPLET ""
-#define ARCH_OTHER_MACHINE EM_NONE
+#    define ARCH_TRIPLET       ""
+#    define ARCH_OTHER_TRIPLET ""
+#    define ARCH_OTHER_MACHINE EM_NONE
+#endif
 
 #define ARCH_STABLE_SOURCE "" /* no clock is made of the counter but the one named after it */
 
@@ -47,7 +49,19 @@ static inline bool arch_has_counter(void)
 /* It never stands still or changes its rate: the architecture says so. */
 static inline bool arch_is_counter_invariant(void)
 {
-    return true;
+    return ARCH_HAS_COUNTER;
 }
+
+#if !ARCH_HAS_COUNTER
+static inline uint64_t arch_counter(void)
+{
+    return 0;
+}
+
+static inline uint64_t arch_counter_after(void)
+{
+    return 0;
+}
+#endif
 
 #endif

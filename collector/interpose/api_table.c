@@ -188,8 +188,6 @@ static void counters(struct mtrace_counts *ret_counts, size_t size_bytes)
     memcpy(ret_counts, &counts, size_bytes < sizeof(counts) ? size_bytes : sizeof(counts));
 }
 
-extern const struct mtrace_api mtrace_api_2;
-
 MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {
     .version = MTRACE_API_VERSION,
     .size_bytes = sizeof(mtrace_api_2),

@@ -29,11 +29,12 @@ void sdallocx(void *block, size_t size, int flags);
 pid_t _Fork(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): no expression */
+/* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define REFERENCE(name)                                             \
     {                                                               \
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct reference g_names[] = {
     REFERENCE(malloc),

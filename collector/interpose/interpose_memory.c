@@ -19,6 +19,7 @@
 #include "collector/record/state.h"
 #include "common/attr.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -138,6 +139,7 @@ static void *map(enum map_name name, void *start, size_t length, int protection,
                                  : g_real.mmap64(start, length, protection, flags, fd, offset);
 }
 
+/* What mmap takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
 static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
                             int flags, int fd, off64_t offset, const struct unwind_origin *origin)
 {
@@ -343,8 +345,6 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 
 /* ---- modules -----------------------------------------------------------------------------------
  */
-
-int dlclose(void *handle);
 
 MTRACE_EXPORT int dlclose(void *handle)
 {

@@ -215,6 +215,7 @@ MTRACE_EXPORT int prctl(int option, ...)
 
     va_start(arguments, option);
     for (unsigned i = 0; i < 4; i++)
+        /* It is begun above. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
         a[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
     if (!lifecycle_is_ready() || !g_real.prctl) {
@@ -253,6 +254,7 @@ MTRACE_EXPORT long syscall(long number, ...)
 
     va_start(arguments, number);
     for (unsigned i = 0; i < 6; i++)
+        /* It is begun above. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
         a[i] = va_arg(arguments, long);
     va_end(arguments);
     if (!lifecycle_is_ready() || !g_real.syscall) {

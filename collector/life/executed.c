@@ -25,7 +25,7 @@ static const char g_preloaded_name[] = "/libmtrace.so";
 
 static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
 
-/* Of those two: whoever writes one writes the same, and nothing else in between, as another thread may be reading it. */
+/* Of those two: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
 struct path {
     char *text;
     size_t n;
@@ -34,13 +34,13 @@ struct path {
 static void put(struct path *path, const char *bytes, size_t size_bytes)
 {
     for (size_t i = 0; i < size_bytes && path->n < CONFIG_PATH_BYTES - 1; i++)
-        path->text[path->n++] = bytes[i];
+        __atomic_store_n(&path->text[path->n++], bytes[i], __ATOMIC_RELAXED);
 }
 
 static const char *put_last(struct path *path, const char *text)
 {
     put(path, text, fmt_length(text));
-    path->text[path->n] = '\0';
+    __atomic_store_n(&path->text[path->n], '\0', __ATOMIC_RELAXED);
     return path->text;
 }
 

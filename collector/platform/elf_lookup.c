@@ -15,7 +15,7 @@
 enum {
     VERSION_HIDDEN = 0x8000,
     VERSION_LOCAL = 0,
-#if defined(__i386__) || defined(__arm__) || defined(__mips__)
+#if ELF_LOOKUP_ADDS_IN_PLACE
     TAG_RELOCATIONS = DT_REL,
     TAG_RELOCATION_BYTES = DT_RELSZ,
 #else

@@ -17,8 +17,10 @@
 
 /* Some processors keep what is added to a symbol beside the place, others in it. */
 #if defined(__i386__) || defined(__arm__) || defined(__mips__)
+#    define ELF_LOOKUP_ADDS_IN_PLACE 1
 typedef ElfW(Rel) elf_lookup_relocation;
 #else
+#    define ELF_LOOKUP_ADDS_IN_PLACE 0
 typedef ElfW(Rela) elf_lookup_relocation;
 #endif
 
@@ -54,7 +56,7 @@ static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
 /* What is added to the symbol; 0 where it is in the place itself. */
 static inline int64_t elf_lookup_addend(const elf_lookup_relocation *relocation)
 {
-#if defined(__i386__) || defined(__arm__) || defined(__mips__)
+#if ELF_LOOKUP_ADDS_IN_PLACE
     (void)relocation;
     return 0;
 #else

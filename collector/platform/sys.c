@@ -70,12 +70,52 @@ long sys_write(int fd, const void *buffer, size_t size_bytes)
     return call(SYS_write, fd, word(buffer), (long)size_bytes, 0, 0, 0);
 }
 
+enum {
+    SIGNAL_OF_PIPE = 1u << (SIGPIPE - 1),
+    SIGNAL_OF_SIZE = 1u << (SIGXFSZ - 1),
+};
+
+/* The kernel sends it to the thread that wrote, before the call returns. */
+static uint32_t signal_of_failure(long code)
+{
+    return code == -EPIPE ? SIGNAL_OF_PIPE : code == -EFBIG ? SIGNAL_OF_SIZE : 0;
+}
+
+/* A signal that was pending before is the program's, and stays: the kernel does not queue another one beside it. */
+static void take_signal(uint32_t signal, const struct sys_signals *pending_before)
+{
+    const struct sys_signals set = {{signal & ~pending_before->words[0]}};
+    const uint64_t no_time[2] = {0, 0};
+
+    if (set.words[0])
+        call(SYS_rt_sigtimedwait, word(&set), 0, word(no_time), sizeof(set), 0, 0);
+}
+
+/* Whoever interrupts it has only those two signals blocked. */
+static long write_quietly(int fd, const void *buffer, size_t size_bytes)
+{
+    const struct sys_signals quiet = {{SIGNAL_OF_PIPE | SIGNAL_OF_SIZE}};
+    struct sys_signals mask = {{0}};
+    struct sys_signals pending = {{0}};
+    long n = call(SYS_rt_sigprocmask, SIG_BLOCK, word(&quiet), word(&mask), sizeof(mask), 0, 0);
+
+    if (n < 0)
+        return n;
+    n = call(SYS_rt_sigpending, word(&pending), sizeof(pending), 0, 0, 0, 0);
+    if (n == 0) {
+        n = sys_write(fd, buffer, size_bytes);
+        take_signal(signal_of_failure(n), &pending);
+    }
+    sys_unblock_signals(mask);
+    return n;
+}
+
 int sys_write_all(int fd, const void *buffer, size_t size_bytes)
 {
     const char *bytes = buffer;
 
     while (size_bytes > 0) {
-        long n = sys_write(fd, bytes, size_bytes);
+        long n = write_quietly(fd, bytes, size_bytes);
         if (n == -EINTR)
             continue;
         if (n <= 0)
@@ -91,7 +131,8 @@ int sys_write_all(int fd, const void *buffer, size_t size_bytes)
  * those that answer with one. All of these are as old as the kernels that we run on but for clock_gettime64.
  */
 #if !ARCH_HAS_FILE_STATUS
-#    define arch_file_status stat64 /* libc's is the kernel's */
+/* libc's is the kernel's. NOLINTNEXTLINE(readability-identifier-naming) */
+#    define arch_file_status stat64
 #endif
 
 #if __SIZEOF_LONG__ == 8

@@ -42,7 +42,7 @@ long sys_close(int fd);
 long sys_read(int fd, void *buffer, size_t size_bytes);
 long sys_write(int fd, const void *buffer, size_t size_bytes);
 
-/* Until all is written; 0 or an errno value. */
+/* Until all is written; 0 or an errno value. The program gets no SIGPIPE or SIGXFSZ of it. */
 int sys_write_all(int fd, const void *buffer, size_t size_bytes);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);

@@ -62,7 +62,8 @@ static bool append(char *out, size_t *used_bytes, const char *text)
 
     if (text_bytes + 1 > NAME_TABLE_MOST_BYTES - *used_bytes)
         return false;
-    memcpy(out + *used_bytes, text, text_bytes);
+    if (text_bytes)
+        memcpy(out + *used_bytes, text, text_bytes);
     out[*used_bytes + text_bytes] = '\0';
     *used_bytes += text_bytes + 1;
     return true;

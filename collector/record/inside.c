@@ -2,6 +2,7 @@
 #include "collector/record/inside.h"
 
 #include "collector/arch/arch.h"
+#include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
 #include "collector/record/inside_plan.h"
 #include "collector/record/record.h"
@@ -15,7 +16,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/single_threaded.h>
 
 enum {
     MOST_ENTRIES = 128,  /* as in recorder/allocator/entry_plan.h */
@@ -300,7 +300,7 @@ static enum log_inside redirect(struct inside_plan *plan)
 
     if (!inside_plan_is_about_us(plan))
         return LOG_INSIDE_NO_PLAN;
-    if (!__libc_single_threaded)
+    if (!clock_is_alone())
         return LOG_INSIDE_THREADS;
     is_partial = inside_plan_is_partial(plan);
     n = inside_plan_read(plan, base, g_entries, g_patches, MOST_ENTRIES);

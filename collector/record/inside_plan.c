@@ -55,22 +55,36 @@ static uint8_t read_bytes(struct inside_plan *plan, uint8_t *ret_bytes, size_t m
     return (uint8_t)n;
 }
 
+/* NULL: none of its arguments. */
+static uint8_t *argument_of(struct inside_entry *entry, char letter)
+{
+    switch (letter) {
+    case 's':
+        return &entry->size;
+    case 'n':
+        return &entry->times;
+    case 'a':
+        return &entry->alignment;
+    case 'f':
+        return &entry->flags;
+    case 'p':
+        return &entry->block;
+    case 'r':
+        return &entry->store;
+    default:
+        return NULL;
+    }
+}
+
 /* Arguments in order, up to the comma. */
 static void read_shape(struct inside_plan *plan, struct inside_entry *entry)
 {
-    uint8_t ignored;
-
     for (uint8_t i = 0; plan->at < plan->end && *plan->at != ','; i++) {
         char letter = *plan->at++;
-        uint8_t *argument = letter == 's'   ? &entry->size
-                            : letter == 'n' ? &entry->times
-                            : letter == 'a' ? &entry->alignment
-                            : letter == 'f' ? &entry->flags
-                            : letter == 'p' ? &entry->block
-                            : letter == 'r' ? &entry->store
-                                            : &ignored;
-        plan->is_bad |= i >= INSIDE_ARGUMENTS || (argument == &ignored && letter != '-');
-        *argument = i;
+        uint8_t *argument = argument_of(entry, letter);
+        plan->is_bad |= i >= INSIDE_ARGUMENTS || (!argument && letter != '-');
+        if (argument)
+            *argument = i;
     }
 }
 

@@ -43,7 +43,6 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
     while (n_frames < max && unw_step(&cursor) > 0) {
         unw_word_t pc;
         unw_word_t sp;
-        bool was_said;
 
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0
             || pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
@@ -51,9 +50,9 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
         last_pc = pc;
         last_sp = sp;
         pcs[n_frames] = (uintptr_t)pc & ~THUMB;
-        was_said = is_said;
-        is_said = unw_is_signal_frame(&cursor) > 0;
-        exact[n_frames++] = IS_SAID_OF_CALLER ? is_said : was_said;
+        const bool said[] = {is_said, unw_is_signal_frame(&cursor) > 0};
+        is_said = said[1];
+        exact[n_frames++] = said[IS_SAID_OF_CALLER];
     }
     return n_frames;
 }

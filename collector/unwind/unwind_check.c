@@ -31,10 +31,11 @@ static void describe(const struct unwind_frame *top, size_t n_ours, const uintpt
     message(CONFIG_LEVEL_WARN, "a stack differs from libunwind's ", text, 0);
 }
 
-/* Where code tells what CFI does not, other unwinders end there, and up to there they find the same. */
+/* Where code tells what CFI does not, libgcc's unwinder ends there, and up to there it finds the same; libunwind guesses on ARM, too. */
 static bool is_comparable(uint32_t root)
 {
-    return root == LOG_NODE_COMPLETE || (ARCH_HAS_CODE_FRAMES && root == LOG_NODE_GUESSED);
+    return root == LOG_NODE_COMPLETE
+           || (ARCH_HAS_CODE_FRAMES && !ARCH_HAS_EXIDX && root == LOG_NODE_GUESSED);
 }
 
 void unwind_check(const struct unwind_memory *memory, const uintptr_t *pcs, const bool *is_exact,

@@ -7,18 +7,20 @@
 #include <errno.h>
 
 enum {
-    INSTRUCTION_BYTES = sizeof(uint32_t),
-    CALL_BYTES = 2 * INSTRUCTION_BYTES, /* with its delay slot */
-    MOST_WINDOWS = 170,                 /* some 256 KiB of a function, before the call */
+    INSTRUCTION_BYTES = 1 << ARCH_CODE_SHIFT, /* at least */
+    WORD_BYTES = sizeof(uint32_t),
+    MOST_WINDOWS = 170, /* some 256 KiB of a function, before the call */
 };
 
 static bool is_all_readable(uintptr_t address, size_t n_bytes)
 {
-    const uintptr_t last = address + n_bytes - 1;
-    uintptr_t at = address & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
+    const uintptr_t in_page = address % ARCH_PAGE_BYTES;
+    const uintptr_t first = address - in_page;
 
-    for (; at <= last; at += ARCH_PAGE_BYTES)
-        if (!sys_is_readable(at))
+    if (n_bytes - 1 > UINTPTR_MAX - address)
+        return false;
+    for (uintptr_t at = 0; at < in_page + n_bytes; at += ARCH_PAGE_BYTES)
+        if (!sys_is_readable(first + at))
             return false;
     return true;
 }
@@ -37,23 +39,59 @@ bool unwind_code_copy(void *ret_bytes, uintptr_t address, size_t n_bytes)
 
 bool unwind_code_is_behind_call(uintptr_t pc)
 {
-    uint32_t instruction;
+    uint8_t before[ARCH_CALL_BYTES];
 
-    return pc % INSTRUCTION_BYTES == 0 && pc > CALL_BYTES
-           && unwind_code_copy(&instruction, pc - CALL_BYTES, sizeof(instruction))
-           && arch_is_call(instruction);
+    return pc % INSTRUCTION_BYTES == 0 && pc > sizeof(before)
+           && unwind_code_copy(before, pc - sizeof(before), sizeof(before))
+           && (arch_is_behind_call(before, pc | 1)
+               || (pc % WORD_BYTES == 0 && arch_is_behind_call(before, pc)));
 }
 
-static void describe(const struct arch_code_frame *frame, struct cfi_row *row)
+static void describe(const struct arch_code_frame *frame, bool has_fp, struct cfi_row *row)
 {
-    *row = (struct cfi_row){
-        .cfa = {.offset = frame->cfa_offset, .n = frame->base, .kind = CFI_IN_REGISTER},
-        .return_column = ARCH_RETURN_COLUMN,
-        .is_from_code = true};
+    *row = (struct cfi_row){.cfa = {.offset = has_fp ? frame->fp_offset : frame->cfa_offset,
+                                    .n = has_fp ? frame->fp : ARCH_SP,
+                                    .kind = CFI_IN_REGISTER},
+                            .return_column = ARCH_RETURN_COLUMN,
+                            .is_from_code = true};
     for (uint32_t number = 0; number < 32; number++)
         if (frame->saved & ARCH_CALLEE_SAVED & ARCH_BIT(number))
             row->registers[number] =
                 (struct cfi_rule){.offset = frame->offset[number], .kind = CFI_AT_CFA};
+}
+
+/* From what makes a frame to the address that is asked about, and as far as a frame pointer is not known to be one. */
+static bool read_rest(struct arch_code_rest *rest, struct unwind_code_scratch *scratch)
+{
+    for (unsigned i = 0; i < 2 * MOST_WINDOWS; i++) {
+        /* behind the page may be nothing */
+        const size_t of_page = ARCH_PAGE_BYTES - rest->at % ARCH_PAGE_BYTES;
+        size_t n_bytes = sizeof(scratch->window) / 2;
+        enum arch_code_answer answer;
+        if (of_page < n_bytes)
+            n_bytes = of_page < ARCH_CALL_BYTES ? ARCH_CALL_BYTES : of_page;
+        if (!unwind_code_copy(scratch->window, rest->at, n_bytes))
+            return rest->at > rest->pc;
+        answer = arch_read_rest(scratch->window, n_bytes, rest);
+        if (answer != ARCH_CODE_GO_ON)
+            return answer == ARCH_CODE_FOUND;
+    }
+    return false;
+}
+
+/* A frame pointer is one that the function returns by; else it is any register, which may be something else by now. */
+static bool finish(const struct arch_code_frame *frame, uintptr_t window, uintptr_t pc,
+                   struct unwind_code_scratch *scratch, struct cfi_row *ret_row)
+{
+    struct arch_code_rest rest = {
+        .at = window + frame->begin, .made = window + frame->end, .pc = pc, .set = frame->set};
+
+    if (frame->fp != 0 && (frame->saved & ARCH_BIT(frame->fp)))
+        rest.fp = frame->fp;
+    if (!read_rest(&rest, scratch))
+        return false;
+    describe(frame, rest.has_fp, ret_row);
+    return rest.has_fp || !frame->needs_fp;
 }
 
 /* Windows overlap, so that what makes a frame is whole in one of them. */
@@ -62,24 +100,23 @@ bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_s
 {
     const size_t window_bytes = sizeof(scratch->window);
     uintptr_t end = address + 1;
-    struct arch_code_frame frame;
+    struct arch_code_frame frame = {.needs_fp = false};
 
     if (!ARCH_HAS_CODE_FRAMES || !unwind_code_is_behind_call(end))
         return false;
     for (unsigned i = 0; i < MOST_WINDOWS && end > low; i++) {
         const size_t n_bytes = end - low < window_bytes ? end - low : window_bytes;
-        const uintptr_t start =
-            (end - n_bytes + INSTRUCTION_BYTES - 1) & -(uintptr_t)INSTRUCTION_BYTES;
+        const uintptr_t start = (end - n_bytes + WORD_BYTES - 1) & -(uintptr_t)WORD_BYTES;
         enum arch_code_answer answer;
 
         if (start >= end || !unwind_code_copy(scratch->window, start, end - start))
             return false;
-        answer = arch_read_frame(scratch->window, (end - start) / INSTRUCTION_BYTES, &frame);
+        answer = arch_read_frame(scratch->window, end - start, &frame);
         if (answer == ARCH_CODE_FOUND)
-            describe(&frame, ret_row);
+            return finish(&frame, start, address + 1, scratch, ret_row);
         if (answer != ARCH_CODE_GO_ON || n_bytes < window_bytes)
-            return answer == ARCH_CODE_FOUND;
-        end = start + ARCH_MOST_FRAME_CODE * INSTRUCTION_BYTES;
+            return false;
+        end = start + ARCH_MOST_FRAME_CODE;
     }
     return false;
 }

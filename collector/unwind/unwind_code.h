@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 enum {
-    UNWIND_CODE_WINDOW = ARCH_HAS_CODE_FRAMES ? 512 : 1, /* instructions looked at at once */
+    UNWIND_CODE_WINDOW =
+        ARCH_HAS_CODE_FRAMES ? 512 : 1, /* words of instructions looked at at once */
 };
 
 struct unwind_code_scratch {

@@ -91,7 +91,7 @@ static bool parse_ra_behind_fp(int64_t offset, struct unwind_rule *rule)
 
     if (ARCH_FAR_RA_BITS == 0)
         return far_bytes == 0;
-    if (far_bytes < 0 || far_bytes > UNWIND_FAR_RA_MASK * word_bytes
+    if (far_bytes < 0 || far_bytes > (int64_t)UNWIND_FAR_RA_MASK * word_bytes
         || (far_bytes | rule->fp_offset) % word_bytes != 0)
         return false;
     packed =

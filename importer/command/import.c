@@ -244,19 +244,28 @@ static void describe_damage(const struct log_damage_report *report, char *text, 
     }
 }
 
+static int write_left_out_kind(sqlite3_stmt *insert, const char *name, uint64_t n,
+                               struct error *err)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "aggregate.left_out.%s", name);
+    return n ? database_insert(insert, err, "tu", key, n) : 0;
+}
+
 /* What a bounded log has no room for. */
 static int write_left_out(sqlite3_stmt *insert, const struct import *import, struct error *err)
 {
-    uint64_t n = facts_n_left_out_extents(import->facts);
-    int code = n ? database_insert(insert, err, "tu", "aggregate.left_out.extents", n) : 0;
+    const char *name;
+    int code = 0;
 
+    for (unsigned kind = 0; code == 0 && kind < FACTS_BOUNDED_KINDS; kind++) {
+        uint64_t n = facts_n_left_out(import->facts, (enum facts_bounded)kind, &name);
+        code = write_left_out_kind(insert, name, n, err);
+    }
     for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
-        const char *name;
-        char key[64];
-        n = kept_facts_n_left_out(import->kept, kind, &name);
-        snprintf(key, sizeof key, "aggregate.left_out.%s", name);
-        if (n)
-            code = database_insert(insert, err, "tu", key, n);
+        uint64_t n = kept_facts_n_left_out(import->kept, kind, &name);
+        code = write_left_out_kind(insert, name, n, err);
     }
     return code;
 }
@@ -347,6 +356,8 @@ static int create_database(struct import *import, struct error *err)
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
                                import->blank, &import->database, err);
 
+    if (code == 0 && options->is_passing)
+        database_let_pass(import->database);
     /* after it: what a killed import left has made room */
     return code ? code
                 : database_check_space(options->target,

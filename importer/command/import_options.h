@@ -17,6 +17,7 @@ struct import_options {
     size_t n_logs;
     const char *target;
     bool force;               /* replace the target */
+    bool is_passing;          /* the target is removed soon, and need not get to the disk */
     bool only;                /* not the logs of children */
     const char *until_marker; /* of log_set_options, both */
     uint64_t until_ns;

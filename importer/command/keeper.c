@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/command/keeper.h"
 
+#include "importer/command/program_cpu.h"
 #include "importer/command/standing_import.h"
 #include "importer/command/state_keeper.h"
+#include "importer/events/log_set.h"
 #include "support/cut_request.h"
 #include "support/monotonic.h"
 
@@ -18,8 +20,12 @@
 
 #define LEAST_REST_NS UINT64_C(1000000000)
 #define MOST_REST_NS  UINT64_C(30000000000)
+/* Between looks how much the program has worked. */
+#define WORK_REST_NS UINT64_C(100000000)
 /* Between looks how much there is of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
+/* Between pieces of one that we are behind with; who asks has an answer then. */
+#define PIECE_REST_NS UINT64_C(1000000)
 /* Or as many times what a look takes of the processor, which grows with the files of the folder. */
 #define STATE_LOOK_REST 50
 
@@ -36,6 +42,9 @@ struct keeper {
     uint64_t rest_ns; /* while the log stands still */
     uint64_t earliest_ns,
         due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
+    uint64_t work_ns,
+        latest_ns; /* program_cpu_ns from which on it may be; when it may be whatever that is */
+    struct program_cpu program;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -62,6 +71,31 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* 0: not known. */
+static uint64_t work_of_program(struct keeper *keeper)
+{
+    const struct log_set *logs = standing_import_logs(keeper->standing);
+
+    return logs ? program_cpu_ns(&keeper->program, log_set_definitions(logs)) : 0;
+}
+
+/* KP-2: may the next look be now? */
+static bool has_worked(struct keeper *keeper)
+{
+    uint64_t began_ns = own_cpu_ns();
+    uint64_t work_ns = work_of_program(keeper);
+    uint64_t rest_ns = (own_cpu_ns() - began_ns) * KEEPER_REST;
+    uint64_t now_ns = monotonic_now_ns();
+
+    if (work_ns == 0 || work_ns >= keeper->work_ns || now_ns >= keeper->latest_ns)
+        return true;
+    keeper->work_ns += rest_ns; /* to ask costs, too, where there are many */
+    keeper->due_ns = now_ns + later(later(WORK_REST_NS, rest_ns), (keeper->work_ns - work_ns) / 4);
+    if (keeper->due_ns > keeper->latest_ns)
+        keeper->due_ns = keeper->latest_ns;
+    return false;
+}
+
 /* KP-2. What cannot be read now may be later, and whoever asks is told why not. */
 static void look(struct keeper *keeper)
 {
@@ -69,14 +103,18 @@ static void look(struct keeper *keeper)
     uint64_t began_ns = own_cpu_ns();
     struct error err;
     int code = advance(keeper, monotonic_now_ns(), &err);
+    uint64_t work_ns = work_of_program(keeper);
     uint64_t now_ns = monotonic_now_ns();
+    uint64_t rest_ns = (own_cpu_ns() - began_ns) * KEEPER_REST;
     bool is_still = code || standing_import_n_kept(keeper->standing) == n_kept;
 
     keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
     if (keeper->rest_ns > MOST_REST_NS)
         keeper->rest_ns = MOST_REST_NS;
-    keeper->earliest_ns = now_ns + (own_cpu_ns() - began_ns) * KEEPER_REST;
+    keeper->earliest_ns = now_ns + rest_ns;
     keeper->due_ns = later(keeper->earliest_ns, now_ns + keeper->rest_ns);
+    keeper->work_ns = work_ns + rest_ns;
+    keeper->latest_ns = later(keeper->due_ns, now_ns + MOST_REST_NS);
 }
 
 /* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
@@ -89,12 +127,15 @@ static int take_in(struct keeper *keeper, struct error *err)
     int code = 0;
 
     if (is_due) {
+        standing_import_take_pieces(keeper->standing, state_keeper_piece_bytes(&keeper->state));
         code = advance(keeper, monotonic_now_ns(), err);
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
         if (code && err->os_errno == ENOSPC) { /* what is reserved would be gone with us */
             rest_ns = later(LEAST_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
             code = 0;
+        } else if (keeper->state.is_behind) {
+            rest_ns = PIECE_REST_NS;
         }
     }
     keeper->due_ns = monotonic_now_ns() + rest_ns;
@@ -110,6 +151,7 @@ static struct import_options options_of(const struct keeper *keeper,
 
     options.target = request->target;
     options.force = true;
+    options.is_passing = true;
     options.until_ns = request->until_ns;
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
@@ -209,7 +251,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
     if (code == 0)
         standing_import_leave_rows_out(keeper.standing);
     if (code == 0 && has_state)
-        standing_import_be_sole(keeper.standing);
+        standing_import_be_sole(keeper.standing, NULL);
     if (code == 0 && has_state)
         code = state_keeper_begin(&keeper.state, options->logs[0], keeper.standing, err);
     while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
@@ -217,10 +259,11 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
             is_asked_for = take(&keeper);
         else if (has_state)
             code = take_in(&keeper, err);
-        else if (!is_interrupted(&keeper))
+        else if (!is_interrupted(&keeper) && has_worked(&keeper))
             look(&keeper);
     }
     state_keeper_done(&keeper.state);
+    program_cpu_done(&keeper.program);
     standing_import_close(keeper.standing);
     return is_interrupted(&keeper) ? 0 : code; /* who ends us knows why */
 }

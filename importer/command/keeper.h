@@ -6,11 +6,13 @@
  *          database costs what is new and what is live, and not what once was. Requests are those of cut_request.h, on
  *          standard input; the process ends when nobody can ask any more.
  *          What it does unasked is bounded by what it costs: after each look at the log it rests KEEPER_REST times as long as
- *          the look took of the processors, and ever longer while the log stands still. Of a bounded log it takes in all, and
+ *          the look took of the processors, and until the recorded processes took as much of them, as on a busy machine time goes on without
+ *          the program; and ever longer while the log stands still. Of a bounded log it takes in all, and
  *          removes it (state_keeper.h): there it looks as soon as there is enough.
  * Invariants
  *   KP-1 A reply is that of an import of the log as of the instant (KI-3), whatever was kept.
- *   KP-2 Unasked, and of a log that is not bounded, it takes 1 / (1 + KEEPER_REST) of a processor at most.
+ *   KP-2 Unasked, and of a log that is not bounded, a look with the rest behind it takes 1 / (1 + KEEPER_REST) of a processor at most, and
+ *        1 / KEEPER_REST of what the program takes in that rest, unless that lasts more than 30 s. A look takes in all there is, however much.
  *   KP-3 What it keeps ends KEEPER_MARGIN_NS before now: nobody asks about an instant that long ago but by mistake,
  *        which costs an import from the start. Or it ends with the instant of a program's question, which comes when the log has all that was before: a
  *        knot of the clock before it, so that no event is read for two answers but those behind that knot.
@@ -27,7 +29,7 @@
 #define KEEPER_MARGIN_NS UINT64_C(500000000)
 
 enum {
-    KEEPER_REST = 4
+    KEEPER_REST = 6
 };
 
 /* The options are those of all databases, but for what a request says. has_state: the log is bounded, and its state is ours to write. */

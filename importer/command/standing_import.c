@@ -20,13 +20,16 @@ enum {
     MIN_NODES = 1 << 16,
     MIN_POOLS = 64,
     MOST_WARY_STEPS = 4,
-    SOLE_MOST_ROWS = 1 << 16, /* of each kind of event that has a row of its own */
-    SOLE_MOST_EXTENTS = 1 << 14,
 };
 
+static const struct facts_limits sole_limits = {.extents = 1 << 14,
+                                                .windows = 1 << 14,
+                                                .phases = 1 << 14,
+                                                .pairs = 32,
+                                                .walks = 1 << 18,
+                                                .rows = 1 << 16};
+
 #define WARY_STEP_NS UINT64_C(1000000000)
-/* Where events are removed that were taken in, a process that writes nothing may not hold up all others. */
-#define SOLE_PATIENCE_NS UINT64_C(2000000000)
 
 int standing_import_open(const struct import_options *options, struct progress *progress,
                          struct standing_import **ret, struct error *err)
@@ -213,9 +216,20 @@ static uint64_t mark_before(const struct standing_import *standing, uint64_t unt
     return last_ns << CLOCK_MAP_FRACTION_BITS;
 }
 
-void standing_import_be_sole(struct standing_import *standing)
+void standing_import_take_pieces(struct standing_import *standing, uint64_t n_bytes)
+{
+    standing->most_bytes = n_bytes;
+}
+
+bool standing_import_is_behind(const struct standing_import *standing)
+{
+    return standing->is_behind;
+}
+
+void standing_import_be_sole(struct standing_import *standing, const struct facts_limits *limits)
 {
     standing->is_sole = true;
+    standing->limits = limits ? *limits : sole_limits;
 }
 
 static void at_least(uint32_t *room, uint32_t least)
@@ -237,8 +251,7 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
 
     if (code)
         return code;
-    if (standing->is_sole)
-        kept_facts_bound(import->kept, SOLE_MOST_ROWS);
+    kept_facts_bound(import->kept, standing->limits.rows);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
     at_least(&room.n_nodes, least->n_nodes);
@@ -249,8 +262,8 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
         code = facts_keep_moments(import->facts, err);
     if (code == 0 && standing->has_no_rows)
         facts_leave_rows_out(import->facts);
-    if (code == 0 && standing->is_sole)
-        facts_bound(import->facts, SOLE_MOST_EXTENTS);
+    if (code == 0)
+        facts_bound(import->facts, &standing->limits);
     return code;
 }
 
@@ -416,11 +429,22 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     return code;
 }
 
+static uint64_t piece_before(struct standing_import *standing, uint64_t mark)
+{
+    uint64_t end =
+        standing->most_bytes
+            ? log_set_piece_end(standing->import.logs, standing->stream.mark, standing->most_bytes)
+            : UINT64_MAX;
+
+    standing->is_behind = end < mark;
+    return standing->is_behind ? end : mark;
+}
+
 static int read_to_mark(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
                         struct error *err)
 {
     struct import *import = &standing->import;
-    uint64_t mark = mark_before(standing, until_ns);
+    uint64_t mark = piece_before(standing, mark_before(standing, until_ns));
 
     if (mark == UINT64_MAX || mark <= standing->stream.mark)
         return 0;
@@ -446,6 +470,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
     int code = standing_import_open_logs(standing, err);
 
     standing->sure_mark = standing->final_ticks = 0;
+    standing->is_behind = false;
     if (code || !is_fit(standing))
         return code;
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)

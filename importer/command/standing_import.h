@@ -34,6 +34,10 @@
 #include "support/error.h"
 #include "support/progress.h"
 
+/* Where events are removed that were taken in, a process that writes nothing may not hold up all others: what is so old is certain. */
+#define SOLE_PATIENCE_NS UINT64_C(2000000000)
+
+struct facts_limits;
 struct log_set;
 struct standing_import;
 
@@ -47,14 +51,21 @@ int standing_import_open(const struct import_options *options, struct progress *
 void standing_import_leave_rows_out(struct standing_import *standing);
 
 /* Before the first advance: segments that were taken in may go from the log (standing_import_is_done), for what is kept of them is saved.
- * Nothing begins anew any more: what would have to is a failure. */
-void standing_import_be_sole(struct standing_import *standing);
+ * Nothing begins anew any more: what would have to is a failure. limits: of what would grow for as long as the program runs; NULL: those
+ * of a bounded log. */
+void standing_import_be_sole(struct standing_import *standing, const struct facts_limits *limits);
 
 /* NULL is fine. */
 void standing_import_close(struct standing_import *standing);
 
 /* Takes nothing in that is later than until_ns of CLOCK_MONOTONIC; UINT64_MAX: all that is certain. */
 int standing_import_advance(struct standing_import *standing, uint64_t until_ns, struct error *err);
+
+/* From now on an advance takes in so much of what is new, and for each thread one segment more: it ends sooner than it would. 0: all, as at first. */
+void standing_import_take_pieces(struct standing_import *standing, uint64_t n_bytes);
+
+/* Did the last advance end sooner? Another one finds something. */
+bool standing_import_is_behind(const struct standing_import *standing);
 
 /* After an advance. is_last: here, and nothing but close may follow. ret_result is meaningful on success only. */
 int standing_import_write(struct standing_import *standing, const struct import_options *options,
@@ -72,8 +83,8 @@ bool standing_import_is_growing(const struct standing_import *standing);
 int standing_import_save(struct standing_import *standing, const struct state_sink *sink,
                          struct error *err);
 
-/* In place of the first advance, where rows are left out: what is kept is what was saved of this recording (KI-4). Its logs are
- * opened meanwhile. */
+/* In place of the first advance, where rows are left out: what is kept is what was saved of this recording (KI-4), with
+ * the limits it was saved with; it is sole from then on. Its logs are opened meanwhile. */
 int standing_import_load(struct standing_import *standing, const struct state_source *source,
                          struct error *err);
 

@@ -27,10 +27,13 @@ struct standing_import {
     size_t n_clocks, clocks_capacity;
     struct log_set_past *pasts; /* by process - 1; only if is_sole */
     size_t n_pasts, pasts_capacity;
-    const char *why;  /* it is not the beginning of the log any more; NULL: it is */
-    bool is_sole;     /* segments that were taken in may be gone: nothing can begin anew */
-    bool has_no_rows; /* none can be written of what is kept */
-    bool is_unfit;    /* nothing can be kept of this recording */
+    const char *why;            /* it is not the beginning of the log any more; NULL: it is */
+    struct facts_limits limits; /* all 0 if not is_sole */
+    bool is_sole;        /* segments that were taken in may be gone: nothing can begin anew */
+    uint64_t most_bytes; /* of events that an advance takes in; 0: any */
+    bool is_behind;      /* the last one left some for that */
+    bool has_no_rows;    /* none can be written of what is kept */
+    bool is_unfit;       /* nothing can be kept of this recording */
     struct database_blank blank; /* of the databases of children */
     uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    VERSION = 2
+    VERSION = 4
 };
 
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
@@ -24,13 +24,15 @@ bool standing_import_is_done(const struct standing_import *standing, uint64_t ru
 
 /* ---- what is visited ---- */
 
-/* What the rest is made with: room for as much, and the clocks. */
+/* What the rest is made with: limits, room for as much, and the clocks. */
 static void visit_head(struct standing_import *standing, struct facts_room *room,
                        struct state_io *io)
 {
     uint32_t n_beginnings = standing->n_beginnings;
 
     state_part(io, STATE_HEAD, VERSION);
+    STATE_IMAGE(io, &standing->limits);
+    state_check(io, standing->limits.pairs <= UINT32_MAX, "its limits");
     state_u32(io, &room->n_processes);
     state_u32(io, &room->n_threads);
     state_u32(io, &room->n_nodes);
@@ -134,6 +136,26 @@ int standing_import_save(struct standing_import *standing, const struct state_si
 
 /* ---- loading ---- */
 
+/* All logs that the state has something of must be there: without one its numbers mean nothing. */
+static int check_logs(const struct standing_import *standing, struct error *err)
+{
+    const struct log_set *logs = standing->import.logs;
+    size_t n_missing = 0;
+
+    for (size_t k = 0; k < standing->n_pasts; k++) {
+        size_t i = 0;
+        while (i < logs->n_inputs && logs->inputs[i]->header.run_id != standing->pasts[k].run_id)
+            i++;
+        n_missing += i == logs->n_inputs;
+    }
+    return n_missing ? error_set(
+               err, ERROR_NOT_FOUND,
+               "%zu of the %zu logs of this run are missing or cannot be read, of images after an exec or of"
+               " children: its state is of all of them, so put them back beside '%s'",
+               n_missing, standing->n_pasts, standing->options->logs[0])
+                     : 0;
+}
+
 /* The log must be open, and for that its clocks be known. */
 static int load_head(struct standing_import *standing, struct facts_room *room, struct state_io *io,
                      struct error *err)
@@ -143,6 +165,8 @@ static int load_head(struct standing_import *standing, struct facts_room *room, 
     if (state_io_code(io))
         return state_io_code(io);
     int code = standing_import_open_logs(standing, err);
+    if (code == 0)
+        code = check_logs(standing, err);
     if (code)
         return code;
     const struct definitions *definitions = log_set_definitions(standing->import.logs);

@@ -480,10 +480,18 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
     return min_time(mark, sample_ns > origin ? sample_ns - origin : 0);
 }
 
+/* What a process of this machine had written then was seen, be it in its pool. */
+static uint64_t opening_time(const struct log_set *set)
+{
+    return set->opened_ns > set->origin_ns && log_input_is_from_here(set->inputs[0])
+               ? (set->opened_ns - set->origin_ns) << CLOCK_MAP_FRACTION_BITS
+               : 0;
+}
+
 uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
 {
     const uint64_t patience = patience_ns << CLOCK_MAP_FRACTION_BITS;
-    uint64_t furthest = 0;
+    uint64_t furthest = opening_time(set);
     uint64_t mark = UINT64_MAX;
 
     for (size_t i = 0; i < set->n_inputs; i++) {
@@ -493,6 +501,21 @@ uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
             furthest = own;
     }
     return patience && mark < furthest && furthest - mark > patience ? furthest - patience : mark;
+}
+
+uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes)
+{
+    uint64_t n_seen = 0;
+
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct segment_place *place = &set->order[i];
+        if (place->first_time <= after)
+            continue;
+        if (n_seen > n_bytes)
+            return place->first_time;
+        n_seen += set->inputs[place->input]->segments.refs[place->ref].raw_bytes;
+    }
+    return UINT64_MAX;
 }
 
 uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)

@@ -81,8 +81,12 @@ int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
  * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. patience_ns: no log is waited for
- * that is so far behind the furthest one, as one is that has nothing to write; 0: any may hold up the others. */
+ * that is so far behind the furthest one, or behind the time when the set was opened, as one is that has nothing to write; 0: any may hold up the others. */
 uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns);
+
+/* A time behind `after`, both as log_set_mark: of the segments that begin behind `after` those that hold anything up to it have n_bytes, and one segment
+ * more at most. UINT64_MAX: all of them have no more. */
+uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes);
 
 /* The same of the set's only process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
  * are told, too. */

@@ -2,6 +2,7 @@
 #include "importer/events/merge.h"
 
 #include "common/attr.h"
+#include "common/invariant.h"
 #include "importer/events/plain_run.h"
 #include "importer/events/segment_source.h"
 #include "support/growing.h"
@@ -237,6 +238,7 @@ static void emit(struct event_stream *stream, struct segment_source *source, str
 /* EV-5 */
 static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret)
 {
+    MTRACE_ASSERT(stream->sources.lost);
     const struct log_names *names = &stream->sources.lost->names;
 
     stream->sources.lost = NULL;
@@ -333,6 +335,7 @@ static int stop(struct event_stream *stream, struct error *err)
     state->claimed_bytes = stream->sources.claimed_bytes;
     state->n_lost_nodes = stream->sources.n_lost_nodes;
     state->n_backward = stream->sources.n_backward;
+    state->n_impossible = stream->sources.n_impossible;
     state->n_lost_parts = stream->sources.n_lost_parts;
     state->lost_bytes = stream->sources.lost_bytes;
     state->n_unknown = stream->sources.n_unknown;
@@ -341,6 +344,18 @@ static int stop(struct event_stream *stream, struct error *err)
             state->n_unknown += stream->heap[i].source->reader.n_unknown;
     state->has_begun = true;
     return 0;
+}
+
+/* In front of where a segment is left at the mark: who goes on does not read it again. All records of a SIDE segment are. */
+static void take_impossible(struct event_stream *stream)
+{
+    struct segment_sources *sources = &stream->sources;
+
+    for (size_t i = 0; !sources->lost && i < stream->n_heap; i++) {
+        struct segment_source *source = stream->heap[i].source;
+        if (source->n_told && !source->items)
+            segment_source_take_impossible(sources, source);
+    }
 }
 
 static int fail_resumed(struct event_stream *stream, struct error *err)
@@ -375,6 +390,8 @@ static int find_next(struct event_stream *stream, struct error *err)
         if (r != 0)
             return r;
     }
+    if (is_at_mark(stream))
+        take_impossible(stream);
     if (sources->lost && is_for_good(stream)) {
         sources->n_lost_parts++;
         return FOUND_LOSS;
@@ -522,6 +539,7 @@ int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_
         stream->sources.n_lost_parts = state->n_lost_parts;
         stream->sources.lost_bytes = state->lost_bytes;
         stream->sources.n_unknown = state->n_unknown;
+        stream->sources.n_impossible = state->n_impossible;
     }
     stream->next_due = set->n_order > 0 ? set->order[0].first_time : UINT64_MAX;
     stream->sources.damage = &stream->ignored;

@@ -366,12 +366,18 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     return r;
 }
 
+void segment_source_take_impossible(struct segment_sources *all, struct segment_source *source)
+{
+    if (source->reader.n_impossible)
+        all->lost = source->input;
+    all->n_impossible += source->reader.n_impossible;
+    source->reader.n_impossible = 0;
+}
+
 void segment_source_close(struct segment_sources *all, struct segment_source *source)
 {
     all->n_unknown += source->reader.n_unknown;
-    all->n_impossible += source->reader.n_impossible;
-    if (source->reader.n_impossible)
-        all->lost = source->input;
+    segment_source_take_impossible(all, source);
     read_ahead_release(all->ahead, source->loaded);
     free(source->items);
     source->items = NULL;

@@ -64,6 +64,9 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
                         struct error *err);
 void segment_source_close(struct segment_sources *all, struct segment_source *source);
 
+/* Counts the records so far that cannot be, which are a part of the log that is lost. */
+void segment_source_take_impossible(struct segment_sources *all, struct segment_source *source);
+
 /* Notes in all->state where it stands; is_at_end: behind its last event. ERROR_NOMEM or 0. */
 int segment_source_save(struct segment_sources *all, const struct segment_source *source,
                         bool is_at_end);

@@ -45,6 +45,7 @@ void stream_state_visit(struct stream_state *state, struct state_io *io)
     state_u64(io, &state->n_lost_nodes);
     state_u64(io, &state->n_backward);
     state_u64(io, &state->n_unknown);
+    state_u64(io, &state->n_impossible);
     state_u64(io, &state->n_lost_parts);
     state_u64(io, &state->lost_bytes);
     state_bool(io, &state->has_begun);

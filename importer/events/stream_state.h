@@ -42,7 +42,7 @@ struct stream_state {
     uint64_t last_time;     /* of the event handed out last */
     uint64_t claimed_bytes;
     uint64_t n_gone; /* segments that were done, and have no position any more */
-    uint64_t n_lost_nodes, n_backward, n_unknown;
+    uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
     uint64_t n_lost_parts, lost_bytes; /* is_sole: what could not be read, and will not be */
     bool is_late;                      /* an event that is new lies before the mark */
     bool has_damage; /* what cannot be read of it now may be readable later: nothing can be kept */

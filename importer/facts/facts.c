@@ -41,6 +41,12 @@ static struct pairing_process traits_of(const struct definitions_process *proces
     };
 }
 
+static void bound_process(struct facts *facts, struct process_facts *process)
+{
+    process->windows.most = facts->limits.windows;
+    process->phases.most = facts->limits.phases;
+}
+
 static void process_begin(struct facts *facts, uint32_t id)
 {
     const struct definitions_process *process = &facts->definitions->processes[id];
@@ -58,6 +64,7 @@ static void process_begin(struct facts *facts, uint32_t id)
                   facts->sink.mapping, facts->sink.context);
     own->was_untraced = own->is_untraced = is_untraced(process);
     snapshots_plan(facts->snapshots, id, process->start_ns);
+    bound_process(facts, own);
 }
 
 /* The header of a damaged log may say anything. */
@@ -169,14 +176,46 @@ void facts_leave_rows_out(struct facts *facts)
         pool_blocks_leave_rows_out(facts->pools);
 }
 
-void facts_bound(struct facts *facts, size_t most_extents)
+void facts_bound(struct facts *facts, const struct facts_limits *limits)
 {
-    heap_ranges_bound(facts->heaps, most_extents);
+    facts->limits = *limits;
+    heap_ranges_bound(facts->heaps, limits->extents);
+    totals_bound(facts->totals, limits->pairs);
+    facts->walks.most = limits->walks;
+    for (uint32_t id = 1; id <= facts->n_processes; id++)
+        bound_process(facts, &facts->processes[id]);
 }
 
-uint64_t facts_n_left_out_extents(const struct facts *facts)
+static uint64_t count_left_out(const struct facts *facts, enum facts_bounded kind)
 {
-    return heap_ranges_n_left_out(facts->heaps);
+    uint64_t n = 0;
+
+    switch (kind) {
+    case FACTS_EXTENTS:
+        return heap_ranges_n_left_out(facts->heaps);
+    case FACTS_FREE_SITES:
+        return facts->totals->n_untold_free_sites;
+    case FACTS_FLOWS:
+        return facts->totals->n_untold_flows;
+    case FACTS_WALKS:
+        return facts->walks.n_left_out;
+    default:
+        for (uint32_t id = 1; id <= facts->n_processes; id++)
+            n += kind == FACTS_WINDOWS ? facts->processes[id].windows.n_left_out
+                                       : facts->processes[id].phases.n_left_out;
+        return n;
+    }
+}
+
+uint64_t facts_n_left_out(const struct facts *facts, enum facts_bounded kind, const char **ret_name)
+{
+    static const char *const names[FACTS_BOUNDED_KINDS] = {
+        [FACTS_EXTENTS] = "extents",       [FACTS_FREE_SITES] = "frees_by_stack",
+        [FACTS_FLOWS] = "frees_by_thread", [FACTS_WALKS] = "walks",
+        [FACTS_WINDOWS] = "windows",       [FACTS_PHASES] = "phases"};
+
+    *ret_name = names[kind];
+    return count_left_out(facts, kind);
 }
 
 void facts_keep_left(struct facts *facts)
@@ -187,9 +226,12 @@ void facts_keep_left(struct facts *facts)
 /* Of what came before, nobody can say it any more: it is not taken back, either. */
 static void take_losses(struct facts *facts, uint32_t id, struct pairing_process *traits)
 {
-    struct pairing_process *own = &facts->processes[id].traits;
+    struct process_facts *process = &facts->processes[id];
+    struct pairing_process *own = &process->traits;
     struct pairing_process *paired = pairing_process_get(facts->pairing, id);
 
+    process->is_untraced |= is_untraced(&facts->definitions->processes[id]);
+    process->was_untraced |= process->is_untraced;
     own->has_lost_events |= traits->has_lost_events;
     own->has_untracked_blocks |= traits->has_untracked_blocks;
     paired->has_lost_events |= own->has_lost_events;
@@ -337,7 +379,9 @@ int facts_finish(struct facts *facts, struct error *err)
         struct phase_figures figures = facts_phase_figures(facts, id);
         struct window_figures window = facts_window_figures(facts, id);
         code = windows_finish(&facts->processes[id].windows, &window, err);
-        phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts));
+        if (code == 0)
+            code = phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts),
+                                 err);
     }
     for (uint32_t id = 1; facts->blocks && id <= facts->definitions->n_processes; id++)
         if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)

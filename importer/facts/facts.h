@@ -55,9 +55,22 @@ void facts_keep_memory(struct facts *facts);
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
 void facts_leave_rows_out(struct facts *facts);
 
-/* Before the first event: no more than so many extents of heaps are kept (heap_ranges.h), and how many were left out. */
-void facts_bound(struct facts *facts, size_t most_extents);
-uint64_t facts_n_left_out_extents(const struct facts *facts);
+/* Before the first event. */
+void facts_bound(struct facts *facts, const struct facts_limits *limits);
+
+enum facts_bounded {
+    FACTS_EXTENTS,
+    FACTS_FREE_SITES, /* blocks whose pairs were */
+    FACTS_FLOWS,      /* the same */
+    FACTS_WALKS,
+    FACTS_WINDOWS,
+    FACTS_PHASES,
+    FACTS_BOUNDED_KINDS
+};
+
+/* How many were left out so far, and the name of the kind. */
+uint64_t facts_n_left_out(const struct facts *facts, enum facts_bounded kind,
+                          const char **ret_name);
 
 /* Before facts_finish: rows of what is live then can be asked for though all others are left out. */
 void facts_keep_left(struct facts *facts);

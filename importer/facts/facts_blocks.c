@@ -162,7 +162,7 @@ bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret
         if (block) {
             end.node = facts_known_node(end.node);
             *ret_code = count_end(facts, event->process, block, &end, err);
-            pairing_plain_remove(facts->pairing, event);
+            pairing_plain_remove(facts->pairing, event->process, block);
         }
     }
     return block != NULL;
@@ -243,8 +243,50 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     return code;
 }
 
+/* Nearly always the process is in its first window, as it was from its beginning on: all blocks are of that. */
+static bool has_one_window(const struct windows *windows)
+{
+    return windows->n == 1 && windows->list[0].first_allocation <= 1;
+}
+
+/* Is nothing counted of a block that is left but its stack, thread, class and time? */
+static bool is_bare(const struct facts *facts, uint32_t process)
+{
+    return facts->is_lean && !facts->blocks && !facts->left.is_wanted && !facts->groups
+           && facts->totals->processes[process].sample_bytes == 0
+           && facts->processes[process].phases.n == 0
+           && has_one_window(&facts->processes[process].windows);
+}
+
+static int on_left_run(void *context, uint32_t process, const struct live_block *places,
+                       size_t n_places, struct error *err)
+{
+    struct facts *facts = context;
+    struct process_facts *own = &facts->processes[process];
+    struct sample_weight all = {0};
+    int code = 0;
+
+    if (!is_bare(facts, process)) {
+        for (size_t i = 0; code == 0 && i < n_places; i++)
+            if (pairing_is_single(&places[i]))
+                code = on_left(facts, process, &places[i], 0, PAIRING_LEAKED, places[i].node, err);
+        return code;
+    }
+    code = totals_left_run(facts->totals, process, places, n_places, err);
+    for (size_t i = 0; code == 0 && i < n_places; i++) {
+        const struct sample_weight weight = {.blocks = 1, .bytes = places[i].size};
+        if (!pairing_is_single(&places[i]))
+            continue;
+        timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
+        all.blocks++;
+        all.bytes += weight.bytes;
+    }
+    windows_leaked(&own->windows, own->windows.list[0].first_allocation, all.blocks, all.bytes);
+    return code;
+}
+
 struct pairing_sink facts_blocks_sink(struct facts *facts)
 {
     return (struct pairing_sink){facts,        on_born,        on_moved, on_ended,
-                                 on_explained, on_chain_ended, on_left};
+                                 on_explained, on_chain_ended, on_left,  on_left_run};
 }

@@ -11,28 +11,63 @@ enum {
     EXPECT_SLOT = 16,
 };
 
-/* A new instant begins: what was live until now counts for the timeline and for snapshots. */
-static int advance(struct facts *facts, const struct event *event, struct error *err)
+/* No peak of the process is below one of a bucket, so that a new one is not quiet. */
+static void plan_quiet(const struct facts *facts, uint32_t process)
+{
+    struct process_facts *own = &facts->processes[process];
+    uint64_t snapshot_ns = snapshots_next_ns(facts->snapshots, process);
+
+    own->quiet_until_ns = own->timeline.open_until_ns;
+    if (snapshot_ns < own->quiet_until_ns)
+        own->quiet_until_ns = snapshot_ns + 1;
+    if (own->phases.n_open + own->phases.n_passing)
+        own->quiet_until_ns = 0;
+}
+
+/* Before anything ends behind it. */
+static inline void tell_peak(const struct facts *facts, uint32_t id)
+{
+    struct process_facts *process = &facts->processes[id];
+    const struct process_totals *totals = &facts->totals->processes[id];
+
+    if (!facts->blocks || totals->peak_epoch == process->told_epoch)
+        return;
+    moment_blocks_peak(facts->blocks, id, totals->peak_ns, facts_n_allocations(facts));
+    process->told_epoch = totals->peak_epoch;
+}
+
+static MTRACE_NOINLINE int advance_slow(struct facts *facts, const struct event *event,
+                                        struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
     const struct process_totals *totals = &facts->totals->processes[event->process];
     int code = timeline_advance(&process->timeline, event->time_ns, totals->live_bytes,
                                 totals->live_blocks, err);
 
-    process->event_ns = event->time_ns;
-    if (event->time_ns > process->last_ns)
-        process->last_ns = event->time_ns;
     phases_advance(&process->phases, totals->live_bytes);
-    if (facts->blocks && totals->peak_epoch != process->told_epoch) {
-        moment_blocks_peak(facts->blocks, event->process, totals->peak_ns,
-                           facts_n_allocations(facts));
-        process->told_epoch = totals->peak_epoch;
-    }
+    tell_peak(facts, event->process);
     if (mtrace_unlikely(code == 0
                         && event->time_ns > snapshots_next_ns(facts->snapshots, event->process)))
         code =
             snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
+    plan_quiet(facts, event->process);
     return code;
+}
+
+/* A new instant begins: what was live until now counts for the timeline and for snapshots. */
+static inline int advance(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct process_facts *process = &facts->processes[event->process];
+    const struct process_totals *totals = &facts->totals->processes[event->process];
+
+    process->event_ns = event->time_ns;
+    if (event->time_ns > process->last_ns)
+        process->last_ns = event->time_ns;
+    if (mtrace_unlikely(event->time_ns >= process->quiet_until_ns))
+        return advance_slow(facts, event, err);
+    if (timeline_hold_outside(&process->timeline, totals->live_bytes, totals->live_blocks))
+        tell_peak(facts, event->process);
+    return 0;
 }
 
 /* The program's own log says how far a heap reaches. */
@@ -81,6 +116,7 @@ static int phase_event(struct facts *facts, const struct event *event, struct er
                             facts_n_allocations(facts), &is_known, err);
 
     facts->n_unknown_phase_ends += !is_known;
+    facts->processes[event->process].quiet_until_ns = 0;
     return code;
 }
 
@@ -147,6 +183,7 @@ static void plan_snapshots(struct facts *facts, const struct event *event, bool 
 {
     const struct windows *windows = &facts->processes[event->process].windows;
 
+    facts->processes[event->process].quiet_until_ns = 0;
     if (!windows_is_open(windows))
         snapshots_pause(facts->snapshots, event->process, event->time_ns);
     else if (is_first && windows->list[0].start_ns == event->time_ns)
@@ -226,16 +263,23 @@ static bool ends_block(const struct event *event)
 
 void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
 {
+    uint32_t now = facts->n_expected++;
+
     if (n_events > EXPECT_SLOT)
         pairing_expect_slot(facts->pairing, &events[EXPECT_SLOT]);
-    if (n_events > EXPECT_BLOCK && ends_block(&events[EXPECT_BLOCK]))
-        pairing_expect_block(facts->pairing, &events[EXPECT_BLOCK]);
+    if (n_events > EXPECT_BLOCK)
+        facts->expected[(now + EXPECT_BLOCK) % FACTS_EXPECTED] =
+            ends_block(&events[EXPECT_BLOCK])
+                ? pairing_expect_block(facts->pairing, &events[EXPECT_BLOCK])
+                : NULL;
     if (n_events > EXPECT_STACK) {
         const struct event *event = &events[EXPECT_STACK];
+        const struct live_block *block = facts->expected[(now + EXPECT_STACK) % FACTS_EXPECTED];
         if (begins_block(event))
             totals_expect(facts->totals, event->process, event->node);
-        else if (ends_block(event))
-            totals_expect(facts->totals, event->process, pairing_guess_node(facts->pairing, event));
+        /* or it is of another event, or gone: what is gone has address 0 */
+        else if (ends_block(event) && event->address && block && block->address == event->address)
+            totals_expect(facts->totals, event->process, block->node);
     }
 }
 
@@ -257,7 +301,7 @@ static uint64_t n_recorded_as(const struct event *event)
 
 int facts_event(struct facts *facts, const struct event *event, struct error *err)
 {
-    uint64_t n_recorded = n_recorded_as(event);
+    uint64_t n_recorded = mtrace_likely(event->kind <= EVENT_FREE) ? 1 : n_recorded_as(event);
 
     facts->n_events += n_recorded;
     facts->processes[event->process].n_events += n_recorded;

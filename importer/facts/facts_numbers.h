@@ -8,11 +8,21 @@
 #ifndef MTRACE_IMPORTER_FACTS_NUMBERS_H
 #define MTRACE_IMPORTER_FACTS_NUMBERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Ids by number, the one of 0 being 0. */
 struct facts_ids {
     const uint32_t *threads, *backtraces, *pools;
+};
+
+/* Of what has rows of its own and would grow for as long as the program runs, how many are kept; 0: any number. */
+struct facts_limits {
+    size_t extents;         /* heap_ranges.h */
+    size_t windows, phases; /* of a process: windows.h, phases.h */
+    size_t pairs;           /* of stacks, and of threads: totals.h */
+    size_t walks;           /* nodes, claims and stacks of all of them: object_walks.h */
+    size_t rows;            /* of each kind of event that has one: kept_facts.h */
 };
 
 /* How many there may be. */

@@ -31,18 +31,23 @@ struct process_facts {
     struct windows windows;
     uint64_t allocated_bytes;
     uint64_t n_events;
-    uint64_t last_ns;    /* of its last event, or what the log's header knows */
-    uint64_t event_ns;   /* of its last event */
-    uint64_t told_epoch; /* of the peak that moment_blocks knows; 0: none, or ask */
-    bool has_exec;       /* another image took its place */
-    bool has_ended;      /* an event said so */
-    bool is_untraced;    /* at times, its definition says */
-    bool was_untraced;   /* for a while: it may have blocks from then */
+    uint64_t last_ns;        /* of its last event, or what the log's header knows */
+    uint64_t event_ns;       /* of its last event */
+    uint64_t quiet_until_ns; /* before this an instant is at most a new peak or low; 0: look */
+    uint64_t told_epoch;     /* of the peak that moment_blocks knows; 0: none, or ask */
+    bool has_exec;           /* another image took its place */
+    bool has_ended;          /* an event said so */
+    bool is_untraced;        /* at times, its definition says */
+    bool was_untraced;       /* for a while: it may have blocks from then */
     uint64_t peak_snapshot_id, end_snapshot_id;
     uint64_t own_block_bytes;      /* of live blocks that lie in no heap */
     uint64_t heap_block_bytes;     /* of all others */
     uint64_t lowest_break;         /* that the program moved; 0: it did not */
     struct pairing_process traits; /* as its definition has them */
+};
+
+enum {
+    FACTS_EXPECTED = 16 /* a power of two */
 };
 
 enum facts_moment {
@@ -74,9 +79,13 @@ struct facts {
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
     struct left_blocks left;      /* facts_keep_left */
     struct facts_room room;
+    struct facts_limits limits;
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the row that was told last */
+    const struct live_block
+        *expected[FACTS_EXPECTED]; /* of events to come, maybe (facts_expect); NULL: none */
+    uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
     uint64_t estimated_bytes; /* that all samples so far stand for */

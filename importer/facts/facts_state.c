@@ -4,15 +4,25 @@
 #include "importer/facts/facts_parts.h"
 
 enum {
-    VERSION = 1
+    VERSION = 3
 };
+
+/* What is said of a process is said of one that the definitions have. */
+static struct facts_room room_begun(const struct facts *facts)
+{
+    struct facts_room room = facts->room;
+
+    room.n_processes = facts->n_processes;
+    return room;
+}
 
 static void visit_process(struct facts *facts, struct process_facts *own, struct state_io *io)
 {
+    const struct facts_room room = room_begun(facts);
     struct pairing_process *traits = &own->traits;
 
     timeline_visit(&own->timeline, io);
-    mappings_visit(&own->mappings, &facts->room, io);
+    mappings_visit(&own->mappings, &room, io);
     phases_visit(&own->phases, facts->room.n_threads, io);
     windows_visit(&own->windows, io);
     state_u64(io, &own->allocated_bytes);
@@ -46,7 +56,7 @@ static void visit_own(struct facts *facts, struct state_io *io)
     state_count(io, &n, facts->n_processes);
     for (size_t id = 1; id <= n && state_io_code(io) == 0; id++)
         visit_process(facts, &facts->processes[id], io);
-    chain_totals_visit(&facts->chains, facts->room.n_processes, facts->room.n_nodes, io);
+    chain_totals_visit(&facts->chains, facts->n_processes, facts->room.n_nodes, io);
 }
 
 static bool has_stack(const void *context, uint32_t process, uint32_t node)
@@ -61,7 +71,7 @@ static void visit_groups(struct facts *facts, struct state_io *io)
     state_bool(io, &has_groups);
     state_check(io, !has_groups || facts->groups, "groups that are not defined");
     if (has_groups && facts->groups)
-        group_totals_visit(facts->groups, facts->room.n_processes, io);
+        group_totals_visit(facts->groups, facts->n_processes, io);
     for (uint32_t id = 1; !has_groups && facts->groups && id <= facts->n_processes; id++)
         if (state_io_code(io) == 0
             && group_totals_take_root(facts->groups, facts->totals, id, NULL) != 0)
@@ -75,14 +85,17 @@ static void visit_pools(struct facts *facts, struct state_io *io)
     state_bool(io, &has_pools);
     state_check(io, !has_pools || facts->pools, "pools that are not defined");
     if (has_pools && facts->pools)
-        pool_blocks_visit(facts->pools, (uint32_t)facts->definitions->n_groups, io);
+        pool_blocks_visit(facts->pools, facts->n_processes, (uint32_t)facts->definitions->n_groups,
+                          io);
     else if (facts->pools)
         pool_blocks_begin_late(facts->pools);
 }
 
 void facts_visit(struct facts *facts, struct state_io *io)
 {
-    const struct live_table_most most = {.n_nodes = facts->room.n_nodes,
+    const struct facts_room room = room_begun(facts);
+    const struct live_table_most most = {.n_nodes = room.n_nodes,
+                                         .n_processes = room.n_processes,
                                          .n_groups = (uint32_t)facts->definitions->n_groups,
                                          .has_stack = has_stack,
                                          .context = facts->totals};
@@ -99,13 +112,13 @@ void facts_visit(struct facts *facts, struct state_io *io)
     state_part(io, STATE_POOLS, VERSION);
     visit_pools(facts, io);
     state_part(io, STATE_WALKS, VERSION);
-    object_walks_visit(&facts->walks, &facts->room, io);
+    object_walks_visit(&facts->walks, &room, io);
     state_part(io, STATE_HEAPS, VERSION);
-    heap_ranges_visit(facts->heaps, io);
+    heap_ranges_visit(facts->heaps, room.n_processes, io);
     state_part(io, STATE_SNAPSHOTS, VERSION);
     snapshots_visit(facts->snapshots, facts->totals, io);
     state_part(io, STATE_SAMPLES, VERSION);
     memory_samples_visit(facts->memory_samples, io);
     state_part(io, STATE_MOMENTS, VERSION);
-    moment_blocks_visit(facts->blocks, facts->room.n_nodes, io);
+    moment_blocks_visit(facts->blocks, &room, io);
 }

@@ -308,8 +308,8 @@ int group_totals_take_root(struct group_totals *totals, const struct totals *all
         root.allocated_bytes += stack->allocated_bytes;
         if (stack->variances)
             root.allocated_variance += stack->variances->allocated.bytes;
-        if (stack->changed_ns > root.changed_ns)
-            root.changed_ns = stack->changed_ns;
+        if (stack->changed_epoch > root.changed_ns + 1)
+            root.changed_ns = stack->changed_epoch - 1;
     }
     root.freed_blocks = root.allocated_blocks - root.live_blocks;
     root.freed_bytes = root.allocated_bytes - root.live_bytes;

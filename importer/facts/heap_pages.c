@@ -9,8 +9,8 @@
 
 /* A page while blocks are added. */
 struct page_cell {
-    uint64_t example_id : 40;
-    uint64_t live_blocks : 24;
+    uint64_t example_id : 46;
+    uint64_t live_blocks : 18; /* of 8 bytes on a page of a MiB */
     uint32_t live_bytes;
     uint32_t overhead_bytes;
     uint32_t owner_node;
@@ -152,7 +152,7 @@ static void live_on_page(const struct heap_pages *pages, struct page_cell *page,
     if (page->live_blocks++ == 0) {
         page->owner_node = allocation->node;
         page->common_frames = HEAP_PAGES_ONE_STACK;
-        page->example_id = allocation->allocation_id & ((UINT64_C(1) << 40) - 1);
+        page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
     } else if (page->owner_node != allocation->node && page->common_frames) {
         page->common_frames = (uint8_t)common_frames(pages->stacks, page, allocation->node);
     }
@@ -352,15 +352,14 @@ static void put_runs(struct walk *walk, uint64_t address)
             return;
         if (start >= run->end)
             continue;
-        put_page(walk,
-                 &(struct heap_page){.address = start,
-                                     .example_id = run->example_id & ((UINT64_C(1) << 40) - 1),
-                                     .live_blocks = 1,
-                                     .n_pages = (run->end - start) / walk->page_bytes,
-                                     .live_bytes = run->end - start,
-                                     .heap = run->heap,
-                                     .owner_node = run->owner_node,
-                                     .common_frames = HEAP_PAGES_ONE_STACK});
+        put_page(walk, &(struct heap_page){.address = start,
+                                           .example_id = run->example_id & LIVE_BLOCK_MOST_ID,
+                                           .live_blocks = 1,
+                                           .n_pages = (run->end - start) / walk->page_bytes,
+                                           .live_bytes = run->end - start,
+                                           .heap = run->heap,
+                                           .owner_node = run->owner_node,
+                                           .common_frames = HEAP_PAGES_ONE_STACK});
         walk->covered_end = run->end;
     }
 }

@@ -42,8 +42,8 @@ enum {
 /* A used page, or the pages that one block fills. */
 struct heap_page {
     uint64_t address;
-    uint64_t example_id : 40;
-    uint64_t live_blocks : 24;
+    uint64_t example_id : 46;
+    uint64_t live_blocks : 18;
     uint64_t n_pages;
     uint64_t live_bytes; /* usable bytes of live blocks on these pages */
     uint32_t heap;

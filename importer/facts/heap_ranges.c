@@ -53,6 +53,7 @@ struct heap_ranges {
     struct unit *last;  /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
+    struct keyed latest; /* of each heap */
     size_t most_extents; /* 0: any number */
     uint64_t n_left_out;
     struct heap_range *heaps; /* by id - 1: by process, then address */
@@ -90,6 +91,7 @@ void heap_ranges_free(struct heap_ranges *ranges)
     free(ranges->word_bytes);
     keyed_done(&ranges->units);
     free(ranges->extents);
+    keyed_done(&ranges->latest);
     free(ranges->heaps);
     free(ranges);
 }
@@ -153,70 +155,94 @@ uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges)
     return ranges->n_left_out;
 }
 
-/* The place of an extent of a heap, while another one of that is looked for. */
-struct waiting {
+/* The last extent of a heap. */
+struct latest {
     uint64_t process, start; /* the key */
     size_t place;
-    bool is_there;
+    bool is_waiting; /* thin_extents: for another one */
 };
 
-/* HR-5. About half of them are left; where each is of another heap, all are. */
+enum {
+    LATEST_KEY_BYTES = offsetof(struct latest, place)
+};
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
+}
+
+static struct latest *get_latest(struct keyed *latest, const struct extent *extent)
+{
+    const struct latest key = {.process = extent->process, .start = extent->start};
+
+    return keyed_get(latest, &key, LATEST_KEY_BYTES, sizeof key);
+}
+
+/* HR-5. About half of them are left. */
 static int thin_extents(struct heap_ranges *ranges, struct error *err)
 {
-    struct keyed heaps = {0};
+    struct keyed all = {0};
     size_t n = 0;
 
     for (size_t i = 0; i < ranges->n_extents; i++) {
         const struct extent *extent = &ranges->extents[i];
-        struct waiting key = {.process = extent->process, .start = extent->start};
-        struct waiting *waiting =
-            keyed_get(&heaps, &key, offsetof(struct waiting, place), sizeof key);
-        if (!waiting) {
-            keyed_done(&heaps);
-            return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
+        struct latest *latest = get_latest(&all, extent);
+        if (!latest) {
+            keyed_done(&all);
+            return out_of_memory(err);
         }
-        waiting->is_there = !waiting->is_there;
-        if (waiting->is_there)
-            waiting->place = n;
-        else if (extent->end > ranges->extents[waiting->place].end)
-            ranges->extents[waiting->place] = *extent;
-        if (waiting->is_there)
+        latest->is_waiting = !latest->is_waiting;
+        if (latest->is_waiting)
+            latest->place = n;
+        else if (extent->end > ranges->extents[latest->place].end)
+            ranges->extents[latest->place] = *extent;
+        if (latest->is_waiting)
             ranges->extents[n++] = *extent;
     }
     ranges->n_left_out += ranges->n_extents - n;
     ranges->n_extents = n;
-    keyed_done(&heaps);
+    keyed_done(&ranges->latest);
+    ranges->latest = all;
+    return 0;
+}
+
+static int add_extent(struct heap_ranges *ranges, const struct extent *extent, struct error *err)
+{
+    struct extent *extents = growing_reserve(ranges->extents, &ranges->max_extents,
+                                             ranges->n_extents + 1, sizeof *extents);
+    struct latest *latest = extents ? get_latest(&ranges->latest, extent) : NULL;
+
+    if (extents)
+        ranges->extents = extents;
+    if (!latest)
+        return out_of_memory(err);
+    latest->place = ranges->n_extents;
+    extents[ranges->n_extents++] = *extent;
     return 0;
 }
 
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
 {
-    for (size_t i = ranges->n_extents; i-- > 0 && i + 64 > ranges->n_extents;) {
-        const struct extent *before = &ranges->extents[i];
-        if (before->process == process && before->start == start) {
-            if (before->end == end)
-                return 0; /* nothing new */
-            break;
-        }
-    }
-    if (start >= end)
-        return 0;
-    if (ranges->most_extents && ranges->n_extents >= ranges->most_extents
-        && thin_extents(ranges, err) != 0)
-        return ERROR_NOMEM;
-    if (ranges->most_extents && ranges->n_extents >= ranges->most_extents) {
-        ranges->n_left_out++;
-        return 0;
-    }
-    struct extent *extents = growing_reserve(ranges->extents, &ranges->max_extents,
-                                             ranges->n_extents + 1, sizeof *extents);
-    if (!extents)
-        return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
-    ranges->extents = extents;
-    extents[ranges->n_extents++] = (struct extent){
+    const struct latest key = {.process = process, .start = start};
+    const struct latest *latest = keyed_find(&ranges->latest, &key, LATEST_KEY_BYTES, sizeof key);
+    struct extent *before = latest ? &ranges->extents[latest->place] : NULL;
+    const struct extent extent = {
         .time_ns = time_ns, .start = start, .end = end, .process = process, .kind = kind};
-    return 0;
+    bool is_full = ranges->most_extents && ranges->n_extents >= ranges->most_extents;
+
+    if (start >= end || (before && before->end == end))
+        return 0; /* nothing new */
+    if (is_full && ranges->latest.n <= ranges->most_extents / 2) {
+        if (thin_extents(ranges, err) != 0)
+            return ERROR_NOMEM;
+    } else if (is_full) {
+        ranges->n_left_out++;
+        if (before && end > before->end)
+            *before = extent;
+        return 0;
+    }
+    return add_extent(ranges, &extent, err);
 }
 
 /* ---- making heaps ---- */
@@ -492,7 +518,7 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
 
 /* ---- the state as bytes ---- */
 
-void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io)
+void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct state_io *io)
 {
     const struct unit *units;
 
@@ -500,7 +526,7 @@ void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io)
     units = ranges->units.elements;
     for (size_t i = 0; i < ranges->units.n; i++)
         state_check(io,
-                    units[i].key.process && units[i].key.process <= ranges->n_processes
+                    units[i].key.process && units[i].key.process <= n_processes
                         && units[i].key.class <= UNIT_OTHER && units[i].highest_end
                         && units[i].lowest < units[i].highest_end
                         && units[i].highest_end <= HIGHEST_END
@@ -508,12 +534,18 @@ void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io)
                     "addresses of a heap");
     ranges->extents = state_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
                                   STATE_MOST, sizeof *ranges->extents);
-    for (size_t i = 0; i < ranges->n_extents; i++)
+    for (size_t i = 0; i < ranges->n_extents; i++) {
+        struct latest *latest = get_latest(&ranges->latest, &ranges->extents[i]);
+        if (latest)
+            latest->place = i;
+        else
+            state_no_memory(io);
         state_check(io,
-                    ranges->extents[i].process && ranges->extents[i].process <= ranges->n_processes
+                    ranges->extents[i].process && ranges->extents[i].process <= n_processes
                         && ranges->extents[i].heap == 0
                         && ranges->extents[i].start < ranges->extents[i].end
                         && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
                     "an extent of a heap");
+    }
     state_u64(io, &ranges->n_left_out);
 }

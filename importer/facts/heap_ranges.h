@@ -14,8 +14,8 @@
  *        differs from the one before, however far blocks and extents reach.
  *   HR-4 What is free in a heap is known only when every block in it has been seen (`unseen`): a fork
  *        child inherits blocks of its parent, and a program has blocks while it is not traced.
- *   HR-5 Where they are bounded, of two extents of one heap, one behind the other, the higher one stays whenever there are too many, so that the
- *        highest of each does; what is left out is counted.
+ *   HR-5 Where they are bounded, of two extents of one heap, one behind the other, the higher one stays whenever there are too many; where heaps are more
+ *        than half of what there is room for, of its last one and a new one. So the highest of each heap stays that had room for one; what is left out is counted.
  * Threads: none.
  * Failure: memory.
  */
@@ -123,7 +123,7 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
 /* The end of the heap as last seen at or before time_ns; 0 when it was not. */
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns);
 
-/* Into the bytes or from them, into new ones (state_io.h); before heap_ranges_finish. */
-void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io);
+/* Into the bytes or from them, into new ones (state_io.h); before heap_ranges_finish. Of the first n_processes. */
+void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct state_io *io);
 
 #endif

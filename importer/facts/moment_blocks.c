@@ -135,7 +135,8 @@ int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block *
     return 0;
 }
 
-void moment_blocks_visit(struct moment_blocks *blocks, uint32_t n_nodes, struct state_io *io)
+void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
+                         struct state_io *io)
 {
     size_t n = blocks->n_processes;
 
@@ -151,7 +152,8 @@ void moment_blocks_visit(struct moment_blocks *blocks, uint32_t n_nodes, struct 
             state_check_bool(io, &list->items[i].is_at_peak);
             state_check_bool(io, &list->items[i].is_at_end);
             state_check(io,
-                        list->items[i].process == id && list->items[i].node <= n_nodes
+                        list->items[i].process == id && id <= room->n_processes
+                            && list->items[i].node <= room->n_nodes
                             && list->items[i].address >> 48 == 0
                             && list->items[i].size_bytes <= EVENT_MAX_BYTES
                             && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,

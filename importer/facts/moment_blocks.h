@@ -13,6 +13,7 @@
 #ifndef MTRACE_IMPORTER_MOMENT_BLOCKS_H
 #define MTRACE_IMPORTER_MOMENT_BLOCKS_H
 
+#include "importer/facts/facts_numbers.h"
 #include "importer/log/state_io.h"
 #include "importer/pairing/live_table.h"
 #include "support/error.h"
@@ -52,6 +53,7 @@ int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block *
                        struct error *err);
 
 /* Into the bytes or from them, into new ones that have room for as many processes (state_io.h); before moment_blocks_left. */
-void moment_blocks_visit(struct moment_blocks *blocks, uint32_t n_nodes, struct state_io *io);
+void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
+                         struct state_io *io);
 
 #endif

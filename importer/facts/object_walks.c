@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void walk_done(struct object_walk *walk)
+{
+    free(walk->nodes);
+    free(walk->claims);
+    free(walk->warnings);
+    id_table_done(&walk->by_address);
+}
+
 void object_walks_done(struct object_walks *walks)
 {
-    for (size_t i = 0; i < walks->n; i++) {
-        free(walks->list[i].nodes);
-        free(walks->list[i].claims);
-        free(walks->list[i].warnings);
-        id_table_done(&walks->list[i].by_address);
-    }
+    for (size_t i = 0; i < walks->n; i++)
+        walk_done(&walks->list[i]);
     free(walks->list);
     keyed_done(&walks->unclaimed);
 }
@@ -186,6 +190,7 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
                            struct error *err)
 {
     const uint32_t number = (uint32_t)(walk - walks->list) + 1;
+    const size_t n_before = walks->unclaimed.n;
     int code = 0;
 
     walk->live_blocks = live->live_blocks;
@@ -199,6 +204,7 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
             code = tally_add(&walks->unclaimed, number, stack->node, 1, blocks,
                              stack->live_bytes - (taken ? taken->bytes : 0), err);
     }
+    walk->n_unclaimed = walks->unclaimed.n - n_before;
     return code;
 }
 
@@ -212,6 +218,100 @@ static void close_walk(struct object_walks *walks, struct object_walk *walk)
     walk->is_open = false;
 }
 
+/* ---- limits ---- */
+
+static bool is_too_much(const struct object_walks *walks)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; walks->most && i < walks->n; i++) {
+        const struct object_walk *walk = &walks->list[i];
+        n += 1 + walk->n_nodes + walk->n_claims + walk->n_texts + walk->n_unclaimed;
+    }
+    return n > walks->most;
+}
+
+/* The walks of a process. */
+struct of_process {
+    uint32_t process; /* the key */
+    uint32_t n_seen;
+    size_t last;
+};
+
+/* OB-4: the new number of each, 0 of those that go; a walk's old one is its index + 1. */
+static int choose(struct object_walks *walks, struct keyed *processes, uint32_t *ret_numbers,
+                  struct error *err)
+{
+    uint32_t number = 0;
+
+    for (size_t i = 0; i < walks->n; i++) {
+        struct of_process *of =
+            keyed_get(processes, &walks->list[i].process, sizeof(uint32_t), sizeof *of);
+        if (!of)
+            return error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
+        of->last = i;
+    }
+    for (size_t i = 0; i < walks->n; i++) {
+        const struct object_walk *walk = &walks->list[i];
+        struct of_process *of = keyed_get(processes, &walk->process, sizeof(uint32_t), sizeof *of);
+        bool goes = of && of->n_seen++ % 2 == 1 && i != of->last && !walk->is_open;
+        ret_numbers[i + 1] = goes ? 0 : ++number;
+    }
+    return 0;
+}
+
+static int renumber_unclaimed(struct object_walks *walks, const uint32_t *numbers,
+                              struct error *err)
+{
+    const struct tally_entry *entries = walks->unclaimed.elements;
+    struct keyed left = {0};
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < walks->unclaimed.n; i++)
+        if (numbers[entries[i].process])
+            code = tally_add(&left, numbers[entries[i].process], entries[i].from, entries[i].to,
+                             entries[i].blocks, entries[i].bytes, err);
+    if (code) {
+        keyed_done(&left);
+        return code;
+    }
+    keyed_done(&walks->unclaimed);
+    walks->unclaimed = left;
+    return 0;
+}
+
+static void move_walks(struct object_walks *walks, const uint32_t *numbers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < walks->n; i++) {
+        if (numbers[i + 1])
+            walks->list[n++] = walks->list[i];
+        else
+            walk_done(&walks->list[i]);
+    }
+    walks->n_left_out += walks->n - n;
+    walks->n = n;
+    for (size_t i = 0; i < walks->n_open; i++)
+        walks->open[i] = numbers[walks->open[i] + 1] - 1;
+}
+
+static int thin(struct object_walks *walks, struct error *err)
+{
+    struct keyed processes = {0};
+    uint32_t *numbers = calloc(walks->n + 1, sizeof *numbers);
+    int code = numbers ? choose(walks, &processes, numbers, err)
+                       : error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
+
+    if (code == 0)
+        code = renumber_unclaimed(walks, numbers, err);
+    if (code == 0)
+        move_walks(walks, numbers);
+    keyed_done(&processes);
+    free(numbers);
+    return code;
+}
+
 static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
                struct pairing *pairing, const struct process_totals *live, struct error *err)
 {
@@ -223,7 +323,7 @@ static int end(struct object_walks *walks, struct object_walk *walk, const struc
     keyed_done(&claimed);
     walk->n_warnings = event->address;
     close_walk(walks, walk);
-    return code;
+    return code || !is_too_much(walks) ? code : thin(walks, err);
 }
 
 static int add_warning(struct object_walk *walk, const char *text, struct error *err)
@@ -321,6 +421,9 @@ static void visit_walk(struct object_walk *walk, const struct facts_room *room, 
     state_u64(io, &walk->live_bytes);
     state_u64(io, &walk->claimed_blocks);
     state_u64(io, &walk->claimed_bytes);
+    uint64_t n_unclaimed = walk->n_unclaimed;
+    state_u64(io, &n_unclaimed);
+    walk->n_unclaimed = (size_t)n_unclaimed;
     state_bool(io, &walk->is_open);
     state_check(
         io, walk->process && walk->process <= room->n_processes && walk->thread <= room->n_threads,
@@ -359,4 +462,5 @@ void object_walks_visit(struct object_walks *walks, const struct facts_room *roo
         state_check(io, entry->process <= walks->n && entry->from <= room->n_nodes, "a walk");
     }
     state_u64(io, &walks->n_bad);
+    state_u64(io, &walks->n_left_out);
 }

@@ -11,6 +11,8 @@
  *   OB-2 claimed + unclaimed = live, in blocks and bytes, at the end of the walk.
  *   OB-3 At most OBJECT_WALKS_OPEN walks are open at once, whatever the log says; one more is left out, and so
  *        are its records.
+ *   OB-4 Where they are bounded, every second of the walks of a process that have ended goes whenever nodes, claims and stacks of all are more than `most`,
+ *        but not its first and its last one; what is left out is counted.
  * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
@@ -64,6 +66,7 @@ struct object_walk {
     uint64_t n_warnings;
     uint64_t live_blocks, live_bytes;
     uint64_t claimed_blocks, claimed_bytes;
+    size_t n_unclaimed; /* stacks */
     bool is_open;
 };
 
@@ -72,7 +75,7 @@ enum {
     OBJECT_WALKS_OPEN = 1024
 };
 
-/* All zero: none. */
+/* All zero: none, and any number. */
 struct object_walks {
     struct object_walk *list;
     size_t n, capacity;
@@ -80,6 +83,8 @@ struct object_walks {
     size_t n_open;
     struct keyed unclaimed; /* tally_entry; process: number of the walk, from: stack, to: 0 */
     uint64_t n_bad;         /* records that make no sense */
+    size_t most;            /* OB-4; 0: any number */
+    uint64_t n_left_out;
 };
 
 void object_walks_done(struct object_walks *walks);

@@ -187,7 +187,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct facts_ro
 {
     struct pool_blocks *blocks;
     struct pairing_sink sink = {NULL,         on_born,        on_moved, on_ended,
-                                on_explained, on_chain_ended, on_left};
+                                on_explained, on_chain_ended, on_left,  NULL};
     int code;
 
     *ret = NULL;
@@ -553,9 +553,11 @@ static void visit_moving(struct pool_blocks *blocks, struct state_io *io)
     }
 }
 
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_groups, struct state_io *io)
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
+                       struct state_io *io)
 {
-    const struct live_table_most most = {.n_nodes = blocks->room.n_nodes, .n_groups = n_groups};
+    const struct live_table_most most = {
+        .n_nodes = blocks->room.n_nodes, .n_processes = blocks->room.n_pools, .n_groups = n_groups};
     size_t n_pools = blocks->n_pools;
 
     state_count(io, &n_pools, blocks->room.n_pools);
@@ -563,8 +565,7 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_groups, struct sta
     for (size_t pool = 1; pool <= n_pools; pool++) {
         state_u32(io, &blocks->processes[pool]);
         STATE_IMAGE(io, &blocks->accounts[pool]);
-        state_check(io,
-                    blocks->processes[pool] && blocks->processes[pool] <= blocks->room.n_processes,
+        state_check(io, blocks->processes[pool] && blocks->processes[pool] <= n_processes,
                     "whose a pool is");
     }
     visit_moving(blocks, io);

@@ -86,7 +86,8 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
 
 /* Into the bytes or from them, into new ones that have room for as much, without rows (state_io.h). */
-void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_groups, struct state_io *io);
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
+                       struct state_io *io);
 
 /* There was none so far; pool_blocks_continue comes next. */
 void pool_blocks_begin_late(struct pool_blocks *blocks);

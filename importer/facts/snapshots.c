@@ -171,20 +171,29 @@ static int read_changes(struct snapshots *snapshots, const struct taken *taken, 
     return code;
 }
 
-static int take_regular(struct snapshots *snapshots, const struct process_totals *process,
+static int take_regular(struct snapshots *snapshots, struct process_totals *process,
                         struct plan *plan, struct error *err)
 {
     struct taken *taken = &plan->taken[plan->n_taken++];
     int code = 0;
 
     begin_taken(snapshots, taken, plan->next_ns);
-    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
-        struct stack_totals *stack = totals_stack(process, i);
-        struct change now = {stack->live_bytes, stack->live_blocks, i, 0};
+    for (size_t i = 0; code == 0 && i < process->n_changed; i++) {
+        struct stack_totals *stack = process->changed[i];
+        struct change now = {stack->live_bytes, stack->live_blocks,
+                             totals_stack_number(process, stack->node), 0};
         code = put_change(snapshots, taken, stack, &now, err);
     }
+    process->n_changed = 0;
+    process->told_epoch = taken->at_ns + 1;
     plan_next(plan);
     return code;
+}
+
+/* After what was put aside changed: what the last one does not say. */
+static void list_changed(struct process_totals *process, const struct plan *plan)
+{
+    totals_list_changed(process, plan->n_taken ? plan->taken[plan->n_taken - 1].at_ns + 1 : 0);
 }
 
 /* No snapshot was taken. */
@@ -196,10 +205,25 @@ static void forget_changes(const struct process_totals *process)
     }
 }
 
-/* All snapshots again, in order, into every other one of them. `states` are those of the stacks. */
+/* Of the stacks that snapshots->changes names, as many as `taken` has. */
+static int put_states(struct snapshots *snapshots, const struct process_totals *process,
+                      const struct taken *taken, const struct change *states, struct taken *into,
+                      struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < taken->n_changes; i++) {
+        uint32_t number = snapshots->changes[i].number;
+        code = put_change(snapshots, into, totals_stack(process, number), &states[number], err);
+    }
+    return code;
+}
+
+/* All snapshots again, in order, into every other one of them: what it said, and the one before. `states` are those of the stacks. */
 static int put_every_other(struct snapshots *snapshots, const struct process_totals *process,
                            struct plan *plan, struct change *states, struct error *err)
 {
+    struct taken before = {0};
     unsigned n_kept = 0;
     int code = spill_file_flush(&snapshots->file, err);
 
@@ -209,19 +233,21 @@ static int put_every_other(struct snapshots *snapshots, const struct process_tot
         code = read_changes(snapshots, &from, err);
         for (size_t k = 0; code == 0 && k < from.n_changes; k++)
             states[snapshots->changes[k].number] = snapshots->changes[k];
-        if (i % 2 == 0)
-            continue;
-        n_kept++;
-        begin_taken(snapshots, into, from.at_ns);
-        for (uint32_t k = 0; code == 0 && k < process->n_stacks; k++)
-            code = put_change(snapshots, into, totals_stack(process, k), &states[k], err);
+        if (code == 0 && i % 2 == 1) {
+            n_kept++;
+            begin_taken(snapshots, into, from.at_ns);
+            code = put_states(snapshots, process, &from, states, into, err);
+            code = code ? code : read_changes(snapshots, &before, err);
+            code = code ? code : put_states(snapshots, process, &before, states, into, err);
+        }
+        before = from;
     }
     plan->n_taken = n_kept;
     return code;
 }
 
-static int widen(struct snapshots *snapshots, const struct process_totals *process,
-                 struct plan *plan, struct error *err)
+static int widen(struct snapshots *snapshots, struct process_totals *process, struct plan *plan,
+                 struct error *err)
 {
     int code = 0;
 
@@ -235,6 +261,7 @@ static int widen(struct snapshots *snapshots, const struct process_totals *proce
             states[i] = (struct change){.number = i};
         forget_changes(process);
         code = put_every_other(snapshots, process, plan, states, err);
+        list_changed(process, plan);
         free(states);
     }
     plan_next(plan);
@@ -249,7 +276,7 @@ uint64_t snapshots_next_ns(const struct snapshots *snapshots, uint32_t process)
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process_id,
                       uint64_t now_ns, struct error *err)
 {
-    const struct process_totals *process = &totals->processes[process_id];
+    struct process_totals *process = &totals->processes[process_id];
     struct plan *plan = &snapshots->plans[process_id];
     int code = 0;
 
@@ -457,6 +484,9 @@ void snapshots_visit(struct snapshots *snapshots, const struct totals *totals, s
     if (!state_io_is_loading(io) && spill_file_flush(&snapshots->file, NULL) != 0)
         state_refuse(io, ERROR_IO, "a temporary file cannot be written");
     state_count(io, &n, totals->n_processes);
-    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++)
+    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++) {
         visit_plan(snapshots, &snapshots->plans[id], totals->processes[id].n_stacks, io);
+        if (state_io_is_loading(io))
+            list_changed(&totals->processes[id], &snapshots->plans[id]);
+    }
 }

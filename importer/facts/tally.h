@@ -17,6 +17,7 @@
 #include "support/keyed.h"
 #include "support/sample_weight.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tally_entry {
@@ -44,20 +45,29 @@ struct tally_run {
 /* Into the tally with what the run holds. */
 int tally_flush(struct keyed *tally, struct tally_run *run, uint32_t from, struct error *err);
 
+static inline bool tally_continues(const struct tally_run *run, uint32_t process, uint32_t to)
+{
+    return run->to == to && run->process == process;
+}
+
+/* To a run that is empty, or of those. */
+static inline void tally_run_add(struct tally_run *run, uint32_t process, uint32_t to,
+                                 const struct sample_weight *weight)
+{
+    run->process = process;
+    run->to = to;
+    run->blocks += weight->blocks;
+    run->bytes += weight->bytes;
+}
+
 /* Blocks of that weight end there. `to` is not 0; `from` is always the same for a run. */
 static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32_t process,
                               uint32_t from, uint32_t to, const struct sample_weight *weight,
                               struct error *err)
 {
-    int code = 0;
+    int code = tally_continues(run, process, to) ? 0 : tally_flush(tally, run, from, err);
 
-    if (run->to != to || run->process != process) {
-        code = tally_flush(tally, run, from, err);
-        run->process = process;
-        run->to = to;
-    }
-    run->blocks += weight->blocks;
-    run->bytes += weight->bytes;
+    tally_run_add(run, process, to, weight);
     return code;
 }
 

@@ -21,7 +21,7 @@ void timeline_init(struct timeline *timeline, uint64_t start_ns)
 void timeline_done(struct timeline *timeline)
 {
     free(timeline->kept);
-    timeline->kept = NULL;
+    timeline->kept = timeline->last = NULL;
 }
 
 static void join(struct timeline_bucket *into, const struct timeline_bucket *later)
@@ -76,6 +76,7 @@ static void double_width(struct timeline *timeline)
         timeline->kept[n++] = bucket;
     }
     timeline->n_kept = n;
+    timeline->last = &timeline->kept[n - 1];
     timeline->n_buckets = (timeline->n_buckets + 1) / 2;
     timeline->shift++;
 }
@@ -99,8 +100,9 @@ static struct timeline_bucket *keep(struct timeline *timeline, size_t number, st
     timeline->kept = kept;
     timeline->found = (struct timeline_found){0};
     timeline->n_buckets = number + 1;
-    kept[timeline->n_kept] = (struct timeline_bucket){.number = number};
-    return &kept[timeline->n_kept++];
+    timeline->last = &kept[timeline->n_kept++];
+    *timeline->last = (struct timeline_bucket){.number = number};
+    return timeline->last;
 }
 
 /* The bucket of now_ns, which may be a new one. */
@@ -132,31 +134,11 @@ int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t l
         return ERROR_NOMEM;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
         double_width(timeline);
-    timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    timeline_hold(timeline, timeline->last, live_bytes, live_blocks);
     code = open_bucket(timeline, now_ns, live_bytes, live_blocks, err);
     timeline->open_until_ns =
         timeline->start_ns + ((uint64_t)timeline->n_buckets << timeline->shift);
     return code;
-}
-
-void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight)
-{
-    struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
-
-    bucket->allocated_blocks += weight->blocks;
-    bucket->allocated_bytes += weight->bytes;
-    bucket->allocated_variance += weight->bytes_variance;
-    timeline->live_variance += weight->bytes_variance;
-}
-
-void timeline_count_end(struct timeline *timeline, const struct sample_weight *weight)
-{
-    struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
-
-    bucket->freed_blocks += weight->blocks;
-    bucket->freed_bytes += weight->bytes;
-    bucket->freed_variance += weight->bytes_variance;
-    timeline->live_variance -= weight->bytes_variance;
 }
 
 /* Of the kept one of this index. */
@@ -207,7 +189,7 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
     int code = timeline_advance(timeline, end_ns, live_bytes, live_blocks, err);
 
     if (code == 0)
-        timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+        timeline_hold(timeline, timeline->last, live_bytes, live_blocks);
     return code;
 }
 
@@ -239,6 +221,7 @@ void timeline_visit(struct timeline *timeline, struct state_io *io)
     state_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
     state_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");
     timeline->shift = shift;
+    timeline->last = timeline->n_kept ? &timeline->kept[timeline->n_kept - 1] : NULL;
     for (size_t i = 0; i < timeline->n_kept; i++)
         state_check(io,
                     timeline->kept[i].number < timeline->n_buckets

@@ -11,13 +11,15 @@
  *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
  *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
  *   TL-3 Sums over buckets equal the totals of the process.
- *   TL-4 Memory: 128 bytes, doubled at most, for each bucket in which something happened.
+ *   TL-4 Until it is closed the last bucket lacks what is live at its end: nothing need be done for an instant that is within its low and peak.
+ *   TL-5 Memory: 128 bytes, doubled at most, for each bucket in which something happened.
  * Threads: none.
  * Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_TIMELINE_H
 #define MTRACE_IMPORTER_TIMELINE_H
 
+#include "common/attr.h"
 #include "importer/log/state_io.h"
 #include "support/error.h"
 #include "support/sample_weight.h"
@@ -53,9 +55,10 @@ struct timeline {
     uint64_t start_ns;
     double live_variance; /* now; a sum of what came and went, which may be a little off */
     unsigned shift;
-    size_t n_buckets;            /* begun ones; the last may be open */
-    uint64_t open_until_ns;      /* before this nothing but the last bucket changes; 0: look */
-    struct timeline_found found; /* by timeline_count_leak */
+    size_t n_buckets;             /* begun ones; the last may be open */
+    uint64_t open_until_ns;       /* before this nothing but the last bucket changes; 0: look */
+    struct timeline_bucket *last; /* of the kept ones; NULL: none */
+    struct timeline_found found;  /* by timeline_count_leak */
 };
 
 void timeline_init(struct timeline *timeline, uint64_t start_ns);
@@ -80,18 +83,52 @@ static inline void timeline_hold(const struct timeline *timeline, struct timelin
         bucket->low_bytes = live_bytes;
 }
 
+/* timeline_advance before open_until_ns. False: all of it was within what the bucket had. */
+static inline bool timeline_hold_outside(struct timeline *timeline, uint64_t live_bytes,
+                                         uint64_t live_blocks)
+{
+    bool is_outside =
+        live_bytes > timeline->last->peak_bytes || live_bytes < timeline->last->low_bytes;
+
+    if (is_outside)
+        timeline_hold(timeline, timeline->last, live_bytes, live_blocks);
+    return is_outside;
+}
+
 static inline int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
                                    uint64_t live_blocks, struct error *err)
 {
     if (now_ns >= timeline->open_until_ns)
         return timeline_advance_slow(timeline, now_ns, live_bytes, live_blocks, err);
-    timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    timeline_hold_outside(timeline, live_bytes, live_blocks);
     return 0;
 }
 
 /* Count at the instant of the last timeline_advance. */
-void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight);
-void timeline_count_end(struct timeline *timeline, const struct sample_weight *weight);
+static inline void timeline_count_birth(struct timeline *timeline,
+                                        const struct sample_weight *weight)
+{
+    struct timeline_bucket *bucket = timeline->last;
+
+    bucket->allocated_blocks += weight->blocks;
+    bucket->allocated_bytes += weight->bytes;
+    if (mtrace_unlikely(weight->bytes_variance != 0)) {
+        bucket->allocated_variance += weight->bytes_variance;
+        timeline->live_variance += weight->bytes_variance;
+    }
+}
+
+static inline void timeline_count_end(struct timeline *timeline, const struct sample_weight *weight)
+{
+    struct timeline_bucket *bucket = timeline->last;
+
+    bucket->freed_blocks += weight->blocks;
+    bucket->freed_bytes += weight->bytes;
+    if (mtrace_unlikely(weight->bytes_variance != 0)) {
+        bucket->freed_variance += weight->bytes_variance;
+        timeline->live_variance -= weight->bytes_variance;
+    }
+}
 
 /* Of a block that was counted as born at born_ns: it was never freed. In any order, fastest in that of the births, at the end. */
 void timeline_count_leak(struct timeline *timeline, uint64_t born_ns,

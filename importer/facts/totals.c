@@ -48,6 +48,7 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
         free(process->pieces[i]);
     free(process->pages);
     free(process->pieces);
+    free(process->changed);
     free(process->left);
     free(process->sizes);
     free(process->lifetimes);
@@ -118,6 +119,11 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
         if (code)
             return code;
     }
+    struct stack_totals **changed = growing_reserve(process->changed, &process->max_changed,
+                                                    process->n_stacks + 1, sizeof *changed);
+    if (!changed)
+        return out_of_memory(err);
+    process->changed = changed;
     struct stack_totals *stack = totals_stack(process, process->n_stacks++);
     (*page)[node % TOTALS_NODES_PER_PAGE] = process->n_stacks;
     stack->node = node;
@@ -134,8 +140,7 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
     return 0;
 }
 
-/* Of a stack that is there. */
-static uint32_t number_of(const struct process_totals *process, uint32_t node)
+uint32_t totals_stack_number(const struct process_totals *process, uint32_t node)
 {
     return process->pages[node / TOTALS_NODES_PER_PAGE][node % TOTALS_NODES_PER_PAGE] - 1;
 }
@@ -182,12 +187,12 @@ bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns
     return true;
 }
 
-void totals_settle(const struct process_totals *process, struct stack_totals *stack,
-                   uint64_t now_ns)
+/* Brings the peaks of the stack up to date, which changes now. */
+static void settle(struct process_totals *process, struct stack_totals *stack, uint64_t now_ns)
 {
-    if (stack->changed_ns == now_ns)
+    if (stack->changed_epoch == now_ns + 1)
         return;
-    if (process->peak_epoch > stack->changed_ns) {
+    if (process->peak_epoch >= stack->changed_epoch) {
         stack->peak_bytes = stack->live_bytes;
         stack->peak_blocks = stack->live_blocks;
         if (stack->variances)
@@ -195,9 +200,22 @@ void totals_settle(const struct process_totals *process, struct stack_totals *st
     }
     if (stack->live_bytes > stack->own_peak_bytes) {
         stack->own_peak_bytes = stack->live_bytes;
-        stack->own_peak_ns = stack->changed_ns;
+        stack->own_peak_ns = stack->changed_epoch - 1;
     }
-    stack->changed_ns = now_ns;
+    if (stack->changed_epoch <= process->told_epoch && process->n_changed < process->n_stacks)
+        process->changed[process->n_changed++] = stack;
+    stack->changed_epoch = now_ns + 1;
+}
+
+void totals_list_changed(struct process_totals *process, uint64_t told_epoch)
+{
+    process->told_epoch = told_epoch;
+    process->n_changed = 0;
+    for (uint32_t i = 0; i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        if (stack->changed_epoch > told_epoch)
+            process->changed[process->n_changed++] = stack;
+    }
 }
 
 static void thread_settle(struct thread_totals *thread, uint64_t now_ns)
@@ -215,7 +233,7 @@ void totals_finish(struct totals *totals)
         struct process_totals *process = &totals->processes[id];
         totals_advance(totals, id, TOTALS_NEVER - 1);
         for (uint32_t i = 0; i < process->n_stacks; i++)
-            totals_settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
+            settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
     }
     for (uint32_t id = 1; id <= totals->n_threads; id++)
         thread_settle(&totals->threads[id], TOTALS_NEVER - 1);
@@ -240,6 +258,64 @@ static void take_all_left(struct process_totals *process)
     process->left = NULL;
 }
 
+/* ---- pairs ---- */
+
+void totals_bound(struct totals *totals, size_t most_pairs)
+{
+    totals->most_pairs = (uint32_t)most_pairs;
+}
+
+/* TO-6 */
+static int flush_pair(const struct totals *totals, struct keyed *tally, struct tally_run *run,
+                      uint32_t from, uint32_t *n_pairs, uint64_t *n_untold, struct error *err)
+{
+    size_t n = tally->n;
+
+    if (totals->most_pairs && *n_pairs >= totals->most_pairs && run->blocks
+        && !tally_find(tally, run->process, from, run->to)) {
+        *n_untold += run->blocks;
+        run->to = 0;
+    }
+    bool is_told = run->to != 0;
+    int code = tally_flush(tally, run, from, err);
+    *n_pairs += is_told && tally->n > n;
+    return code;
+}
+
+static int flush_free_site(struct totals *totals, struct stack_totals *stack, struct error *err)
+{
+    return flush_pair(totals, &totals->free_sites, &stack->freed_at, stack->node,
+                      &stack->n_free_sites, &totals->n_untold_free_sites, err);
+}
+
+static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
+{
+    struct thread_totals *thread = &totals->threads[id];
+
+    return flush_pair(totals, &totals->flows, &thread->freed_by, id, &thread->n_flows,
+                      &totals->n_untold_flows, err);
+}
+
+static int count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
+                           uint32_t node, const struct sample_weight *weight, struct error *err)
+{
+    int code =
+        tally_continues(&stack->freed_at, process, node) ? 0 : flush_free_site(totals, stack, err);
+
+    tally_run_add(&stack->freed_at, process, node, weight);
+    return code;
+}
+
+static int count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
+                      const struct sample_weight *weight, struct error *err)
+{
+    struct tally_run *run = &totals->threads[from].freed_by;
+    int code = tally_continues(run, process, to) ? 0 : flush_flow(totals, from, err);
+
+    tally_run_add(run, process, to, weight);
+    return code;
+}
+
 int totals_flush(struct totals *totals, struct error *err)
 {
     int code = 0;
@@ -247,13 +323,11 @@ int totals_flush(struct totals *totals, struct error *err)
     for (uint32_t id = 1; id <= totals->n_processes; id++) {
         struct process_totals *process = &totals->processes[id];
         take_all_left(process);
-        for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
-            struct stack_totals *stack = totals_stack(process, i);
-            code = tally_flush(&totals->free_sites, &stack->freed_at, stack->node, err);
-        }
+        for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
+            code = flush_free_site(totals, totals_stack(process, i), err);
     }
     for (uint32_t id = 1; code == 0 && id <= totals->n_threads; id++)
-        code = tally_flush(&totals->flows, &totals->threads[id].freed_by, id, err);
+        code = flush_flow(totals, id, err);
     return code;
 }
 
@@ -358,7 +432,7 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct totals_
 
     if (code)
         return code;
-    totals_settle(process, stack, block->born_ns);
+    settle(process, stack, block->born_ns);
     stack->live_bytes += weight->bytes;
     stack->live_blocks += weight->blocks;
     stack->allocated_bytes += weight->bytes;
@@ -393,12 +467,10 @@ static int tally_end(struct totals *totals, uint32_t process, struct stack_total
         struct thread_totals *ender = &totals->threads[end->thread];
         ender->freed_blocks += weight->blocks;
         ender->freed_bytes += weight->bytes;
-        code = tally_count(&totals->flows, &totals->threads[block->thread].freed_by, process,
-                           block->thread, end->thread, weight, err);
+        code = count_flow(totals, process, block->thread, end->thread, weight, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
-        code = tally_count(&totals->free_sites, &stack->freed_at, process, block->node, end->node,
-                           weight, err);
+        code = count_free_site(totals, process, stack, end->node, weight, err);
     return code;
 }
 
@@ -412,7 +484,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
     const struct sample_weight *weight = &block->weight;
 
-    totals_settle(process, stack, end->time_ns);
+    settle(process, stack, end->time_ns);
     stack->live_bytes -= weight->bytes;
     stack->live_blocks -= weight->blocks;
     stack->lifetime_sum_ns += (double)lifetime * (double)weight->blocks;
@@ -464,7 +536,7 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
     struct thread_totals *thread = &totals->threads[block->thread];
     const struct sample_weight weight = totals_weight(totals, process_id, block);
-    uint32_t number = number_of(process, block->node);
+    uint32_t number = totals_stack_number(process, block->node);
 
     if (ended_by != PAIRING_LEAKED)
         return 0;
@@ -480,8 +552,33 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     thread->leaked_bytes += weight.bytes;
     class->leaked_blocks += weight.blocks;
     class->leaked_bytes += weight.bytes;
-    process->left[chain_node == block->node ? number : number_of(process, chain_node)].chains++;
+    process->left[chain_node == block->node ? number : totals_stack_number(process, chain_node)]
+        .chains++;
     return 0;
+}
+
+int totals_left_run(struct totals *totals, uint32_t process_id, const struct live_block *places,
+                    size_t n_places, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
+
+    for (size_t i = 0; code == 0 && i < n_places; i++) {
+        const struct live_block *block = &places[i];
+        const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
+        if (!pairing_is_single(block))
+            continue;
+        struct stack_left *left = &process->left[totals_stack_number(process, block->node)];
+        struct thread_totals *thread = &totals->threads[block->thread];
+        struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
+        count_left(left, block, &weight);
+        left->chains++;
+        thread->leaked_blocks++;
+        thread->leaked_bytes += block->size;
+        class->leaked_blocks++;
+        class->leaked_bytes += block->size;
+    }
+    return code;
 }
 
 static int count_culled(struct process_totals *process, const struct event *event,
@@ -544,12 +641,10 @@ static int culled(struct totals *totals, const struct event *event, uint32_t fre
     thread->allocated_bytes += event->size;
     thread->freed_blocks += event->n_culled;
     thread->freed_bytes += event->size;
-    code = tally_count(&totals->flows, &thread->freed_by, event->process, event->thread,
-                       event->thread, &weight, err);
+    code = count_flow(totals, event->process, event->thread, event->thread, &weight, err);
     return code || free_node == 0
                ? code
-               : tally_count(&totals->free_sites, &stack->freed_at, event->process, event->node,
-                             free_node, &weight, err);
+               : count_free_site(totals, event->process, stack, free_node, &weight, err);
 }
 
 static int culled_lives(struct totals *totals, const struct event *event, struct error *err)
@@ -705,6 +800,8 @@ void totals_visit(struct totals *totals, struct state_io *io)
         visit_process(totals, &totals->processes[i], io);
     tally_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
     tally_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
+    state_u64(io, &totals->n_untold_free_sites);
+    state_u64(io, &totals->n_untold_flows);
 }
 
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)

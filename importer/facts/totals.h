@@ -14,10 +14,12 @@
  *   TO-1 Per process: allocated = live + ended, in blocks and bytes, for each stack and in sum.
  *   TO-2 peak_ns is the first instant at which live_bytes was highest.
  *   TO-3 After totals_finish the peaks of the stacks of a process add up to those of the process.
- *   TO-4 Memory: 256 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
+ *   TO-4 Memory: 280 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
  *        32 per pair of tallies, 88 per thread.
  *   TO-5 Where blocks are samples, all sums but those of reallocs and chains are of what they stand for (sample_weight.h), and no block
  *        is known to be temporary.
+ *   TO-6 Where pairs are bounded, the first `most_pairs` stacks that free the blocks of a stack are told apart, and so are the first threads that end those of
+ *        a thread; all others are one, 0. Sums are those of all.
  * Threads: none.
  * Failure: memory.
  */
@@ -49,7 +51,7 @@ struct stack_variances {
 /* Of one stack in one process; the row of backtrace_totals in the making. */
 struct stack_totals {
     uint64_t live_bytes, live_blocks;
-    uint64_t changed_ns; /* instant of the last change of live_* */
+    uint64_t changed_epoch; /* instant of the last change of live_*, + 1; 0: none */
     uint64_t own_peak_bytes, own_peak_ns;
     uint64_t peak_bytes, peak_blocks; /* at the peak of the process; final after totals_finish */
     uint64_t allocated_bytes, allocated_blocks;
@@ -62,6 +64,7 @@ struct stack_totals {
     struct stack_variances *variances; /* NULL: all blocks were recorded */
     struct tally_run freed_at;         /* of free_sites */
     uint32_t node;
+    uint32_t n_free_sites; /* in free_sites, 0 not among them */
     /* so far each birth or end needs, from here on a few do */
     uint64_t chains_leaked;
     uint64_t realloc_count, realloc_copied_bytes;
@@ -86,6 +89,7 @@ struct thread_totals {
     uint64_t changed_ns;
     uint64_t culled_live_bytes; /* at a time, at most */
     struct tally_run freed_by;  /* of flows */
+    uint32_t n_flows;           /* in flows, 0 not among them */
 };
 
 enum {
@@ -107,14 +111,18 @@ struct process_totals {
         now_ns; /* the instant that live_* may still change in; TOTALS_NEVER before the first */
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes, peak_blocks;
-    uint64_t peak_ns;    /* TOTALS_NEVER: nothing was ever live */
-    uint64_t peak_epoch; /* peak_ns + 1, 0 before the first: comes after changed_ns < peak_epoch */
+    uint64_t peak_ns; /* TOTALS_NEVER: nothing was ever live */
+    uint64_t
+        peak_epoch; /* peak_ns + 1, 0 before the first: no change after it while changed_epoch <= peak_epoch */
     struct sums_variance live_variance, peak_variance;
     uint64_t n_births, n_ends;
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
+    struct stack_totals **changed; /* after what was told, each once, in that order; room for all */
+    size_t n_changed, max_changed;
+    uint64_t told_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
     struct stack_left *
         left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
     struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
@@ -126,6 +134,8 @@ struct totals {
     struct process_totals *processes; /* by id */
     struct thread_totals *threads;    /* by id */
     uint32_t n_processes, n_threads, n_nodes;
+    uint32_t most_pairs;                          /* TO-6; 0: any number */
+    uint64_t n_untold_free_sites, n_untold_flows; /* blocks of 0 */
     struct keyed
         free_sites; /* tally_entry; from: stack of birth, to: stack of free; freed by free() only */
     struct keyed flows; /* tally_entry; from: allocating thread, to: ending thread */
@@ -193,6 +203,10 @@ int totals_explained(struct totals *totals, uint32_t process, const struct total
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
+/* The same for the places that pairing_is_single, all leaked; not where blocks are samples. */
+int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
+                    size_t n_places, struct error *err);
+
 /* EVENT_CULLED, EVENT_CULLED_LIVES and EVENT_CULLED_BIRTHS. free_node 0: not known. */
 int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err);
@@ -204,15 +218,19 @@ uint64_t totals_n_culled(const struct totals *totals); /* blocks */
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);
 
+/* Before the first event (TO-6). */
+void totals_bound(struct totals *totals, size_t most_pairs);
+
 /* After the last event, totals_left included: stacks, free_sites and flows are whole. */
 int totals_flush(struct totals *totals, struct error *err);
 
 /* number < n_stacks, in order of the first birth. */
 struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number);
 
-/* Brings the peaks of the stack up to date; for whoever reads them before the end. */
-void totals_settle(const struct process_totals *process, struct stack_totals *stack,
-                   uint64_t now_ns);
+uint32_t totals_stack_number(const struct process_totals *process, uint32_t node);
+
+/* From now on process->changed are those whose changed_epoch is above. */
+void totals_list_changed(struct process_totals *process, uint64_t told_epoch);
 
 /* Into the bytes or from them, into new ones that have room for as much (state_io.h); before totals_finish. */
 void totals_visit(struct totals *totals, struct state_io *io);

@@ -54,6 +54,14 @@ static int begin_first(struct windows *windows, const struct window_figures *fig
                : 0;
 }
 
+/* WN-3 */
+static void resume(struct windows *windows, struct window *last, uint64_t time_ns)
+{
+    last->paused_ns += time_ns > last->end_ns ? time_ns - last->end_ns : 0;
+    last->is_open = true;
+    windows->n_left_out++;
+}
+
 int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
                    const struct window_figures *figures, struct error *err)
 {
@@ -66,6 +74,10 @@ int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t ti
         last->is_open = false;
         last->end_ns = time_ns;
         last->ended_by = by;
+        return 0;
+    }
+    if (last && windows->n == windows->most) {
+        resume(windows, last, time_ns);
         return 0;
     }
     if (last)
@@ -115,4 +127,5 @@ void windows_visit(struct windows *windows, struct state_io *io)
                                 sizeof *windows->list);
     for (size_t i = 0; i < windows->n; i++)
         state_check_bool(io, &windows->list[i].is_open);
+    state_u64(io, &windows->n_left_out);
 }

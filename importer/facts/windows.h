@@ -8,6 +8,8 @@
  *   WN-1 Every allocation of the process is of exactly one window: those with ids first_allocation .. last_allocation, or less of
  *        them where other processes have some between. Windows are in order, and do not overlap.
  *   WN-2 Where blocks were born before any window began, as in a damaged log, there is one from the start of the process, and nobody knows who began it.
+ *   WN-3 Where they are bounded, the last one has all later ones in it, and paused_ns is what lies between those: each allocation is
+ *        still of one, and sums are those of all windows.
  * Threads: none.
  * Failure: memory.
  */
@@ -33,14 +35,17 @@ struct window {
     uint64_t allocated_blocks,
         allocated_bytes; /* until it is closed for good: what there was before it */
     uint64_t leaked_blocks, leaked_bytes; /* born in it and never freed */
+    uint64_t paused_ns;                   /* WN-3 */
     unsigned started_by, ended_by;        /* LOG_SWITCH_* or WINDOWS_BY_PROCESS */
     bool is_open;
 };
 
-/* All zero: none. */
+/* All zero: none, and any number. */
 struct windows {
     struct window *list;
     size_t n, capacity;
+    size_t most; /* WN-3; 0: any number */
+    uint64_t n_left_out;
 };
 
 /* Of the process, since its start; last_allocation: of all processes. */

@@ -61,7 +61,7 @@ int state_writer_begin(struct state_writer *writer, const struct log_file *heade
 /* No posix_fallocate, which writes where the file system cannot. */
 bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes)
 {
-    return fallocate(writer->file.fd, 0, 0, (off_t)n_bytes) == 0;
+    return fallocate(writer->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)n_bytes) == 0;
 }
 
 int state_writer_open(const char *log_path, struct state_writer **ret, struct error *err)
@@ -100,11 +100,30 @@ struct state_sink state_writer_sink(struct state_writer *writer)
     return (struct state_sink){.put = put, .context = writer};
 }
 
-int state_writer_commit(struct state_writer *writer, struct error *err)
+/* Behind its end may be what an older one had there: cutting it off would give back what is reserved, too. */
+static int cut_far_behind(const struct state_writer *writer)
 {
-    if (ftruncate(writer->file.fd, (off_t)writer->offset) != 0) /* what was reserved */
-        return error_set_errno(err, errno, "cannot write '%s'", writer->name);
-    return output_file_commit(&writer->file, err);
+    uint64_t most = writer->offset + writer->offset / 2;
+    struct stat status;
+
+    if (fstat(writer->file.fd, &status) != 0)
+        return errno;
+    return (uint64_t)status.st_size > 2 * most && ftruncate(writer->file.fd, (off_t)most) != 0
+               ? errno
+               : 0;
+}
+
+int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct error *err)
+{
+    int failure = cut_far_behind(writer);
+
+    if (!failure)
+        failure = whole_io_write(writer->file.fd, &writer->offset, sizeof(writer->offset),
+                                 LOG_RING_STATE_END_AT, NULL);
+    *ret_has_old = false;
+    if (failure)
+        return error_set_errno(err, failure, "cannot write '%s'", writer->name);
+    return output_file_swap(&writer->file, ret_has_old, err);
 }
 
 uint64_t state_writer_bytes(const struct state_writer *writer)
@@ -264,11 +283,6 @@ struct state_source state_reader_source(struct state_reader *reader)
     return (struct state_source){.next = next, .context = reader};
 }
 
-uint64_t state_reader_bytes(const struct state_reader *reader)
-{
-    return (uint64_t)reader->status.st_size;
-}
-
 void state_reader_close(struct state_reader *reader)
 {
     if (!reader)
@@ -280,6 +294,13 @@ void state_reader_close(struct state_reader *reader)
     free(reader);
 }
 
+/* A file is written again when another had its name meanwhile. */
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev
+           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
                             struct error *err)
 {
@@ -289,9 +310,7 @@ int state_reader_is_current(const struct state_reader *reader, const char *path,
     *ret = code != 0;
     if (code)
         return code;
-    *ret = reader && now ? reader->status.st_ino == now->status.st_ino
-                               && reader->status.st_dev == now->status.st_dev
-                         : !reader && !now;
+    *ret = reader && now ? is_same(&reader->status, &now->status) : !reader && !now;
     state_reader_close(now);
     return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * state_file: the state of a bounded log on the disk (support/log_ring.h): written whole or not at all, and found again.
  *
- * Model:   a log's header, then each chunk of the state (state_io.h) as a frame. Frames of another kind are passed over, so that a
+ * Model:   a log's header, which says where the state ends (LOG_RING_STATE_END_AT), then each chunk of the state (state_io.h) as a frame. Frames of another kind are passed over, so that a
  *          state is also found in a log that has it among its own frames.
  * Invariants
  *   SF-1 LOG.state is replaced by one rename, of a file that is on the disk by then: at any instant it is one whole state.
@@ -34,7 +34,10 @@ bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes);
 int state_writer_begin(struct state_writer *writer, const struct log_file *header,
                        struct error *err);
 struct state_sink state_writer_sink(struct state_writer *writer);
-int state_writer_commit(struct state_writer *writer, struct error *err);
+/* *ret_has_old: the writer has the file of the state before, with what is reserved there, for the one that comes next; it may be begun. Whoever reads that
+ * state sees that it is not the current one any more. */
+int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct error *err);
+/* Of the state that was committed, or is written. */
 uint64_t state_writer_bytes(const struct state_writer *writer);
 void state_writer_close(struct state_writer *writer);
 
@@ -48,7 +51,6 @@ int state_file_is_bounded(const char *path, bool *ret, struct error *err);
 /* path: of the log, or of its pool. *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct state_source state_reader_source(struct state_reader *reader);
-uint64_t state_reader_bytes(const struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);
 
 /* Is the log's state the one that this reader has (NULL: is there none)? Looked for again by name. true, too, if that fails. */

@@ -87,13 +87,9 @@ void live_table_done(struct live_table *table)
 }
 
 /* LT-4 */
-static bool is_recent(const struct live_table *table, const struct live_table_recent *recent,
-                      uint64_t address)
+static bool is_recent(const struct live_table_recent *recent, uint64_t address)
 {
-    if (!recent->block || recent->block->address != address)
-        return false;
-    uint32_t slot = table->slots[recent->slot];
-    return slot_is_used(table, slot) && block_at(table, number_in(table, slot)) == recent->block;
+    return recent->block && recent->block->address == address;
 }
 
 struct live_block *live_table_seek(struct live_table *table, uint64_t address)
@@ -130,7 +126,7 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
     if (table->n_blocks == 0 || address == 0)
         return NULL;
     const struct live_table_recent *recent = recent_of(table, address);
-    if (!is_recent(table, recent, address))
+    if (!is_recent(recent, address))
         return live_table_seek(table, address);
     table->sought = address;
     table->sought_slot = recent->slot;
@@ -148,7 +144,7 @@ const struct live_block *live_table_guess(struct live_table *table, uint64_t add
     if (table->n_slots == 0 || address == 0)
         return NULL;
     struct live_table_recent *recent = recent_of(table, address);
-    if (recent->block && recent->block->address == address)
+    if (is_recent(recent, address))
         return recent->block;
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
@@ -321,13 +317,14 @@ static size_t slot_of(const struct live_table *table, const struct live_block *b
     }
 }
 
-void live_table_remove(struct live_table *table, struct live_block *block)
+void live_table_remove(struct live_table *table, const struct live_block *gone)
 {
     size_t mask = table->n_slots - 1;
-    size_t i = table->sought == block->address ? table->sought_slot : slot_of(table, block);
+    size_t i = table->sought == gone->address ? table->sought_slot : slot_of(table, gone);
     uint32_t number = number_in(table, table->slots[i]);
+    struct live_block *block = block_at(table, number);
 
-    MTRACE_ASSERT(block_at(table, number) == block);
+    MTRACE_ASSERT(block == gone);
     table->sought = 0;
 
     table->slots[i] = SLOT_REMOVED;

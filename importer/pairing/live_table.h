@@ -8,11 +8,13 @@
  *          vain. What was born or guessed last is found without that, by a few bits of its address: most blocks live shortly.
  * Invariants
  *   LT-1 An address is in the table at most once.
- *   LT-2 48 bytes per block and at most 16 for its slots (24 while they grow), counted at the
- *        largest number of blocks that were live at once, and 4 KiB to begin with, 2 MiB from 2^18 blocks on.
+ *   LT-2 Memory: 48 bytes per block, at most 16 for its slots (24 while they grow) and less than one to find its piece, counted at the
+ *        largest number of blocks that were live at once; and 8 KiB to begin with (`recent`, a piece, the first slots), 2 MiB more from 2^18
+ *        blocks on, where pieces share huge pages.
  *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
- *   LT-4 What `recent` says is a guess: the block there has the address, and its slot leads to it, or it is not used.
+ *   LT-4 What `recent` says is a guess: the block there has the address, or it is not used. If it has, the slot is its own: a block that is
+ *        added is entered there, too, and slots move only when all of `recent` is forgotten.
  * Threads: none; one user at a time.
  * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
  */
@@ -31,12 +33,13 @@
 struct live_block {
     uint64_t address : 48;
     uint64_t slack_low : 16;
-    uint64_t allocation_id : 40;
-    uint64_t alignment_log2 : 8; /* 0: malloc's own */
+    uint64_t allocation_id : 46;
+    uint64_t alignment_log2 : 6; /* 0: malloc's own */
     uint64_t call : 8;           /* enum log_call | LOG_CHUNK_* */
-    uint64_t births_high : 8;
+    uint64_t births_middle : 4;
     uint64_t alloc_ns : 56;
-    uint64_t slack_high : 8;
+    uint64_t slack_high : 4;
+    uint64_t births_high : 4;
     uint64_t size : 48;
     uint64_t slack_middle : 16;
     uint32_t node;
@@ -47,7 +50,10 @@ struct live_block {
 
 _Static_assert(sizeof(struct live_block) == 48, "LT-2");
 
-#define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 40) - 1)
+/* A million a second for as long as alloc_ns has room for. */
+#define LIVE_BLOCK_MOST_ID ((UINT64_C(1) << 46) - 1)
+
+#define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 36) - 1)
 
 /* Usable minus requested bytes; LIVE_BLOCK_SLACK_UNKNOWN when the log does not say. Larger ones are
  * cut to one below that. */
@@ -61,19 +67,21 @@ static inline void live_block_set_slack(struct live_block *block, uint64_t slack
 {
     block->slack_low = slack & 0xffff;
     block->slack_middle = slack >> 16 & 0xffff;
-    block->slack_high = slack >> 32 & 0xff;
+    block->slack_high = slack >> 32 & 0xf;
 }
 
 /* How many allocations its thread had made, this one included, modulo 2^40. */
 static inline uint64_t live_block_births(const struct live_block *block)
 {
-    return (uint64_t)block->births_low | (uint64_t)block->births_high << 32;
+    return (uint64_t)block->births_low | (uint64_t)block->births_middle << 32
+           | (uint64_t)block->births_high << 36;
 }
 
 static inline void live_block_set_births(struct live_block *block, uint64_t births)
 {
     block->births_low = (uint32_t)births;
-    block->births_high = births >> 32 & 0xff;
+    block->births_middle = births >> 32 & 0xf;
+    block->births_high = births >> 36 & 0xf;
 }
 
 enum {
@@ -125,7 +133,7 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
                    struct error *err);
 
 /* `block` is one of the table's; its content is lost. */
-void live_table_remove(struct live_table *table, struct live_block *block);
+void live_table_remove(struct live_table *table, const struct live_block *block);
 
 /* Number of the group that the block is charged to; the root, 0, until it is set. What the block that
  * had its place before was charged to is forgotten by live_table_set_group alone. */
@@ -160,6 +168,7 @@ void live_table_check(struct live_table *table);
 /* What blocks may refer to. */
 struct live_table_most {
     uint32_t n_threads, n_nodes, n_chains, n_groups;
+    uint32_t n_processes; /* that have blocks */
     /* Was a block of the stack born in the process? NULL: that does not matter. */
     bool (*has_stack)(const void *context, uint32_t process, uint32_t node);
     const void *context;

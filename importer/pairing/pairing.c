@@ -349,12 +349,13 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
     *block = (struct live_block){
         .address = block->address,
         .slack_low = slack & 0xffff,
-        .allocation_id = ++pairing->counts.allocations & ((UINT64_C(1) << 40) - 1),
-        .alignment_log2 = event->alignment_log2,
+        .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MOST_ID,
+        .alignment_log2 = event->alignment_log2 & 63U, /* EV-6 */
         .call = (uint8_t)(event->call | event->chunk_flags),
-        .births_high = births >> 32 & 0xff,
+        .births_middle = births >> 32 & 0xf,
         .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
-        .slack_high = slack >> 32 & 0xff,
+        .slack_high = slack >> 32 & 0xf,
+        .births_high = births >> 36 & 0xf,
         .size = event->size & ((UINT64_C(1) << 48) - 1),
         .slack_middle = slack >> 16 & 0xffff,
         .node = event->node,
@@ -364,6 +365,12 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
     };
 }
 
+/* PA-9 */
+static bool has_no_id_left(const struct pairing *pairing)
+{
+    return pairing->counts.allocations >= LIVE_BLOCK_MOST_ID;
+}
+
 static int give_birth(struct pairing *pairing, const struct event *event, uint32_t chain,
                       const struct pairing_link *link, struct error *err)
 {
@@ -371,6 +378,8 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
     struct live_block *block = live_table_seek(live, event->address);
     int code = 0;
 
+    if (mtrace_unlikely(has_no_id_left(pairing)))
+        return error_set(err, ERROR_FORMAT, "there are more than 2^46 allocations");
     if (mtrace_unlikely(block != NULL))
         code = end_unseen(pairing, event, block, err);
     if (code == 0)
@@ -558,7 +567,7 @@ const struct live_block *pairing_plain_birth(struct pairing *pairing, const stru
     struct live_block *block;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
-                        || live_table_seek(live, event->address)
+                        || has_no_id_left(pairing) || live_table_seek(live, event->address)
                         || live_table_add(live, event->address, &block, NULL) != 0))
         return NULL;
     fill_block(pairing, event, 0, block);
@@ -579,11 +588,9 @@ const struct live_block *pairing_plain_end(struct pairing *pairing, const struct
     return block;
 }
 
-void pairing_plain_remove(struct pairing *pairing, const struct event *event)
+void pairing_plain_remove(struct pairing *pairing, uint32_t process, const struct live_block *block)
 {
-    struct live_table *live = &pairing->processes[event->process].live;
-
-    live_table_remove(live, live_table_find(live, event->address));
+    live_table_remove(&pairing->processes[process].live, block);
 }
 
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address)
@@ -602,21 +609,14 @@ void pairing_expect_slot(const struct pairing *pairing, const struct event *even
     live_table_expect(&pairing->processes[event->process].live, event->address);
 }
 
-void pairing_expect_block(struct pairing *pairing, const struct event *event)
+const struct live_block *pairing_expect_block(struct pairing *pairing, const struct event *event)
 {
     const struct live_block *block =
         live_table_guess(&pairing->processes[event->process].live, event->address);
 
     if (block)
         __builtin_prefetch(block, 1);
-}
-
-uint32_t pairing_guess_node(struct pairing *pairing, const struct event *event)
-{
-    const struct live_block *block =
-        live_table_guess(&pairing->processes[event->process].live, event->address);
-
-    return block && block->address == event->address ? block->node : 0;
+    return block;
 }
 
 static int tell_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
@@ -634,16 +634,20 @@ static int tell_left(struct pairing *pairing, uint32_t process, const struct liv
 static int tell_all_left(struct pairing *pairing, uint32_t process, struct error *err)
 {
     const struct live_table *live = &pairing->processes[process].live;
-    const struct live_block *blocks;
+    bool has_runs = pairing->sink.left_run && !live->groups
+                    && !pairing->processes[process].traits.ended_in_exec;
+    const struct live_block *places;
     size_t n;
+    int code = 0;
 
-    for (size_t i = 0; (blocks = live_table_piece(live, i, &n)) != NULL; i++)
-        for (size_t k = 0; k < n; k++) {
-            int code = blocks[k].address ? tell_left(pairing, process, &blocks[k], err) : 0;
-            if (code)
-                return code;
-        }
-    return 0;
+    for (size_t i = 0; code == 0 && (places = live_table_piece(live, i, &n)) != NULL; i++) {
+        if (has_runs)
+            code = pairing->sink.left_run(pairing->sink.context, process, places, n, err);
+        for (size_t k = 0; code == 0 && k < n; k++)
+            if (places[k].address && !(has_runs && pairing_is_single(&places[k])))
+                code = tell_left(pairing, process, &places[k], err);
+    }
+    return code;
 }
 
 void pairing_keep_memory(struct pairing *pairing)
@@ -714,7 +718,7 @@ static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct state
     }
 }
 
-static void visit_pending(struct pairing *pairing, struct pending_list *list, bool has_blocks,
+static void visit_pending(struct pending_list *list, bool has_blocks,
                           const struct live_table_most *most, struct state_io *io)
 {
     state_count(io, &list->n, PENDING_MAX);
@@ -725,7 +729,7 @@ static void visit_pending(struct pairing *pairing, struct pending_list *list, bo
         own.process = item->process;
         state_check_bool(io, &item->is_realloc);
         state_check(io,
-                    item->process && item->process <= pairing->n_processes && item->thread
+                    item->process && item->process <= most->n_processes && item->thread
                         && item->thread <= most->n_threads && item->node <= most->n_nodes
                         && item->group <= most->n_groups && item->block_group <= most->n_groups
                         && (!has_blocks || live_table_is_within(&item->block, &own)),
@@ -755,8 +759,8 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     most.n_threads = pairing->n_threads;
     most.n_chains = pairing->n_chains;
     visit_open(pairing, io);
-    visit_pending(pairing, &pairing->ends, false, &most, io);
-    visit_pending(pairing, &pairing->unseen, true, &most, io);
+    visit_pending(&pairing->ends, false, &most, io);
+    visit_pending(&pairing->unseen, true, &most, io);
     state_count(io, &n_threads, pairing->n_threads);
     for (size_t i = 1; i <= n_threads; i++)
         state_u64(io, &pairing->births[i]);
@@ -765,5 +769,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
         most.process = i;
         visit_traits(&pairing->processes[i], io);
         live_table_visit(&pairing->processes[i].live, &most, io);
+        state_check(io, i <= most.n_processes || pairing->processes[i].live.n_blocks == 0,
+                    "blocks of a process that is not there");
     }
 }

@@ -31,6 +31,7 @@
  *        the log: nothing lost, and no unseen end so far that nothing explained. Elsewhere that end
  *        is the one of the block that lives there now.
  *   PA-8 Two events of one thread are never taken for an inversion.
+ *   PA-9 No id is given twice: after LIVE_BLOCK_MOST_ID, which a million allocations a second take two years for, a birth is refused with an error.
  * Threads: none.
  * Failure: memory, or what a function of the sink returned.
  */
@@ -116,7 +117,16 @@ struct pairing_sink {
      * of the first block of its chain (its own without one). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+    /* Many of them at once: those of `places` that pairing_is_single, all leaked and the root's. NULL: left is told of these, too. */
+    int (*left_run)(void *context, uint32_t process, const struct live_block *places,
+                    size_t n_places, struct error *err);
 };
+
+/* A block, and of no chain. */
+static inline bool pairing_is_single(const struct live_block *place)
+{
+    return place->address != 0 && place->chain == 0;
+}
 
 struct pairing_counts {
     uint64_t allocations;
@@ -157,11 +167,12 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
 
 /* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of
  * no group, while nothing waits for its partner. NULL: nothing was done, it is for pairing_event. Else what the sink would be told, and behind an
- * end the same event is to be given to pairing_plain_remove. */
+ * end its block is to be given to pairing_plain_remove. */
 const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event);
 const struct live_block *pairing_plain_end(struct pairing *pairing, const struct event *event,
                                            struct pairing_end *ret_end);
-void pairing_plain_remove(struct pairing *pairing, const struct event *event);
+void pairing_plain_remove(struct pairing *pairing, uint32_t process,
+                          const struct live_block *block);
 
 /* The block that is live at the address now, or NULL; valid until the next event. */
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
@@ -171,12 +182,9 @@ const struct live_block *pairing_next_live(const struct pairing *pairing, uint32
                                            uint32_t *cursor);
 
 /* Hints that the event will come: its slot of the live table is fetched, then, when that is there,
- * the block it most likely ends. */
+ * the block it most likely ends, which is returned unread (live_table_guess). */
 void pairing_expect_slot(const struct pairing *pairing, const struct event *event);
-void pairing_expect_block(struct pairing *pairing, const struct event *event);
-
-/* The stack of the block that the event most likely ends, once that was fetched; 0: not known. */
-uint32_t pairing_guess_node(struct pairing *pairing, const struct event *event);
+const struct live_block *pairing_expect_block(struct pairing *pairing, const struct event *event);
 
 /* Tells the sink what is left and forgets it; afterwards only counts can be asked for. */
 int pairing_finish(struct pairing *pairing, struct error *err);
@@ -186,7 +194,7 @@ const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 /* Frees of blocks that were born in the process's parent. */
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
-/* Into the bytes or from them, into a new one that has room for as much (state_io.h). Of the limits those of nodes, groups and stacks are
+/* Into the bytes or from them, into a new one that has room for as much (state_io.h). Of the limits those of nodes, groups, stacks and processes are
  * looked at. */
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
                    struct state_io *io);

@@ -208,7 +208,8 @@ CREATE TABLE windows (          -- times in which allocations were recorded: one
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   leaked_blocks INTEGER NOT NULL,       -- born in it and never ended
   leaked_bytes INTEGER NOT NULL,        -- requested by those
-  first_allocation_id INTEGER, last_allocation_id INTEGER -- of those born in it; other processes may have some between; NULL: none
+  first_allocation_id INTEGER, last_allocation_id INTEGER, -- of those born in it; other processes may have some between; NULL: none
+  recorded_share REAL NOT NULL          -- of its time; 1, but of a log of --aggregate with very many windows: the last row is all later ones, and what lies between those was not recorded
 ) STRICT;
 
 CREATE TABLE memory_samples (

@@ -94,3 +94,15 @@ CREATE TABLE phases (           -- made by mtrace_phase_begin; figures are of th
   leaked_bytes INTEGER NOT NULL,        -- requested by those
   first_allocation_id INTEGER, last_allocation_id INTEGER -- of those born in it; other processes may have some between; NULL: none
 ) STRICT;
+
+CREATE TABLE phase_totals (     -- all phases of one name, those included of which a log of --aggregate had no room for rows
+  process_id INTEGER NOT NULL,          -- that was in them
+  name TEXT,                            -- as the program chose; NULL: all names beyond 4096
+  phases INTEGER NOT NULL,              -- how many began
+  ended_ns INTEGER NOT NULL,            -- that those took which ended; where they overlap, each counts
+  allocated_blocks INTEGER NOT NULL,    -- born in them; where they overlap, each counts, as below
+  allocated_bytes INTEGER NOT NULL,     -- requested by those
+  freed_blocks INTEGER NOT NULL,        -- ended in them, whenever they were born
+  freed_bytes INTEGER NOT NULL,         -- requested by those
+  peak_bytes INTEGER NOT NULL           -- most live bytes of the process in one of them
+) STRICT;

@@ -57,7 +57,7 @@ CREATE TABLE function_totals (  -- recursion counted once; self: the call site i
 CREATE TABLE free_sites (       -- who frees what is born there; by free only
   process_id INTEGER NOT NULL,          -- of both
   backtrace_id INTEGER NOT NULL,        -- where they were born
-  free_backtrace_id INTEGER NOT NULL,   -- where they were freed
+  free_backtrace_id INTEGER NOT NULL,   -- where they were freed; 0: anywhere else, in a log of --aggregate, which tells 32 apart
   blocks INTEGER NOT NULL,              -- at least 1
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) STRICT, WITHOUT ROWID;
@@ -134,7 +134,7 @@ CREATE TABLE chain_totals (     -- realloc_chains by the stack where they began
 CREATE TABLE thread_flows (     -- which thread ends whose blocks, its own included
   process_id INTEGER NOT NULL,          -- of both
   thread_id INTEGER NOT NULL,           -- that allocated
-  free_thread_id INTEGER NOT NULL,      -- that ended, by free or realloc
+  free_thread_id INTEGER NOT NULL,      -- that ended, by free or realloc; 0: any other, in a log of --aggregate, which tells 32 apart
   blocks INTEGER NOT NULL,              -- at least 1
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID;

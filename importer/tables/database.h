@@ -46,6 +46,9 @@ int database_create(const char *target, bool replace, uint64_t expected_bytes,
 /* Opens a database of ours and begins a transaction. */
 int database_open(const char *target, struct database **ret, struct error *err);
 
+/* Before the commit: it is removed soon, and a crash of the machine may take it. */
+void database_let_pass(struct database *database);
+
 /* Ends the transaction and puts the file in its place. */
 int database_commit(struct database *database, struct error *err);
 

@@ -183,12 +183,34 @@ static int write_phases(sqlite3 *db, const struct facts *facts, struct error *er
     return code;
 }
 
+static int write_phase_totals(sqlite3 *db, const struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(db, "INSERT INTO phase_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                &insert, err);
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
+        const struct phases *phases = &facts->processes[id].phases;
+        for (size_t i = 0; code == 0 && i < phases->n_names; i++) {
+            const struct phase_name *name = &phases->names[i];
+            code = database_insert(insert, err, "utuuuuuuu", (uint64_t)id, phases_name(phases, i),
+                                   name->phases, name->ended_ns, name->allocated_blocks,
+                                   name->allocated_bytes, name->freed_blocks, name->freed_bytes,
+                                   name->peak_bytes);
+        }
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
 int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err)
 {
     int (*const writers[])(sqlite3 *, const struct group_totals *, struct error *) = {
         write_groups, write_tags, write_group_totals, write_tag_totals, write_flows};
     int code = write_phases(db, facts, err);
 
+    if (code == 0)
+        code = write_phase_totals(db, facts, err);
     for (size_t i = 0; facts->groups && code == 0 && i < sizeof writers / sizeof writers[0]; i++)
         code = writers[i](db, facts->groups, err);
     return code;

@@ -19,19 +19,29 @@ static const char *name_of(unsigned by, const char *of_process)
     return by < sizeof names / sizeof *names ? names[by] : NULL;
 }
 
+/* Of the time that the row is about. */
+static double recorded_share(const struct window *window, uint64_t process_end_ns)
+{
+    uint64_t end_ns = window->is_open ? process_end_ns : window->end_ns;
+
+    return window->paused_ns && end_ns > window->start_ns + window->paused_ns
+               ? 1 - (double)window->paused_ns / (double)(end_ns - window->start_ns)
+               : 1;
+}
+
 static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
-                        const struct window *window, struct error *err)
+                        const struct window *window, uint64_t process_end_ns, struct error *err)
 {
     bool has_births =
         window->first_allocation <= window->last_allocation && window->allocated_blocks;
 
-    return database_insert(insert, err, "uuumttuuuumm", id, (uint64_t)process, window->start_ns,
-                           window->is_open ? UINT64_MAX : window->end_ns,
-                           name_of(window->started_by, "start"),
-                           window->is_open ? "end" : name_of(window->ended_by, NULL),
-                           window->allocated_blocks, window->allocated_bytes, window->leaked_blocks,
-                           window->leaked_bytes, has_births ? window->first_allocation : UINT64_MAX,
-                           has_births ? window->last_allocation : UINT64_MAX);
+    return database_insert(
+        insert, err, "uuumttuuuumms", id, (uint64_t)process, window->start_ns,
+        window->is_open ? UINT64_MAX : window->end_ns, name_of(window->started_by, "start"),
+        window->is_open ? "end" : name_of(window->ended_by, NULL), window->allocated_blocks,
+        window->allocated_bytes, window->leaked_blocks, window->leaked_bytes,
+        has_births ? window->first_allocation : UINT64_MAX,
+        has_births ? window->last_allocation : UINT64_MAX, recorded_share(window, process_end_ns));
 }
 
 int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
@@ -39,12 +49,13 @@ int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
     sqlite3_stmt *insert = NULL;
     uint64_t id = 1;
     int code = database_prepare(
-        db, "INSERT INTO windows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+        db, "INSERT INTO windows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t process = 1; code == 0 && process <= facts->definitions->n_processes; process++) {
         const struct windows *windows = &facts->processes[process].windows;
         for (size_t i = 0; code == 0 && i < windows->n; i++)
-            code = write_window(insert, id++, process, &windows->list[i], err);
+            code = write_window(insert, id++, process, &windows->list[i],
+                                facts->processes[process].last_ns, err);
     }
     sqlite3_finalize(insert);
     return code;

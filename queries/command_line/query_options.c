@@ -182,7 +182,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
     switch (key) {
     case KEY_OUTPUT:
-        parser->line->output_path = text;
+        parser->line->output_path = strcmp(text, "-") == 0 ? NULL : text;
         break;
     case KEY_FORCE:
         parser->line->is_forced = true;

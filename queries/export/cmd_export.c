@@ -102,11 +102,29 @@ static int choose_process(struct export_job *job, const struct export_format *fo
     return 0;
 }
 
-/* Rows are what --slim leaves out, and culled blocks never had one. */
-static int check_rows(struct export_job *job, const struct export_format *format, struct error *err)
+/* Blocks of the process, or of all, that have no row: culled ones never had one; of a bounded log none that ended has. */
+static int note_without_row(struct export_job *job, const struct export_format *format,
+                            struct error *err)
 {
     const struct rundb *database = &job->query->database;
-    int64_t n_culled = 0;
+    char sql[128];
+    int64_t n = 0;
+    int rc;
+
+    sqlite3_snprintf(sizeof(sql), sql,
+                     "SELECT sum(%s_blocks) FROM backtrace_totals WHERE %lld IN (0, process_id)",
+                     database->is_aggregate ? "freed" : "culled", (long long)job->process_id);
+    rc = rundb_get_int64(database, sql, &n, err);
+    if (rc == 0 && n > 0)
+        query_remark(job->query, "%lld %s have no row and are left out of %s; totals have them",
+                     (long long)n, database->is_aggregate ? "blocks that ended" : "culled blocks",
+                     format->name);
+    return rc;
+}
+
+/* Rows are what --slim leaves out. */
+static int check_rows(struct export_job *job, const struct export_format *format, struct error *err)
+{
     int rc = query_need_rows(job->query, err);
 
     job->query->is_culled_noted = true;
@@ -116,14 +134,7 @@ static int check_rows(struct export_job *job, const struct export_format *format
             "this format counts blocks one by one, where each sample stands for many: flamegraph.pl,"
             " pprof and speedscope have estimates",
             err);
-    if (rc == 0)
-        rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
-                             err);
-    if (rc == 0 && n_culled > 0)
-        query_remark(job->query,
-                     "%lld culled blocks have no row and are left out of %s; totals have them",
-                     (long long)n_culled, format->name);
-    return rc;
+    return rc == 0 ? note_without_row(job, format, err) : rc;
 }
 
 /* Of formats that are made of totals; others show what they read. */

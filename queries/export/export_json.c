@@ -38,6 +38,7 @@ static const struct member {
     {"allocation_groups", "SELECT * FROM allocation_groups"},
     {"allocation_group_tags", "SELECT * FROM allocation_group_tags"},
     {"phases", "SELECT * FROM phases"},
+    {"phase_totals", "SELECT * FROM phase_totals"},
     {"backtraces", "SELECT backtrace_id, parent_backtrace_id, frame_id, call_site_id, status"
                    " FROM backtraces ORDER BY backtrace_id"},
 };

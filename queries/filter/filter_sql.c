@@ -769,3 +769,21 @@ int filter_sql_show(const struct filter_sql *sql, char *text, const char *what, 
     sqlite3_free(text);
     return rc;
 }
+
+int filter_sql_insert(const struct filter_sql *sql, const char *table, char *select,
+                      struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *text = select ? sqlite3_mprintf("INSERT INTO temp.%s %s", table, select) : NULL;
+    int rc = text ? rundb_prepare(sql->database, text, &stmt, err)
+                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    if (rc == 0) {
+        filter_sql_bind(sql, stmt);
+        rc = rundb_step(sql->database, stmt, err);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(text);
+    sqlite3_free(select);
+    return rc;
+}

@@ -93,4 +93,9 @@ void filter_sql_bind(const struct filter_sql *sql, struct sqlite3_stmt *stmt);
 int filter_sql_show(const struct filter_sql *sql, char *text, const char *what, FILE *out,
                     struct error *err);
 
+/* Fills a table of temp with the rows of such a statement, with its values. It frees the text of the statement; NULL: there was no
+ * memory for it. */
+int filter_sql_insert(const struct filter_sql *sql, const char *table, char *select,
+                      struct error *err);
+
 #endif

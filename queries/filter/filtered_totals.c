@@ -88,19 +88,8 @@ static const char shown[] = "the totals below are";
 
 static int select_totals(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
-    struct sqlite3_stmt *stmt = NULL;
-    char *select = filter_sql_totals(filter, "g.*");
-    char *insert = select ? sqlite3_mprintf("INSERT INTO temp.backtrace_totals %s", select) : NULL;
-    int rc = insert ? rundb_prepare(database, insert, &stmt, err)
-                    : error_set(err, ERROR_NOMEM, "no memory");
+    int rc = filter_sql_insert(filter, "backtrace_totals", filter_sql_totals(filter, "g.*"), err);
 
-    if (rc == 0) {
-        filter_sql_bind(filter, stmt);
-        rc = rundb_step(database, stmt, err);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(select);
-    sqlite3_free(insert);
     return rc == 0 ? rundb_run(database, views_sql, err) : rc;
 }
 

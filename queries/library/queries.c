@@ -171,6 +171,8 @@ static void hide_path(const struct query_options *options, struct error *err)
     char name[PATH_MAX + 3];
     char *found;
 
+    if (!err || !options->is_sealed || !options->database_path)
+        return;
     (void)snprintf(name, sizeof(name), "'%s'", options->database_path);
     while ((found = strstr(err->text, name))) {
         (void)snprintf(text, sizeof(text), "%.*sthe recording%s", (int)(found - err->text),
@@ -184,14 +186,44 @@ void queries_interrupt(struct queries *question)
     question->stop.is_wanted = true;
 }
 
-int queries_ask(struct queries *question, const struct queries_output *output, struct error *err)
+/* Its time begins. */
+static int begin(struct queries *question, struct error *err)
 {
     const struct query_options *options = &question->options;
-    struct query *query = &question->query;
     int rc = parameters_check(options, err);
 
     if (rc == 0 && options->command->needs_database && !options->database_path)
         rc = error_set(err, ERROR_USAGE, "%s needs a database", options->command->name);
+    question->query.style.format = options->format;
+    question->stop.until_ns =
+        options->time_limit_ns ? (int64_t)monotonic_now_ns() + options->time_limit_ns : 0;
+    return rc;
+}
+
+int queries_ask_remarks(struct queries *question, struct error *err)
+{
+    struct query *query = &question->query;
+    int rc = begin(question, err);
+
+    if (rc != 0)
+        return rc;
+    query->is_of_remarks = true;
+    question->options.is_sql_shown = false; /* of the answer, which is not made */
+    rc = query_open(query, err);
+    if (rc == 0)
+        rc = notes_after(query, err);
+    rundb_close(&query->database);
+    if (rc != 0)
+        hide_path(&question->options, err);
+    return rc;
+}
+
+int queries_ask(struct queries *question, const struct queries_output *output, struct error *err)
+{
+    const struct query_options *options = &question->options;
+    struct query *query = &question->query;
+    int rc = begin(question, err);
+
     if (rc == 0 && output->name)
         rc = parameters_check_output(options, output->name, err);
     if (rc != 0)
@@ -202,13 +234,11 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
                                          .is_coloured = output->is_coloured,
                                          .width = options->is_wide ? 0 : output->width};
     query->output_name = output->name;
-    question->stop.until_ns =
-        options->time_limit_ns ? (int64_t)monotonic_now_ns() + options->time_limit_ns : 0;
     query->out = output->out ? output->out : open_client(output);
     if (!query->out)
         return error_set(err, ERROR_NOMEM, "no memory for an answer");
     rc = answer(query, err);
-    if (rc != 0 && err && options->is_sealed && options->database_path)
+    if (rc != 0)
         hide_path(options, err);
     if (!output->out)
         (void)fclose(query->out);

@@ -70,6 +70,9 @@ void queries_interrupt(struct queries *question);
 /* Checks, opens and answers; once. The client closes `out` and sees whether that worked. */
 int queries_ask(struct queries *question, const struct queries_output *output, struct error *err);
 
+/* The same, but what is remarked beside the answer alone, which is not made; once. */
+int queries_ask_remarks(struct queries *question, struct error *err);
+
 enum {
     QUERIES_EXIT_FAIL_IF = 3 /* what a program ends with that has_failed */
 };

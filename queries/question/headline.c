@@ -69,7 +69,7 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     headline_filters(query, filters, sizeof(filters));
     headline_print_file(query);
     (void)fprintf(query->out, "%s%s\n", text, filters);
-    return notes_of_what_is_missing(query, print_line, err);
+    return notes_below_headline(query, print_line, err);
 }
 
 static void format_end(const char *kind, int value, bool is_foreign, char *text, size_t size)

@@ -63,11 +63,37 @@ static int format_one(const struct query *query, const char *sql,
     ret_text[0] = '\0';
     if (rc != 0)
         return rc;
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":process"),
+                       query->options->process_id); /* at 0, of one without it, nothing is bound */
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1 && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
         format(stmt, ret_text, size);
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
+}
+
+/* ---- events that were dropped ---- */
+
+static const char dropped_sql[] =
+    "SELECT CAST(sum(events_dropped) AS TEXT), sum(events_dropped), sum(events + events_dropped)"
+    " FROM processes WHERE :process IN (0, process_id) HAVING sum(events_dropped) > 0";
+
+/* A birth that is not there makes figures too low, an end that is not there too high. */
+static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n_dropped = sqlite3_column_int64(row, 1);
+    int64_t n_all = sqlite3_column_int64(row, 2);
+    char dropped[UNITS_TEXT_BYTES];
+    char all[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s of %s (%s) %s dropped: births and ends of blocks are missing, so from the first of them on"
+        " figures are neither exact nor bounds (meta: events.dropped.* has why)",
+        units_format_count(n_dropped, dropped), units_format_counted(n_all, "event", all),
+        units_format_share((double)n_dropped / (double)n_all, share),
+        n_dropped == 1 ? "was" : "were");
 }
 
 /* ---- an allocator that was not seen ---- */
@@ -120,17 +146,23 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
         units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
+/* Frees and windows are told together with others, and sums have them; of all else rows are missing. */
 static const char bounded_sql[] =
-    "SELECT group_concat(value || ' ' || substr(key, 20), ', ') FROM"
-    " (SELECT * FROM meta WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
+    "WITH kind(name, told) AS (VALUES"
+    " ('frees_by_stack', 'frees by stacks that are told as one'),"
+    " ('frees_by_thread', 'frees by threads that are told as one'),"
+    " ('windows', 'windows told as one with the last'),"
+    " ('phases', 'phases but in phase_totals'),"
+    " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
+    " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"
+    " SELECT group_concat(value || ' ' || coalesce(told, substr(key, 20)), ', ') FROM"
+    " (SELECT * FROM meta LEFT JOIN kind ON name = substr(key, 20) WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
 
 static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    (void)snprintf(
-        text, size,
-        "the log (--aggregate) had no room for all rows of some kinds, of which the first, or the highest, "
-        "are here; left out: %s",
-        rundb_text(row, 0));
+    (void)snprintf(text, size,
+                   "the log (--aggregate) had no room for rows of its own for each of these: %s",
+                   rundb_text(row, 0));
 }
 
 static const char until_sql[] =
@@ -287,27 +319,45 @@ static void note_sampled_pools(const struct query *query)
 
 /* ---- all ---- */
 
+struct missing {
+    const char *sql; /* :process: the one that is asked for, 0: all */
+    void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
+};
+
+static int say_missing(const struct query *query, const struct missing *missing,
+                       void (*say)(const struct query *query, const char *text), struct error *err)
+{
+    char text[NOTE_BYTES];
+    int rc = format_one(query, missing->sql, missing->format, text, sizeof(text), err);
+
+    if (rc == 0 && text[0])
+        say(query, text);
+    return rc;
+}
+
+int notes_below_headline(const struct query *query,
+                         void (*say)(const struct query *query, const char *text),
+                         struct error *err)
+{
+    static const struct missing missing[] = {
+        {damage_sql, format_damage},   {unseen_sql, format_unseen}, {untold_sql, format_untold},
+        {partial_sql, format_partial}, {until_sql, format_until},   {sampled_sql, format_sampled},
+        {bounded_sql, format_bounded}};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
+        rc = say_missing(query, &missing[i], say, err);
+    return rc;
+}
+
 int notes_of_what_is_missing(const struct query *query,
                              void (*say)(const struct query *query, const char *text),
                              struct error *err)
 {
-    static const struct {
-        const char *sql;
-        void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
-    } missing[] = {{damage_sql, format_damage},  {unseen_sql, format_unseen},
-                   {untold_sql, format_untold},  {partial_sql, format_partial},
-                   {until_sql, format_until},    {sampled_sql, format_sampled},
-                   {bounded_sql, format_bounded}};
+    static const struct missing dropped = {dropped_sql, format_dropped};
+    int rc = say_missing(query, &dropped, say, err);
 
-    char text[NOTE_BYTES];
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++) {
-        rc = format_one(query, missing[i].sql, missing[i].format, text, sizeof(text), err);
-        if (rc == 0 && text[0])
-            say(query, text);
-    }
-    return rc;
+    return rc == 0 ? notes_below_headline(query, say, err) : rc;
 }
 
 static void remark(const struct query *query, const char *text)
@@ -336,8 +386,11 @@ static const struct {
      "inside a bucket the curve may have been higher by what of them was live at a time (meta: culled.most_live_bytes)"},
 };
 
+/* Of allocations. */
 static bool is_made_of_rows(const struct query_options *options)
 {
+    if (options->command->is_of_mappings)
+        return false;
     return options->command->filters == COMMAND_FILTERS_ROWS
            || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
            || (options->command->remake && options->filter.n_values > 0);
@@ -357,21 +410,54 @@ static const char *without_culled_text(const struct query_options *options)
     return NULL;
 }
 
-/* All that ended of a bounded log. */
+/* Where else it is, or what the answer leaves out for it. */
+static const char *ended_tail(const struct query_options *options)
+{
+    const struct command *command = options->command;
+
+    if (command->needs_instant)
+        return "; 'peak' has all that was live at the peak";
+    if (command->has_instant && !filter_instant(&options->filter))
+        return "; so this is of the end, and what was free at the peak is in 'fragmentation'";
+    return "";
+}
+
+/* All that ended of a bounded log, those that were culled among them. */
 static int note_ended(const struct query *query, struct error *err)
 {
-    char text[UNITS_TEXT_BYTES];
+    const struct command *command = query->options->command;
+    const char *table = command->stand_in ? "main.pools" : "main.backtrace_totals";
+    char ended[UNITS_TEXT_BYTES];
+    char culled[UNITS_TEXT_BYTES];
+    char of_these[UNITS_TEXT_BYTES + 32] = "";
     int64_t n_ended = 0;
-    int rc = get_of_process(
-        query, "sum(freed_blocks)",
-        query->options->command->stand_in ? "main.pools" : "main.backtrace_totals", &n_ended, err);
+    int64_t n_culled = 0;
+    int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
 
-    if (rc == 0 && n_ended > 0)
-        query_remark(
-            query,
-            "%s that ended are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
-            " single blocks that are live at the end alone",
-            units_format_counted(n_ended, "block", text));
+    if (rc == 0 && !command->stand_in) /* of pools none is ever culled */
+        rc = get_of_process(query, "sum(culled_blocks)", table, &n_culled, err);
+    if (rc != 0 || n_ended <= 0)
+        return rc;
+    if (n_culled > 0)
+        (void)snprintf(of_these, sizeof(of_these), " (of these %s were culled)",
+                       units_format_count(n_culled, culled));
+    query_remark(
+        query,
+        "%s that ended%s are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
+        " single blocks that are live at the end alone%s",
+        units_format_counted(n_ended, "block", ended), of_these, ended_tail(query->options));
+    return 0;
+}
+
+static int note_culled(const struct query *query, const char *what, struct error *err)
+{
+    char text[UNITS_TEXT_BYTES];
+    int64_t n_culled = 0;
+    int rc = get_of_process(query, "sum(culled_blocks)", "main.backtrace_totals", &n_culled, err);
+
+    if (rc == 0 && n_culled > 0)
+        query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
+                     what);
     return rc;
 }
 
@@ -379,17 +465,10 @@ int notes_after(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
     const char *what = without_culled_text(options);
-    char text[UNITS_TEXT_BYTES];
-    int64_t n_culled = 0;
-    int rc = 0;
 
-    if (options->database_path && query->database.is_aggregate && is_made_of_rows(options))
-        rc = note_ended(query, err);
-    if (rc != 0 || !options->database_path || query->is_culled_noted || !what)
-        return rc;
-    rc = get_of_process(query, "sum(culled_blocks)", "main.backtrace_totals", &n_culled, err);
-    if (rc == 0 && n_culled > 0)
-        query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
-                     what);
-    return rc;
+    if (!options->database_path || query->is_culled_noted)
+        return 0;
+    if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))
+        return note_ended(query, err);
+    return what ? note_culled(query, what, err) : 0;
 }

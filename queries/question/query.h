@@ -76,6 +76,7 @@ struct query {
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
     const struct command *commands;          /* all there are, for what speaks of others */
     bool is_culled_noted;                    /* the answer itself says what was culled */
+    bool is_of_remarks;                      /* what is beside the answer is asked for alone */
     bool has_failed;                         /* rows were found for which --fail-if holds */
 };
 

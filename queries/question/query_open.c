@@ -260,7 +260,7 @@ int query_open(struct query *query, struct error *err)
         rc = rundb_offer_views(&query->database, err);
     if (rc == 0 && query->options->suppressions_path)
         rc = suppressions_load(&query->database, query->options->suppressions_path, err);
-    if (rc == 0)
+    if (rc == 0 && !query->is_of_remarks)
         rc = install(query, err);
     if (rc == 0)
         rc = rundb_lock(&query->database, err);

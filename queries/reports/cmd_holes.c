@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * holes: the free memory between live blocks (heap_scan.h), counted by heap and size: at the peak
- * and the end, or at the instant of --at.
+ * and the end, or at the instant of --at. Blocks of the peak that ended have no row in a bounded log (--aggregate): of it the end
+ * alone is told, unless --at names the peak (notes.h says what is missing).
  */
 #include "queries/heap/heap_tables.h"
 #include "queries/question/made_rows.h"
@@ -111,7 +112,7 @@ int cmd_holes_run(struct query *query, struct error *err)
     made_rows_init(&rows, "process_id,at,at_ns,heap_id,kind,from_bytes,to_bytes,holes,bytes,share");
     if (rc == 0 && value)
         rc = count_at(query, value, &rows, err);
-    if (rc == 0 && !value)
+    if (rc == 0 && !value && !query->database.is_aggregate)
         rc = count_at_named(query, "peak", &rows, err);
     if (rc == 0 && !value)
         rc = count_at_named(query, "end", &rows, err);

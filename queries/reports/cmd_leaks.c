@@ -58,7 +58,7 @@ static const char row_columns[] =
     " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
     " e.function, e.source, e.line, e.module, e.call_site_id, j.end_ns - j.start_ns,"
     " (SELECT coalesce(sum(max(0, min(coalesce(w.end_ns, l.leaked_last_ns), l.leaked_last_ns)"
-    " - max(w.start_ns, l.leaked_first_ns))), l.leaked_last_ns - l.leaked_first_ns)"
+    " - max(w.start_ns, l.leaked_first_ns)) * w.recorded_share), l.leaked_last_ns - l.leaked_first_ns)"
     " FROM windows AS w WHERE w.process_id = l.process_id),"
     " l.leaked_bytes_margin, l.leaked_blocks_margin";
 

@@ -250,6 +250,5 @@ static int draw(struct query *query, struct error *err)
 
 int cmd_mmaps_run(struct query *query, struct error *err)
 {
-    query->is_culled_noted = true; /* no blocks are counted here */
     return query_is_picture(query->output_name) ? draw(query, err) : show_rows(query, err);
 }

@@ -30,7 +30,7 @@ WITH
   -- SQLite makes an index for what is equal, not for what is so by IS.
   shapes AS MATERIALIZED (
     SELECT *, coalesce(call_site_id, -1) AS site, (
-        SELECT sum(max(0, min(coalesce(w.end_ns, s.until_ns), s.until_ns) - max(w.start_ns, s.since_ns)))
+        SELECT sum(max(0, min(coalesce(w.end_ns, s.until_ns), s.until_ns) - max(w.start_ns, s.since_ns)) * w.recorded_share)
         FROM windows AS w WHERE w.process_id = s.process_id) AS recorded_ns -- nothing is born between two windows
     FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,

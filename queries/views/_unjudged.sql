@@ -7,4 +7,4 @@ CREATE VIEW _unjudged(
 SELECT j.process_id
 FROM _judged AS j JOIN windows AS w ON w.process_id = j.process_id
 GROUP BY j.process_id
-HAVING 2 * sum(max(0, min(coalesce(w.end_ns, j.end_ns), j.end_ns) - max(w.start_ns, j.start_ns))) < max(j.end_ns - j.start_ns);
+HAVING 2 * sum(max(0, min(coalesce(w.end_ns, j.end_ns), j.end_ns) - max(w.start_ns, j.start_ns)) * w.recorded_share) < max(j.end_ns - j.start_ns);

@@ -22,7 +22,7 @@ CREATE VIEW leaks(
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
-  usually_freed_in,  -- where most of the call site's other blocks are freed; NULL: none were, or not recorded
+  usually_freed_in,  -- where most of the call site's other blocks are freed; NULL: none were, or not recorded, or more on stacks that a log of --aggregate does not tell apart
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
   weight,            -- what rows are sorted by
   leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact

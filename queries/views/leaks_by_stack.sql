@@ -18,7 +18,7 @@ CREATE VIEW leaks_by_stack(
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
-  usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded
+  usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded, or more on stacks that a log of --aggregate does not tell apart
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
   weight,            -- what rows are sorted by
   leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
@@ -57,12 +57,12 @@ SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.le
   s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns, l.pattern,
   -- looked up for the rows that are shown alone
   (SELECT e.label FROM _sites AS e WHERE e.call_site_id = (
-    SELECT d.call_site_id
+    SELECT CASE WHEN f.free_backtrace_id = 0 THEN 0 ELSE d.call_site_id END AS free_site -- as in _site_frees
     FROM free_sites AS f
-    CROSS JOIN backtraces AS d ON d.backtrace_id = f.free_backtrace_id
-    WHERE f.process_id = l.process_id AND f.backtrace_id = l.backtrace_id AND d.call_site_id IS NOT NULL
-    GROUP BY d.call_site_id
-    ORDER BY sum(f.blocks) DESC, d.call_site_id
+    LEFT JOIN backtraces AS d ON d.backtrace_id = f.free_backtrace_id
+    WHERE f.process_id = l.process_id AND f.backtrace_id = l.backtrace_id AND (d.call_site_id IS NOT NULL OR f.free_backtrace_id = 0)
+    GROUP BY free_site
+    ORDER BY sum(f.blocks) DESC, free_site = 0, free_site
     LIMIT 1)),
   r.rule AS suppressed_by,
   l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,

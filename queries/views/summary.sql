@@ -87,7 +87,7 @@ WITH RECURSIVE
       (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps,
       (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps,
       (SELECT count(*) FROM windows AS w WHERE w.process_id = p.process_id) AS windows,
-      (SELECT total(ifnull(w.end_ns, p.end_ns) - w.start_ns) FROM windows AS w WHERE w.process_id = p.process_id) AS recorded_ns
+      (SELECT total((ifnull(w.end_ns, p.end_ns) - w.start_ns) * w.recorded_share) FROM windows AS w WHERE w.process_id = p.process_id) AS recorded_ns
     FROM processes AS p)
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p

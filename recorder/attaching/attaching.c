@@ -9,6 +9,7 @@
 #    include "recorder/attaching/target.h"
 #    include "recorder/attaching/tracee.h"
 #    include "recorder/platform/fault_point.h"
+#    include "support/growing.h"
 #    include "support/monotonic.h"
 #    include "support/running.h"
 #    include "support/thread_status.h"
@@ -21,36 +22,37 @@
 #    include <stdlib.h>
 #    include <string.h>
 #    include <sys/file.h>
+#    include <sys/resource.h>
 #    include <unistd.h>
 
 /* ---- which thread ------------------------------------------------------------------------------- */
 
-/* The caller frees them. */
-static size_t list_threads(pid_t pid, pid_t **ret_tids)
+/* The caller frees them. -1: they are not all known, for want of memory, or as the folder could not be read; 0: there is no such process. */
+static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
 {
     char path[64];
     const struct dirent *entry;
-    size_t n = 0;
     size_t n_room = 0;
+    ssize_t n = 0;
     DIR *folder;
 
     *ret_tids = NULL;
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     folder = opendir(path);
-    while (folder && (entry = readdir(folder))) {
+    if (!folder)
+        return errno == ENOENT ? 0 : -1;
+    while (n >= 0 && (errno = 0, entry = readdir(folder))) {
         if (*entry->d_name < '0' || *entry->d_name > '9')
             continue;
-        if (n == n_room) {
-            n_room = n_room ? n_room * 2 : 64;
-            pid_t *more = realloc(*ret_tids, n_room * sizeof(*more));
-            if (!more)
-                break;
-            *ret_tids = more;
+        pid_t *tids = growing_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
+        if (tids) {
+            *ret_tids = tids;
+            tids[n] = (pid_t)strtol(entry->d_name, NULL, 10);
         }
-        (*ret_tids)[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+        n = tids ? n + 1 : -1;
     }
-    if (folder)
-        closedir(folder);
+    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it ended meanwhile */
+    closedir(folder);
     return n;
 }
 
@@ -80,22 +82,27 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
                        struct attaching_answer *ret_answer, struct error *err)
 {
     pid_t *tids;
-    size_t n = list_threads(call->pid, &tids);
+    ssize_t n = list_threads(call->pid, &tids);
     int code = 1;
 
-    for (size_t i = 0; i < n && code == 1; i++) {
+    for (ssize_t i = 0; i < n && code == 1; i++) {
         tracee->tid = tids[i];
         err->code = 0;
         if (!tracee_stop(tracee, err)) {
             code = err->code ? err->code : 1;
             continue;
         }
-        if (is_ready(tracee, place, ret_why))
+        if (is_ready(tracee, place, ret_why)) {
             code = leading_call(tracee, call, ret_answer, err);
-        else
+            *ret_why = "a signal"; /* if it is said: 1 */
+        } else {
             tracee_let_go(tracee);
+        }
     }
     free(tids);
+    if (n < 0)
+        return error_set(err, ERROR_IO, "the threads of process %d cannot be listed",
+                         (int)call->pid);
     return n ? code : error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)call->pid);
 }
 
@@ -115,17 +122,17 @@ static bool is_thread_outside(struct tracee *tracee)
 static void mend(struct tracee *tracee)
 {
     pid_t *tids;
-    size_t n;
+    ssize_t n;
     bool is_outside = true;
 
     if (!leading_has_remains(tracee))
         return;
     n = list_threads(tracee->target->pid, &tids);
-    for (size_t i = 0; i < n && is_outside; i++) {
+    for (ssize_t i = 0; i < n && is_outside; i++) {
         tracee->tid = tids[i];
         is_outside = is_thread_outside(tracee);
     }
-    if (n && is_outside)
+    if (n > 0 && is_outside)
         leading_clear_remains(tracee);
     free(tids);
 }
@@ -147,7 +154,8 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
         code = try_threads(tracee, place, call, &why, ret_answer, err);
         if (code == 1)
             tracee_nap(500000);
-    } while (code == 1 && running_is(call->pid) && monotonic_now_ns() < until_ns);
+    } while (code == 1 && running_is(call->pid) && !target_is_replaced(tracee->target)
+             && monotonic_now_ns() < until_ns);
     safe_place_free(place);
     ret_answer->is_busy = code == 1;
     return code == 1
@@ -188,23 +196,24 @@ static bool look_whether_left(pid_t pid, const char *library)
     struct tracee tracee = {.target = &target, .memory = -1};
     struct safe_place *place = NULL;
     pid_t *tids = NULL;
-    size_t n = 0;
+    ssize_t n = 0;
     bool is_left;
     char path[64];
     struct error err;
 
+    target_begin(pid, &target);
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     tracee.memory = open(path, O_RDWR | O_CLOEXEC);
     if (tracee.memory < 0)
         return false;
-    if (!is_alone(tracee.memory) || target_look(pid, library, &target, &err) != 0) {
+    if (!is_alone(tracee.memory) || target_look(&target, library, &err) != 0) {
         close(tracee.memory);
         return false;
     }
     n = list_threads(pid, &tids);
     is_left = n > 0;
     place = is_left ? safe_place_new(&target, library) : NULL;
-    for (size_t i = 0; i < n && is_left && place; i++) {
+    for (ssize_t i = 0; i < n && is_left && place; i++) {
         tracee.tid = tids[i];
         is_left = is_thread_left(&tracee, place);
     }
@@ -216,18 +225,18 @@ static bool look_whether_left(pid_t pid, const char *library)
     return is_left;
 }
 
-static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
-                         struct error *err)
+/* ret_is_replaced: it failed because the process was about to execute another program, or had; ret_is_early: or has just begun. */
+static int look_and_call_once(const struct attaching_call *call,
+                              struct attaching_answer *ret_answer, bool *ret_is_replaced,
+                              bool *ret_is_early, struct error *err)
 {
     struct target target;
     struct tracee tracee = {.target = &target};
     char path[64];
     int code;
 
-    *ret_answer = (struct attaching_answer){.result = 0};
-    if (strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
-        > ENTRY_CODE_TEXT_BYTES)
-        return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
+    target_begin(call->pid, &target);
+    *ret_is_replaced = *ret_is_early = ret_answer->is_busy = false;
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)call->pid);
     tracee.memory = open(path, O_RDWR | O_CLOEXEC);
     if (tracee.memory >= 0 && !is_alone(tracee.memory)) {
@@ -236,7 +245,7 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
                          "process %d is being attached to, or left, by another mtrace-record",
                          (int)call->pid);
     }
-    code = target_look(call->pid, call->library, &target, err);
+    code = target_look(&target, call->library, err);
     if (code == 0 && tracee.memory < 0)
         code = error_set(
             err, ERROR_IO,
@@ -247,12 +256,42 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
         code = search(&tracee, call, ret_answer, err);
         target_done(&target);
     }
+    *ret_is_replaced = code && tracee.memory >= 0 && target_is_replaced(&target);
+    *ret_is_early = code && target.lacks_libc;
     if (tracee.memory >= 0)
         close(tracee.memory);
     return code;
 }
 
+/* What it executes is looked at anew. */
+static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                         struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    bool is_replaced;
+    bool is_early;
+    int code;
+
+    *ret_answer = (struct attaching_answer){.result = 0};
+    if (strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
+        > ENTRY_CODE_TEXT_BYTES)
+        return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
+    while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
+           && (is_replaced || is_early) && running_is(call->pid) && monotonic_now_ns() < until_ns)
+        tracee_nap(1000000);
+    ret_answer->is_busy |= is_replaced;
+    return is_replaced ? error_set(err, ERROR_IO,
+                                   "process %d executes one program after another, and was between "
+                                   "two of them whenever it was looked at",
+                                   (int)call->pid)
+                       : code;
+}
+
 /* ---- a thread for it ---------------------------------------------------------------------------- */
+
+enum {
+    URGENT = -20
+};
 
 struct job {
     const struct attaching_call *call;
@@ -265,6 +304,7 @@ static void *do_job(void *context)
 {
     struct job *job = context;
 
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT); /* a thread waits for us */
     job->code = job->answer ? look_and_call(job->call, job->answer, job->err)
                             : look_whether_left(job->call->pid, job->call->library);
     return NULL;
@@ -306,7 +346,7 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err)
 {
-    (void)ret_answer;
+    *ret_answer = (struct attaching_answer){.result = 0};
     return error_set(
         err, ERROR_USAGE,
         "process %d cannot be attached to on this processor: start it under mtrace-record",

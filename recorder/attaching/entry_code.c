@@ -7,11 +7,12 @@
 
 static_assert(sizeof(struct entry_code_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct entry_code_parameters, argument) == 56, "offsets in the code");
-static_assert(offsetof(struct entry_code_parameters, pause) == 96, "offsets in the code");
+static_assert(offsetof(struct entry_code_frame, is_heard) == 40, "offsets in the code");
+static_assert(sizeof(struct entry_code_frame) == 64, "bytes in the code");
 static_assert(ENTRY_CODE_MAPPED_BYTES == 0x60000, "bytes in the code");
 
 /*
- * What is mapped (r12): parameters, at 0x8000 the vector state, at 0x18000 the stack, up to 0x60000. rbx: the saved registers.
+ * What is mapped (r12): parameters, at 0x8000 the vector state, at 0x18000 the stack, up to 0x60000. rbx: the frame, below the saved registers.
  */
 __asm__(
     ".section .rodata\n"
@@ -26,19 +27,34 @@ __asm__(
     "    push %r13\n    push %r14\n    push %r15\n"
     "    cld\n"
     /* rt_sigprocmask(SIG_SETMASK, all, old, 8) */
-    "    sub $16, %rsp\n"
+    "    sub $64, %rsp\n"
     "    mov %rsp, %rbx\n"
-    "    movq $-1, 8(%rbx)\n"
-    "    mov $14, %eax\n    mov $2, %edi\n    lea 8(%rbx), %rsi\n    mov %rbx, %rdx\n"
+    "    movq $-1, 48(%rbx)\n"
+    "    mov $14, %eax\n    mov $2, %edi\n    lea 48(%rbx), %rsi\n    mov %rbx, %rdx\n"
     "    mov $8, %r10d\n    syscall\n"
+    "    xor %ebp, %ebp\n    mov %rbp, 40(%rbx)\n"
     /* mmap(NULL, 0x60000, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) */
     "    mov $9, %eax\n    xor %edi, %edi\n    mov $0x60000, %esi\n    mov $3, %edx\n"
     "    mov $0x22, %r10d\n    mov $-1, %r8\n    xor %r9d, %r9d\n    syscall\n"
-    "    cmp $-4096, %rax\n    ja 9f\n"
+    "    mov $0x40000, %r15d\n"
+    "    cmp $-4096, %rax\n    ja 6f\n"
     "    mov %rax, %r12\n"
-    /* the first word */
-    "    mov $39, %eax\n    movabs $0x6d74726163653031, %rdi\n    mov %r12, %rsi\n    syscall\n"
-    "    cmpq $1, (%r12)\n    jne 8f\n"
+    "    mov %rax, 16(%rbx)\n"
+    "    movq $0x6d747231, 8(%rbx)\n"
+    /* until there are parameters, or for a second */
+    "    mov $1000, %r13d\n"
+    "1:  cmpq $1, (%r12)\n    je 3f\n"
+    "    call 4f\n"
+    "    dec %r13d\n    jnz 1b\n"
+    "    mov %r13, 8(%rbx)\n"
+    "    mov $11, %eax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
+    "    jmp 9f\n"
+    /* ppoll(NULL, 0, a millisecond, NULL, 8), which leaves the rest of the time, and of which the kernel keeps nothing: nanosleep would take the place of
+       what it is to begin anew. */
+    "4:  movq $0, 48(%rbx)\n    movq $1000000, 56(%rbx)\n    mov $271, %eax\n    xor %edi, %edi\n"
+    "    xor %esi, %esi\n    lea 48(%rbx), %rdx\n    xor %r10d, %r10d\n    mov $8, %r8d\n    syscall\n"
+    "    ret\n"
+    "3:\n"
     "    mov $-1, %eax\n    mov $-1, %edx\n    xsave64 0x8000(%r12)\n"
     "    lea 0x60000(%r12), %rsp\n"
     "    fninit\n"
@@ -56,19 +72,20 @@ __asm__(
     "    mov %eax, %r15d\n"
     "5:  mov %r14d, (%r13)\n"
     "    mov $-1, %eax\n    mov $-1, %edx\n    xrstor64 0x8000(%r12)\n"
-    /* what came of it; until it is heard, or for a second */
-    "    mov %r15, 64(%r12)\n    mov %rbp, 72(%r12)\n    movq $1, 80(%r12)\n"
-    "    mov $1000, %ebp\n"
-    "7:  cmpq $0, 88(%r12)\n    jne 8f\n"
-    /* ppoll, which leaves the rest of the time, and of which the kernel keeps nothing: nanosleep would take the place of what it is to begin anew. */
-    "    movq $0, 96(%r12)\n    movq $1000000, 104(%r12)\n    mov $271, %eax\n    xor %edi, %edi\n"
-    "    xor %esi, %esi\n    lea 96(%r12), %rdx\n    xor %r10d, %r10d\n    mov $8, %r8d\n    syscall\n"
-    "    dec %ebp\n    jnz 7b\n"
-    "8:  mov %rbx, %rsp\n"
+    "    mov %rbx, %rsp\n"
+    "    movq $0, 8(%rbx)\n"
     "    mov $11, %eax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
+    /* what came of it; until it is heard, or for a second */
+    "6:  mov %r15, 24(%rbx)\n    mov %rbp, 32(%rbx)\n"
+    "    movq $0x6d747232, 8(%rbx)\n"
+    "    mov $1000, %r13d\n"
+    "7:  cmpq $0, 40(%rbx)\n    jne 8f\n"
+    "    call 4b\n"
+    "    dec %r13d\n    jnz 7b\n"
+    "8:  movq $0, 8(%rbx)\n"
     "9:  mov $14, %eax\n    mov $2, %edi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
     "    mov $8, %r10d\n    syscall\n"
-    "    add $16, %rsp\n"
+    "    add $64, %rsp\n"
     "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n"
     "    pop %r11\n    pop %r10\n    pop %r9\n    pop %r8\n"
     "    pop %rbp\n    pop %rdi\n    pop %rsi\n    pop %rdx\n"

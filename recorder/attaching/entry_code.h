@@ -4,11 +4,14 @@
  *
  * Model:   instructions that may stand at any address and write to no memory but their stack. The thread begins them with
  *          rsp at ENTRY_CODE_FRAME_BYTES below where it was, where its own pc is, and all other registers as they were; behind the last
- *          instruction everything is as it was. They map some memory, which has the parameters and the stack of the call. They say where by a
- *          system call that asks for nothing (getpid), whose registers the tracer sees; what came of the call they leave in that memory.
+ *          instruction everything is as it was. They block the thread's signals, map some memory, which gets the parameters and has the stack of
+ *          the call, and say in their frame where; whoever traces the thread reads the frame, stops it, and writes the parameters. What came of the
+ *          call they leave in the frame, too, when nothing is mapped any more. No stop is needed but the one for the parameters, and one at the end.
  * Invariants
- *   EC-1 A thread that nobody traces any more comes to the end by itself: if it is left alone before the first word, nothing is called.
+ *   EC-1 A thread that nobody traces any more comes to the end by itself: without parameters it waits for a second, and calls nothing; with them it
+ *        waits as long for who hears what came of it.
  *   EC-2 Signals of the thread are blocked from the mapping to its end; errno, vector registers and flags are as before.
+ *   EC-3 Where the frame says that there is memory, it is mapped: it ceases to say so before that is unmapped.
  */
 #ifndef MTRACE_RECORDER_ENTRY_CODE_H
 #define MTRACE_RECORDER_ENTRY_CODE_H
@@ -23,22 +26,36 @@ enum {
     ENTRY_CODE_MAPPED_BYTES = 0x60000,
 };
 
-/* rdi of the word; rsi: the address of the parameters. */
-#define ENTRY_CODE_ASKS 0x6d74726163653031u
-
 enum entry_code_result {
     ENTRY_CODE_NO_LIBRARY = 1 << 16, /* and the text of dlerror */
     ENTRY_CODE_NO_FUNCTION = 1 << 17,
+    ENTRY_CODE_NO_MEMORY = 1 << 18,
 };
+
+/* ENTRY_CODE_FRAME_AT below the stack pointer with which it begins. Whatever stood there before is no ENTRY_CODE_ASKS or ENTRY_CODE_SAID: the code takes
+ * them away at its end, as does who leads the thread back before. */
+struct entry_code_frame {
+    uint64_t signals; /* that were blocked */
+    uint64_t
+        state; /* ENTRY_CODE_ASKS: for parameters; ENTRY_CODE_SAID: the result is there, and nothing mapped */
+    uint64_t parameters;         /* their address */
+    uint64_t result, error_text; /* of enum entry_code_result, or the function's; an address or 0 */
+    uint64_t is_heard;           /* it waits a second for this */
+    uint64_t pause[2];           /* a timespec, of the code: a part of the wait */
+};
+
+enum {
+    ENTRY_CODE_FRAME_AT = 16 * sizeof(uint64_t)
+                          + sizeof(struct entry_code_frame) /* below the registers that are saved */
+};
+
+#define ENTRY_CODE_ASKS UINT64_C(0x6d747231)
+#define ENTRY_CODE_SAID UINT64_C(0x6d747232)
 
 struct entry_code_parameters {
     uint64_t is_ready; /* 1 */
     uint64_t dlopen, dlsym, dlerror, errno_location;
     uint64_t library, function, argument; /* addresses in text */
-    uint64_t result,
-        error_text; /* said: of enum entry_code_result, or the function's; an address or 0 */
-    uint64_t has_said, is_heard; /* it waits a second for the latter */
-    uint64_t pause[2];           /* a timespec, of the code: a part of the wait */
     char text[ENTRY_CODE_TEXT_BYTES];
 };
 

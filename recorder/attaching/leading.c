@@ -17,8 +17,11 @@
 #    include <sys/wait.h>
 #    include <unistd.h>
 
+/* Of Linux 3.11. */
+static const enum __ptrace_request get_signal_mask = (enum __ptrace_request)0x420a;
+static const enum __ptrace_request set_signal_mask = (enum __ptrace_request)0x420b;
+
 enum {
-    MOST_STOPS = 1000000, /* system calls and signals while the library is loaded */
     /* Of the kernel: a system call that it will begin anew. */
     RESTART_FIRST = 512,
     RESTART_BLOCK = 516,
@@ -127,12 +130,22 @@ void leading_clear_remains(const struct tracee *tracee)
     (void)write_memory(tracee, tracee->target->once_code, tracee->target->once.bytes, code_bytes());
 }
 
+static bool clear_state(const struct tracee *tracee)
+{
+    const uint64_t no_state = 0;
+
+    return write_memory(tracee, tracee->frame + offsetof(struct entry_code_frame, state), &no_state,
+                        sizeof(no_state));
+}
+
 /* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
 static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
 
     tracee->is_blocked = tracee->is_given_up = false;
+    if (ptrace(get_signal_mask, tracee->tid, sizeof(tracee->signals), &tracee->signals) != 0)
+        return false;
     tracee->stopped = tracee->regs;
     tracee_mend_end(&tracee->stopped);
     tracee->regs = resumed(&tracee->regs);
@@ -140,6 +153,8 @@ static bool begin(struct tracee *tracee)
     regs.rsp -= ENTRY_CODE_FRAME_BYTES;
     regs.rip = tracee->target->once_code;
     regs.orig_rax = (unsigned long long)-1;
+    tracee->frame = regs.rsp - ENTRY_CODE_FRAME_AT;
+    (void)clear_state(tracee); /* where the stack has no page yet nothing stands */
     return put_code(tracee)
            && write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
            && tracee_set_regs(tracee, &regs);
@@ -183,29 +198,18 @@ static void read_text(struct tracee *tracee, uint64_t at)
     printable_clean(tracee->text);
 }
 
-static bool is_after(const struct user_regs_struct *regs, long number)
-{
-    return (long long)regs->orig_rax == number && (long long)regs->rax != -ENOSYS;
-}
-
-static void hear(struct tracee *tracee, const struct attaching_call *call)
+/* It is in the code, which has not blocked its signals yet, or does no more: only the stack below the red zone has changed. */
+static bool may_give_up(struct tracee *tracee)
 {
     struct user_regs_struct regs;
+    uint64_t signals;
 
-    if (!tracee_get_regs(tracee, &regs))
-        return;
-    tracee->is_blocked = tracee->is_blocked || is_after(&regs, SYS_rt_sigprocmask);
-    if (regs.orig_rax == SYS_getpid && regs.rdi == ENTRY_CODE_ASKS
-        && !is_after(&regs, SYS_getpid)) {
-        if (give_parameters(tracee, call, regs.rsi))
-            tracee->parameters = regs.rsi;
-    } else if (tracee->has_told && is_code(tracee->target, regs.rip)
-               && is_after(&regs, SYS_rt_sigprocmask)) {
-        tracee->is_done = true;
-    }
+    return tracee_get_regs(tracee, &regs) && is_code(tracee->target, regs.rip)
+           && ptrace(get_signal_mask, tracee->tid, sizeof(signals), &signals) == 0
+           && signals == tracee->signals;
 }
 
-/* Its call shall see the signal: only the stack below the red zone has changed. */
+/* Its call shall see the signal. */
 static bool give_up(struct tracee *tracee, int number)
 {
     if (!tracee_set_regs(tracee, &tracee->stopped))
@@ -215,39 +219,39 @@ static bool give_up(struct tracee *tracee, int number)
     return ptrace(PTRACE_DETACH, tracee->tid, 0, number) == 0;
 }
 
-/* Signals of the thread are blocked: what stops it nevertheless is a stop of the group, which it joins later. */
-static bool run_until(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns,
-                      bool is_until_end)
+static bool read_frame(const struct tracee *tracee, struct entry_code_frame *ret_frame)
 {
-    int status;
-    int number = 0;
-
-    for (int i = 0; i < MOST_STOPS && !(is_until_end ? tracee->is_done : tracee->parameters != 0);
-         i++) {
-        if (ptrace(PTRACE_SYSCALL, tracee->tid, 0, number) != 0
-            || !tracee_wait_until(tracee, until_ns, &status) || !WIFSTOPPED(status))
-            return false;
-        number = 0;
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-            hear(tracee, call);
-        else if (status >> 16 == 0)
-            number = WSTOPSIG(status);
-        if (number && !tracee->is_blocked && give_up(tracee, number))
-            return false;
-    }
-    return true;
+    return pread(tracee->memory, ret_frame, sizeof(*ret_frame), (off_t)tracee->frame)
+           == (ssize_t)sizeof(*ret_frame);
 }
 
-static bool has_said(struct tracee *tracee)
+/* It goes on; with a signal only where that is of what it does itself, or of one that has come back already. SIGSTOP, which nobody blocks, and for which no
+ * handler runs, it has with all others when it is let go. */
+static bool pass_on(struct tracee *tracee, int status)
 {
-    struct entry_code_parameters said;
-    size_t n = offsetof(struct entry_code_parameters, text);
+    int number = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
 
-    if (pread(tracee->memory, &said, n, (off_t)tracee->parameters) != (ssize_t)n || !said.has_said)
+    if (!WIFSTOPPED(status)
+        || (number && number != SIGSTOP && !tracee->is_blocked && may_give_up(tracee)
+            && give_up(tracee, number)))
         return false;
-    tracee->result = said.result;
-    read_text(tracee, said.error_text);
-    tracee->has_told = true;
+    return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+}
+
+/* Until the frame of a thread that runs says that it asks, or what came of it. Loading makes many system calls, at which it is not stopped. */
+static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
+                     struct entry_code_frame *ret_frame)
+{
+    int status;
+
+    while (!read_frame(tracee, ret_frame)
+           || (ret_frame->state != state && ret_frame->state != ENTRY_CODE_SAID)) {
+        if (monotonic_now_ns() > until_ns
+            || (tracee_wait_until(tracee, 0, &status) && !pass_on(tracee, status)))
+            return false;
+        tracee_nap(30000);
+    }
+    tracee->is_blocked = true;
     return true;
 }
 
@@ -267,65 +271,55 @@ static bool interrupt(struct tracee *tracee, uint64_t until_ns)
     return false;
 }
 
-/* It is told that it was heard while it is stopped: it would return by itself, and has, where we were too slow. */
-static bool end_wait(struct tracee *tracee, uint64_t until_ns)
+/* While it is stopped, and still asks (EC-3): where we were too slow it has gone back. Its pause is over then. */
+static bool answer(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
 {
-    const uint64_t yes = 1;
-    uint64_t at = tracee->parameters + offsetof(struct entry_code_parameters, is_heard);
+    struct entry_code_frame frame;
     struct user_regs_struct regs;
 
-    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
+    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs)
+        || !read_frame(tracee, &frame) || frame.state != ENTRY_CODE_ASKS
+        || !give_parameters(tracee, call, frame.parameters))
         return false;
-    tracee->is_back = !is_code(tracee->target, regs.rip);
-    tracee->is_done = tracee->is_back;
-    return tracee->is_back || write_memory(tracee, at, &yes, sizeof(yes));
-}
-
-/* Loading makes many system calls, at which it is not stopped. */
-static bool run_call(struct tracee *tracee, uint64_t until_ns)
-{
-    int status;
-
-    if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0)
-        return false;
-    fault_point("loading");
-    while (!has_said(tracee)) {
-        if (monotonic_now_ns() > until_ns)
-            return false;
-        if (tracee_wait_until(tracee, 0, &status)
-            && (!WIFSTOPPED(status)
-                || ptrace(PTRACE_CONT, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status)) != 0))
-            return false;
-        tracee_nap(50000);
-    }
-    return end_wait(tracee, until_ns);
+    fault_point("asked");
+    regs.orig_rax = (unsigned long long)-1;
+    return tracee_set_regs(tracee, &regs) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0;
 }
 
 static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
 {
-    if (!run_until(tracee, call, until_ns, false))
+    struct entry_code_frame frame;
+
+    if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0
+        || !wait_for(tracee, ENTRY_CODE_ASKS, until_ns, &frame)
+        || (frame.state == ENTRY_CODE_ASKS && !answer(tracee, call, until_ns)))
         return false;
-    fault_point("asked");
-    if (!run_call(tracee, until_ns))
+    fault_point("loading");
+    if (!wait_for(tracee, ENTRY_CODE_SAID, until_ns, &frame))
         return false;
-    fault_point("heard");
-    return run_until(tracee, call, until_ns, true);
+    tracee->result = frame.result;
+    read_text(tracee, frame.error_text);
+    tracee->has_told = true;
+    return true;
 }
 
 /*
- * Signals are no longer blocked. It gets what it had in the stop before the kernel looks for them, so that this decides as it would have then:
- * what a handler interrupts fails, or is begun anew, as the handler asks.
+ * It waits for us, or has gone back where we were too slow. Its signals are blocked: it gets what it had in the stop before the kernel looks for them, so
+ * that this decides as it would have then: what a handler interrupts fails, or is begun anew, as the handler asks. At each step it comes back by itself.
  */
 static bool put_back(struct tracee *tracee, uint64_t until_ns)
 {
-    int status;
+    struct entry_code_frame frame;
+    struct user_regs_struct regs;
 
-    if (tracee->is_back)
-        return true;
-    return ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
-           && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0
-           && tracee_wait_until(tracee, until_ns, &status) && WIFSTOPPED(status)
-           && tracee_set_regs(tracee, &tracee->stopped);
+    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
+        return false;
+    fault_point("heard");
+    tracee->is_back = !is_code(tracee->target, regs.rip);
+    return tracee->is_back
+           || (read_frame(tracee, &frame)
+               && ptrace(set_signal_mask, tracee->tid, sizeof(frame.signals), &frame.signals) == 0
+               && clear_state(tracee) && tracee_set_regs(tracee, &tracee->stopped));
 }
 
 static int judge(const struct tracee *tracee, const struct attaching_call *call,
@@ -339,6 +333,11 @@ static int judge(const struct tracee *tracee, const struct attaching_call *call,
     if (tracee->result == ENTRY_CODE_NO_FUNCTION)
         return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
                          pid, call->library);
+    if (tracee->result == ENTRY_CODE_NO_MEMORY)
+        return error_set(err, ERROR_IO,
+                         "process %d cannot map %d KiB, which the call needs: its limits (ulimit "
+                         "-v) must allow it",
+                         pid, ENTRY_CODE_MAPPED_BYTES / 1024);
     ret_answer->result = (int)tracee->result;
     return 0;
 }

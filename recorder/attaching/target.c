@@ -62,17 +62,20 @@ static int check_status(pid_t pid, struct error *err)
 
 /* ---- where is what ------------------------------------------------------------------------------ */
 
-static bool read_loader_base(struct target *target)
+static bool read_image(pid_t pid, struct target_image *ret_image)
 {
-    FILE *file = open_proc(target->pid, "auxv");
+    FILE *file = open_proc(pid, "auxv");
     uint64_t pair[2];
 
-    target->loader_base = 0;
+    memset(ret_image, 0, sizeof(*ret_image));
     if (!file)
         return false;
-    while (fread(pair, sizeof(pair), 1, file) == 1)
-        if (pair[0] == AT_BASE)
-            target->loader_base = pair[1];
+    while (fread(pair, sizeof(pair), 1, file) == 1) {
+        ret_image->is_made |= pair[0] != AT_NULL;
+        ret_image->loader_base = pair[0] == AT_BASE ? pair[1] : ret_image->loader_base;
+        ret_image->entry = pair[0] == AT_ENTRY ? pair[1] : ret_image->entry;
+        ret_image->random = pair[0] == AT_RANDOM ? pair[1] : ret_image->random;
+    }
     fclose(file);
     return true;
 }
@@ -200,7 +203,7 @@ static int find_once_code(struct target *target, const struct seen *seen, struct
     return 0;
 }
 
-static int check_kind(const struct target *target, const struct seen *seen, struct error *err)
+static int check_kind(struct target *target, const struct seen *seen, struct error *err)
 {
     int pid = (int)target->pid;
 
@@ -210,9 +213,11 @@ static int check_kind(const struct target *target, const struct seen *seen, stru
     if (seen->has_musl)
         return error_set(err, ERROR_IO, "process %d has musl as its libc: only glibc is supported",
                          pid);
-    if (!*seen->libc)
+    target->lacks_libc = !*seen->libc;
+    if (target->lacks_libc)
         return error_set(err, ERROR_IO,
-                         "process %d has no glibc, which is needed to load a library", pid);
+                         "process %d has not loaded a glibc, which is needed to load a library",
+                         pid);
     return 0;
 }
 
@@ -263,16 +268,22 @@ static int compare(const void *a, const void *b)
     return one->start < other->start ? -1 : one->start > other->start;
 }
 
-int target_look(pid_t pid, const char *library, struct target *ret_target, struct error *err)
+void target_begin(pid_t pid, struct target *ret_target)
 {
-    struct target *target = ret_target;
-    struct seen seen = {.target = ret_target};
+    *ret_target = (struct target){.pid = pid};
+    (void)read_image(pid, &ret_target->image);
+    ret_target->loader_base = ret_target->image.loader_base;
+}
+
+int target_look(struct target *target, const char *library, struct error *err)
+{
+    const pid_t pid = target->pid;
+    struct seen seen = {.target = target};
     int code = check_status(pid, err);
 
-    *target = (struct target){.pid = pid};
     if (code == 0)
         code = check_class(pid, err);
-    if (code == 0 && (!read_loader_base(target) || !process_maps_visit(pid, see_mapping, &seen)))
+    if (code == 0 && !process_maps_visit(pid, see_mapping, &seen))
         code =
             error_set(err, ERROR_IO, "process %d may not be looked at: attach as root", (int)pid);
     if (code == 0)
@@ -289,6 +300,15 @@ int target_look(pid_t pid, const char *library, struct target *ret_target, struc
     }
     qsort(target->symbols, target->n_symbols, sizeof(*target->symbols), compare);
     return 0;
+}
+
+bool target_is_replaced(const struct target *looked)
+{
+    struct target_image now;
+
+    return !read_image(looked->pid, &now) || !now.is_made
+           || now.loader_base != looked->image.loader_base || now.entry != looked->image.entry
+           || now.random != looked->image.random;
 }
 
 const char *target_libc_function(const struct target *target, uint64_t address)

@@ -29,16 +29,16 @@ struct tracee {
     int memory;                      /* /proc/PID/mem */
     struct user_regs_struct stopped; /* as it was */
     struct user_regs_struct regs;    /* with which it comes back by itself */
+    uint64_t signals;                /* that it blocks itself */
     uint64_t since_ns;               /* it is stopped */
     uint64_t saved_n;
     uint8_t saved[ONCE_CODE_BYTES];
-    uint64_t parameters; /* where they are; 0: not yet */
+    uint64_t frame; /* of entry_code.h: where it is */
     uint64_t result;
     char text[512];
     bool has_told;
     bool is_blocked;  /* its signals are */
     bool is_given_up; /* a signal came before, and it is where it was */
-    bool is_done;     /* but for its registers */
     bool is_back;     /* it did not wait for us, and has them */
 };
 

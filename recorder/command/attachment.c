@@ -5,6 +5,7 @@
 #include "recorder/attaching/attaching.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
+#include "recorder/family/log_name.h"
 #include "recorder/platform/process_maps.h"
 
 #include <errno.h>
@@ -191,13 +192,28 @@ static int detach_patiently(const struct attachment *attachment, int *ret_result
     return code;
 }
 
-int attachment_detach(pid_t pid, struct error *err)
+static bool note_log(const struct process_mapping *mapping, void *context)
+{
+    static const char deleted[] = " (deleted)";
+    const size_t n = strlen(mapping->path);
+    char **ret_log = context;
+
+    if (!log_name_is_live(mapping->path))
+        return true;
+    if (n < sizeof(deleted) || strcmp(mapping->path + n + 1 - sizeof(deleted), deleted) != 0)
+        *ret_log = strdup(mapping->path);
+    return false;
+}
+
+int attachment_detach(pid_t pid, char **ret_log, struct error *err)
 {
     struct attachment attachment;
     char *path = NULL;
     int result = 0;
     int code = attachment_look(&attachment, pid, &path, err);
 
+    *ret_log = NULL;
+    (void)process_maps_visit(pid, note_log, ret_log); /* while it is mapped */
     if (code == 0)
         code = detach_patiently(&attachment, &result, err);
     if (code == 0 && result != 0)

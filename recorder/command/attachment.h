@@ -30,11 +30,12 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
 
 bool attachment_has_ended(const struct attachment *attachment);
 
-/* Restores its references. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
+/* Restores its references; where somebody else did nothing is left to do. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
 int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err);
 
-/* Of a process whose recorder is gone; tries until it succeeds, and says so. */
-int attachment_detach(pid_t pid, struct error *err);
+/* Of a process whose recorder is gone; tries until it succeeds, and says so. *ret_log: the live log that is left, as the process names it; owned by
+ * the caller; NULL: it is not known, or gone. */
+int attachment_detach(pid_t pid, char **ret_log, struct error *err);
 
 void attachment_done(struct attachment *attachment);
 

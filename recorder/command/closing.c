@@ -77,6 +77,9 @@ static const char no_access_text[] =
     " (the program changed its user or root directory, or its live log was removed, and could not "
     "enlarge it any more: record it as the user that it becomes)";
 
+static const char too_fast_text[] =
+    " (events came faster than they were taken in: see --aggregate, and --max-live)";
+
 /* What to do about the first reason for which events were dropped; "" if none were. */
 static const char *cure_of_drops(const struct closing *closing)
 {
@@ -91,7 +94,9 @@ static const char *cure_of_drops(const struct closing *closing)
 
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         if (closing->totals.dropped[i] || closing->children.dropped[i])
-            return cures[i] ? cures[i] : "";
+            return i == LOG_DROP_LIMIT && closing->is_bounded ? too_fast_text
+                   : cures[i]                                 ? cures[i]
+                                                              : "";
     return "";
 }
 
@@ -125,15 +130,6 @@ static void describe_missed(const struct closing *closing, char *text, size_t n_
                        "--follow-children records %s, too",
                        n_started, is_one ? "" : "es", is_one ? "is" : "are",
                        is_one ? "that" : "those");
-}
-
-static void describe_reports(const struct closing *closing, char *text, size_t n_bytes)
-{
-    uint64_t n = closing->n_reports_left_out;
-
-    text[0] = '\0';
-    if (n)
-        (void)snprintf(text, n_bytes, "; %" PRIu64 " report%s left out", n, n == 1 ? "" : "s");
 }
 
 /* Of what it executed, and of children, the totals say nothing here. */
@@ -228,7 +224,6 @@ void closing_sum_up(const struct closing *closing)
     char dropped[32];
     char others[96] = "";
     char missed[192];
-    char reports[64];
     const char *next = closing->is_beginning_given ? "; next: mtrace-record --send "
                        : closing->is_elsewhere     ? ""
                                                    : "; next: mtrace-query ";
@@ -242,14 +237,13 @@ void closing_sum_up(const struct closing *closing)
                        closing->follows_children ? "child processes" : "what it executed");
     describe_culled(closing, culled, sizeof(culled));
     describe_missed(closing, missed, sizeof(missed));
-    describe_reports(closing, reports, sizeof(reports));
     closing_say(
         closing->is_quiet, "%s%s: %s, %s events%s%s, %s dropped%s%s%s%s%s%s", closing->name, others,
         human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
         closing->is_beginning_given ? " of those still here" : "", culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(closing), missed, reports, next, *next ? closing->name : "",
+        cure_of_drops(closing), missed, closing->reports, next, *next ? closing->name : "",
         closing->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning" : "");
 }
 

@@ -17,10 +17,11 @@ struct closing {
     const char *program; /* path of what ran */
     struct recording_totals totals;
     struct recording_totals children;
-    uint32_t n_children;         /* logs */
-    uint64_t n_reports_left_out; /* of own_reports.h */
+    uint32_t n_children; /* logs */
+    char reports[256];   /* own_reports_describe */
     const struct family *family;
     bool is_culling; /* --cull-temporary or --aggregate was given */
+    bool is_bounded; /* --aggregate */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/control_client.h"
 
+#include "recorder/family/log_name.h"
 #include "recorder/platform/process_maps.h"
 #include "support/printable.h"
 #include "support/thread_status.h"
@@ -17,6 +18,7 @@
 enum {
     REPORT_SECONDS = 90, /* it takes a while */
     ANSWER_SECONDS = 10,
+    STRANGER_SECONDS = 2,
     CONNECT_SECONDS = 5, /* a recorder lets go of who says nothing after one */
     MOST_RECORDERS = 4096,
 };
@@ -76,17 +78,6 @@ struct log_sought {
     bool is_found;
 };
 
-/* Folders, and what the user called it, may have that in their names, too. */
-static bool is_log(const char *path)
-{
-    static const char live[] = ".live";
-    const char *end = NULL;
-
-    for (const char *at = path; (at = strstr(at, live)); at += sizeof(live) - 1)
-        end = at + sizeof(live) - 1;
-    return *path == '/' && end && (*end == '\0' || *end == ' '); /* " (deleted)" */
-}
-
 static bool compare_log(const struct process_mapping *mapping, void *context)
 {
     struct log_sought *sought = context;
@@ -99,7 +90,7 @@ static bool look_for_log(const struct process_mapping *mapping, void *context)
 {
     struct log_sought *sought = context;
 
-    if (!is_log(mapping->path)
+    if (!log_name_is_live(mapping->path)
         || (mapping->device == sought->device && mapping->inode == sought->inode))
         return true;
     sought->device = mapping->device;
@@ -117,13 +108,29 @@ static bool may_record(pid_t recorder, pid_t pid)
     return !process_maps_visit(pid, look_for_log, &sought) || sought.is_found;
 }
 
-/* One that records others need not be waited for by who would leave a process whose own is gone. */
-static void note_silent(struct search *search, pid_t recorder)
+/* One that records others need not be waited for by who would leave a process whose own is gone. It is asked all the same: what the process executed may have
+ * no log yet. */
+static bool is_stranger(const struct search *search, pid_t recorder)
 {
     const struct control_request *request = search->request;
 
-    if (request->verb != CONTROL_DETACH || may_record(recorder, request->pid))
+    return request->verb == CONTROL_DETACH && request->pid != recorder
+           && !may_record(recorder, request->pid);
+}
+
+static void note_silent(struct search *search, pid_t recorder)
+{
+    if (!is_stranger(search, recorder))
         search->silent = recorder;
+}
+
+static int answer_seconds(const struct search *search, pid_t recorder)
+{
+    const enum control_verb verb = search->request->verb;
+
+    if (is_stranger(search, recorder))
+        return STRANGER_SECONDS;
+    return verb == CONTROL_REPORT || verb == CONTROL_DETACH ? REPORT_SECONDS : ANSWER_SECONDS;
 }
 
 /* Before it is connected to: who never looks at its socket would hold us up. */
@@ -141,10 +148,7 @@ static bool may_answer(struct search *search, pid_t recorder)
 /* -1: it is not there, or not who it says (CM-1). */
 static int connect_to(struct search *search, pid_t recorder)
 {
-    const struct timeval patience = {.tv_sec = search->request->verb == CONTROL_REPORT
-                                                       || search->request->verb == CONTROL_DETACH
-                                                   ? REPORT_SECONDS
-                                                   : ANSWER_SECONDS};
+    const struct timeval patience = {.tv_sec = answer_seconds(search, recorder)};
     const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
     struct sockaddr_un address;
     socklen_t n = control_message_address(recorder, &address);

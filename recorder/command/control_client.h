@@ -4,7 +4,7 @@
  *
  * Model:   PID is of a recorded process or of mtrace-record itself. The kernel's list of sockets (/proc/net/unix) names all that run in this
  *          network namespace; each of this user's is asked until one says that the process is its own.
- * Failure: ERROR_NOT_FOUND: nobody records the process. Nothing waits for ever.
+ * Failure: ERROR_NOT_FOUND: nobody records the process. Nothing waits for ever; who has no log of a process that is to be left is waited for two seconds.
  */
 #ifndef MTRACE_RECORDER_CONTROL_CLIENT_H
 #define MTRACE_RECORDER_CONTROL_CLIENT_H

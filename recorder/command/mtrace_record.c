@@ -6,9 +6,11 @@
 #include "recorder/command/program.h"
 #include "recorder/command/record_arguments.h"
 #include "recorder/command/session.h"
+#include "support/printable.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -42,8 +44,19 @@ static void hold_standard_descriptors(void)
 static int detach(const struct control_request *request, struct error *err)
 {
     int code = control_client_run(request, err);
+    char *log = NULL;
 
-    return code == ERROR_NOT_FOUND ? attachment_detach(request->pid, err) : code;
+    if (code != ERROR_NOT_FOUND)
+        return code;
+    code = attachment_detach(request->pid, &log, err);
+    if (log)
+        printable_clean(log);
+    if (code == 0 && log)
+        (void)printf("detached; who recorded it is gone, and left the log as '%s': 'mtrace-record "
+                     "--pack %s' saves it\n",
+                     log, log);
+    free(log);
+    return code;
 }
 
 int main(int argc, char **argv)

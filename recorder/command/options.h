@@ -23,6 +23,9 @@ enum {
 
 /* As in the collector. */
 #define OPTIONS_MAX_LIVE_BYTES ((uint64_t)4 << 30)
+/* With --aggregate, where little is to lie on the disk. */
+#define OPTIONS_MAX_LIVE_BOUNDED_BYTES ((uint64_t)256 << 20)
+#define OPTIONS_MAX_LIVE_UNTOLD        (UINT64_MAX - 1)
 
 struct options {
     const char *output; /* pattern; NULL: not given */

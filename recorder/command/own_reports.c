@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static bool is_time(struct own_reports *reports, uint64_t now_ns)
         return false;
     n_missed = (now_ns - reports->due_ns) / reports->every_ns;
     reports->due_ns += (n_missed + 1) * reports->every_ns;
-    reports->n_left_out += n_missed;
+    reports->n_left_out[OWN_REPORTS_LATE] += n_missed;
     return true;
 }
 
@@ -127,7 +128,7 @@ static void note_due(struct own_reports *reports, uint64_t now_ns)
     if (!is_time(reports, now_ns))
         return;
     if (reports->instant_ns)
-        reports->n_left_out++;
+        reports->n_left_out[OWN_REPORTS_BUSY]++;
     else
         reports->instant_ns = now_ns;
 }
@@ -149,7 +150,7 @@ static uint64_t take_instant(struct own_reports *reports, uint64_t now_ns)
 
 void own_reports_ask(struct own_reports *reports)
 {
-    reports->n_left_out += reports->is_asked;
+    reports->n_left_out[OWN_REPORTS_BUSY] += reports->is_asked;
     reports->is_asked = true;
 }
 
@@ -177,7 +178,7 @@ static void stop(struct own_reports *reports, const char *log_path)
     reporter_stop(&reports->work);
     close(reports->fd);
     drop(reports, log_path);
-    reports->n_left_out++;
+    reports->n_left_out[OWN_REPORTS_UNREADY]++;
 }
 
 void own_reports_done(struct own_reports *reports, const char *log_path)
@@ -186,8 +187,28 @@ void own_reports_done(struct own_reports *reports, const char *log_path)
         look_for_end(reports, log_path);
     if (reports->work.helper.pid > 0)
         stop(reports, log_path);
-    reports->n_left_out += (uint64_t)reports->is_asked + (reports->instant_ns != 0);
+    reports->n_left_out[OWN_REPORTS_UNREADY] +=
+        (uint64_t)reports->is_asked + (reports->instant_ns != 0);
     reports->is_asked = false;
     reports->instant_ns = 0;
     keeper_process_done(&reports->own_keeper);
+}
+
+void own_reports_describe(const struct own_reports *reports, char *text, size_t n_bytes)
+{
+    static const char *const whys[OWN_REPORTS_WHYS] = {
+        [OWN_REPORTS_BUSY] = "the one before was still being made",
+        [OWN_REPORTS_LATE] = "mtrace-record itself was held up",
+        [OWN_REPORTS_UNREADY] = "not ready at the end",
+    };
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < OWN_REPORTS_WHYS && used < n_bytes; i++) {
+        uint64_t n = reports->n_left_out[i];
+        if (n)
+            used += (size_t)snprintf(text + used, n_bytes - used,
+                                     "%s%" PRIu64 " report%s left out (%s)", used ? ", " : "; ", n,
+                                     n == 1 ? "" : "s", whys[i]);
+    }
 }

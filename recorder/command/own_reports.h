@@ -5,7 +5,7 @@
  *
  * Model:   FILE.report.N.txt, N = 1, 2, …: threads, stacks and groups as of one instant, made by reporter.h, of all processes that
  *          an import of the log finds: what the program executed, and children that are recorded. One at a
- *          time: one that falls due while another is being made is left out and counted. A signal then is remembered, but
+ *          time: one that falls due while another is being made is left out and counted, and by what. A signal then is remembered, but
  *          not a second one. What is due by time is asked for a little later (OWN_REPORTS_LAG_NS), as of when it was due: by then the keeper is told
  *          for certain what was before, and takes it in once; else it and the process that writes the database would both read it.
  * Invariants
@@ -23,6 +23,14 @@
 
 #define OWN_REPORTS_LAG_NS UINT64_C(300000000)
 
+/* Why one is left out. */
+enum own_reports_why {
+    OWN_REPORTS_BUSY,    /* the one before was still being made */
+    OWN_REPORTS_LATE,    /* mtrace-record itself was held up, and the next one was due */
+    OWN_REPORTS_UNREADY, /* when the recording ended */
+    OWN_REPORTS_WHYS
+};
+
 struct own_reports {
     uint64_t every_ns;         /* 0: only when asked */
     uint64_t due_ns;           /* 0: not begun yet */
@@ -34,7 +42,7 @@ struct own_reports {
         *run_keeper; /* of a bounded run, in place of it; NULL: it is not bounded */
     int fd;
     unsigned n; /* begun */
-    uint64_t n_left_out;
+    uint64_t n_left_out[OWN_REPORTS_WHYS];
 };
 
 /* The signal came. */
@@ -42,6 +50,9 @@ void own_reports_ask(struct own_reports *reports);
 
 void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
                       const char *log_path);
+
+/* How many were left out, and why; "" if none were. */
+void own_reports_describe(const struct own_reports *reports, char *text, size_t n_bytes);
 
 /* The recording ends: what is not ready by now is left out. */
 void own_reports_done(struct own_reports *reports, const char *log_path);

@@ -68,7 +68,8 @@ static const struct argp_option option_table[] = {
      0},
     {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
     {"max-live", KEY_MAX_LIVE, "SIZE", 0,
-     "How large the live log may grow when packing falls behind [4GiB]", 0},
+     "How large the live log may grow when packing falls behind [4GiB; 256MiB with --aggregate]",
+     0},
     {"pack", KEY_PACK, "LOG", 0,
      "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
 
@@ -124,6 +125,9 @@ static error_t parse_arguments(int key, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
+        if (options->max_live_bytes == OPTIONS_MAX_LIVE_UNTOLD)
+            options->max_live_bytes =
+                options->is_aggregate ? OPTIONS_MAX_LIVE_BOUNDED_BYTES : OPTIONS_MAX_LIVE_BYTES;
         if (!task_options_check(state))
             return 0;
         if (options->waits_for_children && !options->follows_children)
@@ -229,7 +233,7 @@ void record_arguments_parse(int argc, char **argv, struct options *ret_options)
 
     *ret_options = (struct options){.sample_ms = 100,
                                     .is_compressed = true,
-                                    .max_live_bytes = OPTIONS_MAX_LIVE_BYTES,
+                                    .max_live_bytes = OPTIONS_MAX_LIVE_UNTOLD,
                                     .sending.timeout_ns = SENDER_PROCESS_TIMEOUT_NS};
     read_environment(ret_options);
     argp_err_exit_status = EXIT_WRONG_USAGE;

@@ -12,6 +12,7 @@
 #include "recorder/recording/children.h"
 #include "recorder/recording/recording.h"
 #include "recorder/sending/sender_process.h"
+#include "support/log_ring.h"
 #include "support/monotonic.h"
 #include "support/running.h"
 #include "support/thread_status.h"
@@ -258,7 +259,7 @@ static int make_files(struct session *session, struct error *err)
     session->family = family_new();
     if (!session->family)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    session->keeper.bounded_path = session->path;
+    session->keeper.ring.log_path = session->path;
     get_settings(session, &settings);
     session->reports.run_keeper = settings.run_keeper;
     code =
@@ -400,12 +401,14 @@ static int start(struct session *session, struct error *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Said once, until it goes well again; of --max-local once at all, as it comes and goes with the network. */
+/* Said once, until it goes well again; of --max-local once at all, as it comes and goes with the network. Of a bounded log that is full the last line says what
+ * came of it. */
 static void complain(struct session *session, int code, const struct error *err)
 {
     bool is_full = session->recording->packed.is_full;
 
-    if (code && !session->is_complaining && !(is_full && session->has_said_full))
+    if (code && !session->is_complaining && !(is_full && session->has_said_full)
+        && !session->recording->ring.is_full)
         closing_warn("%s; events wait in '%s.live'", err->text, session->name);
     session->is_complaining = code != 0;
     session->has_said_full |= is_full;
@@ -675,6 +678,7 @@ static void finish(struct session *session)
                               .program = session->program.path,
                               .is_culling =
                                   session->options->cull_ms > 0 || session->options->is_aggregate,
+                              .is_bounded = session->options->is_aggregate,
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .starts_by_itself = session->options->windows.start_after_ns
@@ -683,7 +687,7 @@ static void finish(struct session *session)
                               .is_elsewhere = session->options->gives_back};
     session->has_ended = session->site.has_ended = true;
     own_reports_done(&session->reports, session->path);
-    closing.n_reports_left_out = session->reports.n_left_out;
+    own_reports_describe(&session->reports, closing.reports, sizeof(closing.reports));
     if (!session->options->waits_for_children)
         keeper_process_done(&session->keeper);
     if (!session->has_totals)
@@ -696,6 +700,10 @@ static void finish(struct session *session)
         children_get_totals(session->children, &closing.children, &closing.n_children);
     }
     keeper_process_done(&session->keeper);
+    /* No sooner: until then the keeper takes generations of any image away. */
+    if (closing.is_bounded)
+        closing.totals.file_bytes +=
+            log_ring_run_bytes(session->path) + log_ring_state_bytes(session->path);
     answer_last(session);
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",

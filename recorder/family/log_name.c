@@ -116,6 +116,16 @@ char *log_name_live(const char *name)
     return asprintf(&live, "%s.live", name) < 0 ? NULL : live;
 }
 
+bool log_name_is_live(const char *path)
+{
+    static const char live[] = ".live";
+    const char *end = NULL;
+
+    for (const char *at = path; (at = strstr(at, live)); at += sizeof(live) - 1)
+        end = at + sizeof(live) - 1;
+    return *path == '/' && end && (*end == '\0' || *end == ' '); /* " (deleted)" */
+}
+
 bool log_name_has_live(const char *name)
 {
     char *live = log_name_live(name);

@@ -33,6 +33,9 @@ char *log_name_absolute(const char *name);
 /* The name of the live log beside it; NULL without memory. */
 char *log_name_live(const char *name);
 
+/* Is this file, as /proc/PID/maps names it, a live log? Folders, and what the user called it, may have that in their names, too. */
+bool log_name_is_live(const char *path);
+
 /* Is it there? Without memory: it may be. */
 bool log_name_has_live(const char *name);
 

@@ -5,7 +5,6 @@
 #include "recorder/packing/cull_clock.h"
 #include "recorder/packing/cull_totals.h"
 #include "recorder/packing/last_frees.h"
-#include "support/lower_bound.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -63,6 +62,7 @@ struct course {
 struct cull {
     uint64_t max_ns;
     uint64_t n_culled;
+    uint64_t n_before; /* the segment of the last call */
     struct cull_clock clock;
     unsigned time_shift;
     /* of the call */
@@ -70,7 +70,9 @@ struct cull {
     uint64_t max_ticks, margin_ticks, from_ticks;
     uint32_t thread, group;
     uint32_t epoch;
-    uint32_t births; /* blocks that were made in the segment so far; a thread's follow each other */
+    uint32_t
+        births; /* blocks that the thread made in the segment so far; a thread's follow each other */
+    uint32_t n_threads; /* that the segment names */
     uint32_t n_pairs, n_peaks, n_last_ends;
     /* of the stretch */
     bool is_open;
@@ -121,8 +123,8 @@ uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns)
     if (clock->ticks_per_ns == 0)
         return 0;
     return clock->ticks
-           + (uint64_t)(int64_t)((double)(int64_t)(monotonic_ns - clock->start_ns - clock->ns)
-                                 * clock->ticks_per_ns);
+           + (uint64_t)cull_clock_whole(
+               (double)(int64_t)(monotonic_ns - clock->start_ns - clock->ns) * clock->ticks_per_ns);
 }
 
 static uint64_t address_of(uint64_t word)
@@ -181,13 +183,19 @@ static void end_instant(struct cull *cull)
     }
 }
 
-/* CU-5 */
-static bool lives_at_peak(const struct cull *cull, const struct pair *pair)
+/* CU-5. Pairs are in the order of their ends, and so are peaks. */
+static void keep_peaks(struct cull *cull)
 {
-    size_t i;
+    uint32_t n_before = 0; /* the end */
 
-    LOWER_BOUND(i, cull->n_peaks, cull->peaks[i] < pair->birth);
-    return i < cull->n_peaks && cull->peaks[i] < pair->end;
+    for (uint32_t i = cull->first_pair; i < cull->n_pairs; i++) {
+        struct pair *pair = &cull->pairs[i];
+        while (n_before < cull->n_peaks && cull->peaks[n_before] < pair->end)
+            n_before++;
+        if (n_before && cull->peaks[n_before - 1] >= pair->birth)
+            pair->is_culled = false;
+    }
+    cull->n_peaks = 0;
 }
 
 static void end_stretch(struct cull *cull)
@@ -199,20 +207,17 @@ static void end_stretch(struct cull *cull)
     end_instant(cull);
     tell_peak(cull);
     cull->is_open = false;
-    for (uint32_t i = cull->first_pair; i < cull->n_pairs; i++) {
-        struct pair *pair = &cull->pairs[i];
-        pair->is_culled = pair->is_culled && !lives_at_peak(cull, pair);
-        if (pair->is_culled)
-            last_end = pair->end;
-    }
+    keep_peaks(cull);
+    for (uint32_t i = cull->n_pairs; i > cull->first_pair && !last_end; i--)
+        if (cull->pairs[i - 1].is_culled)
+            last_end = cull->pairs[i - 1].end;
     if (last_end)
         cull->last_ends[cull->n_last_ends++] = (uint16_t)last_end;
-    cull->n_peaks = 0;
 }
 
 static uint64_t later(const struct cull *cull, uint64_t ticks, int64_t ns)
 {
-    return ticks + (uint64_t)((double)(ns < 0 ? 0 : ns) * cull->clock.ticks_per_ns);
+    return ticks + (uint64_t)cull_clock_whole((double)(ns < 0 ? 0 : ns) * cull->clock.ticks_per_ns);
 }
 
 /* Until when nothing comes in between that a report tells apart, as far as is known for sure. */
@@ -338,6 +343,12 @@ static uint64_t narrow_size(uint64_t word)
     return word & ((1ull << LOG_SIZE_BITS) - 1);
 }
 
+/* No block is larger than there are addresses: so no sum overflows. */
+static uint64_t wide_size(uint64_t word)
+{
+    return word < 1ull << LOG_ADDRESS_BITS ? word : 0;
+}
+
 static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
     uint64_t address = address_of(words[i + 1]);
@@ -367,7 +378,7 @@ static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, ui
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
-static uint32_t length_at(const uint64_t *words, uint32_t i, uint32_t n_words)
+MTRACE_INLINE uint32_t length_at(const uint64_t *words, uint32_t i, uint32_t n_words)
 {
     uint32_t n = log_event_words(words[i] & 255);
 
@@ -388,16 +399,31 @@ static void see_block_event(struct cull *cull, const uint64_t *words, uint32_t i
         break;
     case LOG_ALLOC_WIDE:
         add_block(cull, address_of(words[i + 1]),
-                  &(struct live_block){
-                      .ticks = ticks, .size = words[i + 3], .stays = true, .word = (uint16_t)i});
+                  &(struct live_block){.ticks = ticks,
+                                       .size = wide_size(words[i + 3]),
+                                       .stays = true,
+                                       .word = (uint16_t)i});
         break;
     case LOG_REALLOC:
         see_realloc(cull, words, i, ticks, narrow_size(words[i + 2]));
         break;
     default: /* LOG_REALLOC_WIDE */
-        see_realloc(cull, words, i, ticks, words[i + 4]);
+        see_realloc(cull, words, i, ticks, wide_size(words[i + 4]));
     }
     cull->course.word = (uint16_t)i;
+}
+
+/* What others made is not known to it; a block of theirs that it ends is none of its own sum. */
+static void begin_thread(struct cull *cull, uint32_t thread)
+{
+    if (++cull->epoch >> (64 - LOG_ADDRESS_BITS)) {
+        memset(cull->live, 0, sizeof(cull->live));
+        cull->epoch = 1;
+    }
+    cull->thread = thread;
+    cull->group = LOG_GROUP_ROOT;
+    cull->births = 0;
+    cull->course = (struct course){0};
 }
 
 /* An event that is of no block: whoever looks at what is live looks here. */
@@ -407,8 +433,8 @@ static void see_other(struct cull *cull, const uint64_t *words, uint32_t i)
     cull->next_ticks = 0;
     switch (words[i] & 255) {
     case LOG_THREAD:
-        cull->thread = (uint32_t)(words[i] >> 32);
-        cull->group = LOG_GROUP_ROOT;
+        begin_thread(cull, (uint32_t)(words[i] >> 32));
+        cull->n_threads++;
         break;
     case LOG_MOVE: /* it has more than one owner */
         find_block(cull, address_of(words[i + 1]))->stays = true;
@@ -421,7 +447,7 @@ static void see_other(struct cull *cull, const uint64_t *words, uint32_t i)
     }
 }
 
-static bool is_of_block(unsigned kind)
+MTRACE_INLINE bool is_of_block(unsigned kind)
 {
     return kind == LOG_ALLOC || kind == LOG_FREE || kind == LOG_ALLOC_WIDE || kind == LOG_REALLOC
            || kind == LOG_REALLOC_WIDE;
@@ -486,7 +512,7 @@ static bool tell_births(struct output *output)
 }
 
 /* CU-4: of a birth that stays it matters how many were before it when few come until its end, of a free whether there were none, one or
- * more since the birth, or since the segment began. */
+ * more since the birth, or since the thread's events began. */
 static bool is_due(const struct cull *cull, const struct output *output, uint32_t i, unsigned kind)
 {
     const struct pair *pair = cull->pair_at[i] ? &cull->pairs[cull->pair_at[i] - 1] : NULL;
@@ -496,7 +522,9 @@ static bool is_due(const struct cull *cull, const struct output *output, uint32_
     if (kind == LOG_FREE)
         return least(told - (pair ? cull->births_at[pair->birth] : 0), 2)
                < least(pair ? n_between : output->births, 2);
-    return pair && pair->birth == i ? n_between < 2 : cull->births - output->births <= 2;
+    if (pair && pair->birth == i)
+        return n_between < 2;
+    return cull->n_threads > 1 || cull->births - output->births <= 2;
 }
 
 static void count_culled(struct cull *cull, struct output *output, const uint64_t *words,
@@ -552,6 +580,8 @@ static bool keep(struct cull *cull, struct output *output, const uint64_t *words
         }
     } else if (kind == LOG_CULLED_BIRTHS) {
         output->births += (uint32_t)(words[i] >> 32);
+    } else if (kind == LOG_THREAD) {
+        output->births = 0; /* all that were taken out are told: a stretch ends before */
     }
     if (output->end - output->at < n)
         return false;
@@ -574,7 +604,6 @@ static void take_time(struct output *output, const uint64_t *words)
 static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_words)
 {
     struct output output = {.at = cull->words, .end = cull->words + WORDS};
-    uint64_t n_before = cull->n_culled;
     bool has_room = true;
     uint32_t n;
 
@@ -595,7 +624,7 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
     }
     if (has_room)
         return (uint32_t)(output.at - cull->words);
-    cull->n_culled = n_before;
+    cull->n_culled = cull->n_before;
     return 0;
 }
 
@@ -604,23 +633,18 @@ static void begin_segment(struct cull *cull, const struct log_segment *segment,
 {
     double max_ticks = (double)cull->max_ns * cull->clock.ticks_per_ns;
 
-    if (++cull->epoch >> (64 - LOG_ADDRESS_BITS)) {
-        memset(cull->live, 0, sizeof(cull->live));
-        cull->epoch = 1;
-    }
+    begin_thread(cull, segment->thread);
     memset(cull->pair_at, 0, n_words * sizeof(*cull->pair_at));
     cull_totals_clear(&cull->totals);
     cull->totals.ns_per_tick = 1 / cull->clock.ticks_per_ns;
-    cull->thread = segment->thread;
-    cull->group = LOG_GROUP_ROOT;
     cull->others = others;
-    cull->max_ticks = (uint64_t)(max_ticks > 9e18 ? 9e18 : max_ticks);
-    cull->margin_ticks = (uint64_t)(CULL_MARGIN_NS * cull->clock.ticks_per_ns);
+    cull->max_ticks = (uint64_t)cull_clock_whole(max_ticks);
+    cull->margin_ticks = (uint64_t)cull_clock_whole(CULL_MARGIN_NS * cull->clock.ticks_per_ns);
     cull->from_ticks = from_ticks;
-    cull->births = cull->n_pairs = cull->n_peaks = cull->n_last_ends = 0;
+    cull->n_pairs = cull->n_peaks = cull->n_last_ends = 0;
+    cull->n_threads = 1;
     cull->is_open = false;
     cull->next_ticks = 0;
-    cull->course = (struct course){0};
 }
 
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
@@ -631,6 +655,7 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
     uint32_t n_words = *n_bytes / 8;
     uint32_t n_kept = 0;
 
+    cull->n_before = cull->n_culled;
     if (!cull_clock_read(&cull->clock, segment))
         return payload;
     begin_segment(cull, segment, others, from_ticks, n_words);
@@ -640,4 +665,11 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
         return payload;
     *n_bytes = n_kept * 8;
     return cull->words;
+}
+
+/* Which of the units the segment changed is not known: of each a block is told anew. */
+void cull_undo(struct cull *cull)
+{
+    cull->n_culled = cull->n_before;
+    memset(cull->units, 0, sizeof(cull->units));
 }

@@ -22,7 +22,8 @@ void cull_clock_begin(struct cull_clock *clock, const struct log_file *file)
         return;
     clock->start_ticks = file->start_ticks;
     clock->start_ns = file->start_monotonic_ns;
-    clock->ticks_per_ns = rate_of(clock, file->last_ticks, file->last_monotonic_ns);
+    if (file->last_monotonic_ns - file->start_monotonic_ns <= CULL_CLOCK_MOST)
+        clock->ticks_per_ns = rate_of(clock, file->last_ticks, file->last_monotonic_ns);
     if (clock->ticks_per_ns > 0) {
         clock->ticks = clock->rate_ticks = file->last_ticks;
         clock->ns = file->last_monotonic_ns - file->start_monotonic_ns;
@@ -32,15 +33,15 @@ void cull_clock_begin(struct cull_clock *clock, const struct log_file *file)
 int64_t cull_clock_ns(const struct cull_clock *clock, uint64_t ticks)
 {
     return (int64_t)clock->ns
-           + (int64_t)((double)(int64_t)(ticks - clock->ticks) / clock->ticks_per_ns);
+           + cull_clock_whole((double)(int64_t)(ticks - clock->ticks) / clock->ticks_per_ns);
 }
 
 int64_t cull_clock_margin_ns(const struct cull_clock *clock, uint64_t ticks)
 {
-    int64_t distance = (int64_t)(ticks - clock->ticks);
+    double distance = (double)(int64_t)(ticks - clock->ticks);
 
     return MARGIN_NS
-           + (int64_t)((double)(distance < 0 ? -distance : distance) / clock->ticks_per_ns)
+           + cull_clock_whole((distance < 0 ? -distance : distance) / clock->ticks_per_ns)
                  / (1 << DRIFT_SHIFT);
 }
 
@@ -51,7 +52,7 @@ bool cull_clock_read(struct cull_clock *clock, const struct log_segment *segment
     int64_t margin;
     int64_t difference;
 
-    if (clock->ticks_per_ns == 0 || segment->base_monotonic_ns < clock->start_ns)
+    if (clock->ticks_per_ns == 0 || ns > CULL_CLOCK_MOST)
         return false;
     margin = cull_clock_margin_ns(clock, segment->base_ticks);
     difference = (int64_t)ns - cull_clock_ns(clock, segment->base_ticks);

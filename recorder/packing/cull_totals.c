@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/cull_totals.h"
 
+#include "recorder/packing/cull_clock.h"
+
 #include <string.h>
 
 void cull_totals_clear(struct cull_totals *totals)
@@ -36,7 +38,7 @@ static struct cull_total *find(struct cull_totals *totals, const struct cull_blo
 
 static uint64_t ns_of(const struct cull_totals *totals, uint64_t ticks)
 {
-    return (uint64_t)((double)(int64_t)ticks * totals->ns_per_tick);
+    return (uint64_t)cull_clock_whole((double)(int64_t)ticks * totals->ns_per_tick);
 }
 
 void cull_totals_add(struct cull_totals *totals, const struct cull_block *block)

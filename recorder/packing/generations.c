@@ -3,14 +3,20 @@
 
 #include "recorder/platform/fault_point.h"
 #include "support/log_ring.h"
+#include "support/monotonic.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-void generations_init(struct generations *generations, const char *log_path)
+/* Between looks at the folder while there is no room. */
+#define LOOK_REST_NS UINT64_C(50000000)
+
+void generations_init(struct generations *generations, const char *log_path,
+                      struct generations_run *run)
 {
     *generations =
         (struct generations){.log_path = log_path,
+                             .run = run,
                              .current.fd = -1,
                              .most_bytes = (int64_t)(log_ring_bytes() / LOG_RING_GENERATIONS)};
 }
@@ -73,8 +79,23 @@ static int begin_next(struct generations *generations, const struct log_file *fi
     packed_log_close(&generations->current);
     generations->current = next;
     generations->number++;
+    generations->run->there_bytes += LOG_FILE_HEADER_BYTES;
     fault_point("generation");
     return 0;
+}
+
+/* Generations go meanwhile: there may be fewer than we know. */
+static bool has_room(struct generations_run *run, size_t n_bytes)
+{
+    if (run->there_bytes + n_bytes > run->most_bytes) {
+        uint64_t now_ns = monotonic_now_ns();
+        if (now_ns < run->look_ns)
+            return false;
+        run->look_ns = now_ns + LOOK_REST_NS;
+        run->there_bytes = log_ring_run_bytes(run->log_path);
+        run->most_bytes = log_ring_most_bytes(run->log_path);
+    }
+    return run->there_bytes + n_bytes <= run->most_bytes;
 }
 
 int generations_append(struct generations *generations, const struct log_file *file,
@@ -82,9 +103,19 @@ int generations_append(struct generations *generations, const struct log_file *f
 {
     int code = 0;
 
+    generations->is_full =
+        !generations->is_ending && !has_room(generations->run, n_bytes + LOG_FILE_HEADER_BYTES);
+    if (generations->is_full)
+        return error_set(
+            err, ERROR_IO,
+            "'%s' has as many events as it may have; they are taken in more slowly than they come",
+            generations->run->log_path);
     if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
         code = begin_next(generations, file, err);
     code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
-    generations->n_bytes += code ? 0 : n_bytes;
+    if (code == 0) {
+        generations->run->written_bytes += n_bytes;
+        generations->run->there_bytes += n_bytes;
+    }
     return code;
 }

@@ -169,19 +169,23 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
                                              packing->payload);
     struct log_frame frame;
+    bool is_culled;
     size_t n;
     int code;
 
     if (n_bytes == 0)
         return 0;
     packing->has_blocks = packing->has_blocks || pack_has_blocks(&segment, payload, n_bytes);
-    if (may_cull(packing, &segment))
+    is_culled = may_cull(packing, &segment);
+    if (is_culled)
         payload = cull_segment(packing, &segment, payload, &n_bytes);
     n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
                      packing->frame);
     fault_point("encoded");
     code = append_frame(packing, n, err);
     fault_point("appended");
+    if (code && is_culled)
+        cull_undo(packing->cull);
     if (code)
         return code;
     memcpy(&frame, packing->frame, sizeof(frame));

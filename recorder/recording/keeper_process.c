@@ -28,9 +28,9 @@ static void become_keeper(const struct keeper_process *keeper, int end, const ch
     (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(end, STDIN_FILENO) >= 0)
-        execl(import, import, keeper->bounded_path ? "--keep-state" : "--keep", "--force",
-              "--threads=1", keeper->bounded_path ? keeper->bounded_path : log_path, target,
-              is_of_family || keeper->bounded_path ? NULL : "--only", (char *)NULL);
+        execl(import, import, keeper->ring.log_path ? "--keep-state" : "--keep", "--force",
+              "--threads=1", keeper->ring.log_path ? keeper->ring.log_path : log_path, target,
+              is_of_family || keeper->ring.log_path ? NULL : "--only", (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
 
@@ -66,7 +66,7 @@ void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, cons
 {
     bool has_lasted;
 
-    if (now_ns < keeper->due_ns || keeper->ring_bytes < log_ring_bytes())
+    if (now_ns < keeper->due_ns || keeper->ring.written_bytes < log_ring_bytes())
         return;
     keeper->due_ns = now_ns + least_pause_ns;
     if (!helper_has_ended(&keeper->helper, NULL))
@@ -77,7 +77,7 @@ void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, cons
         keeper->pause_ns = most_pause_ns;
     keeper->begun_ns = now_ns;
     keeper->due_ns = now_ns + keeper->pause_ns;
-    keeper_process_start(keeper, import, keeper->bounded_path, true);
+    keeper_process_start(keeper, import, keeper->ring.log_path, true);
 }
 
 int keeper_process_end(const struct keeper_process *keeper)

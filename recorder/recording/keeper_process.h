@@ -11,6 +11,7 @@
 #ifndef MTRACE_RECORDER_KEEPER_PROCESS_H
 #define MTRACE_RECORDER_KEEPER_PROCESS_H
 
+#include "recorder/packing/generations.h"
 #include "recorder/recording/helper.h"
 
 #include <stdbool.h>
@@ -22,9 +23,8 @@ struct keeper_process {
     struct helper helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
-    const char *
-        bounded_path; /* the first log of a bounded run, whose state it writes; NULL: it is of no such run */
-    uint64_t ring_bytes;                 /* that were written to generations of the run */
+    struct generations_run
+        ring; /* of the bounded run whose state it writes; without a path: it is of no such run */
     uint64_t begun_ns, due_ns, pause_ns; /* of keeper_process_keep_up */
 };
 

@@ -84,7 +84,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     recording->packing->family = settings->family;
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
-        generations_init(&recording->ring, recording->packed.path);
+        generations_init(&recording->ring, recording->packed.path, &settings->run_keeper->ring);
         recording->packing->ring = &recording->ring;
         recording->reporter.keeper = settings->run_keeper;
         recording->packing->settings.zstd_level = 0; /* it does not stay */
@@ -283,6 +283,17 @@ static int write_samples(struct recording *recording, struct error *err)
     return code;
 }
 
+/* Where a bounded log was full, before any event: whoever takes those in goes no further than the last sample (log_set_mark). */
+static int write_due_samples(struct recording *recording, uint64_t now_ns, struct error *err)
+{
+    if (now_ns < recording->samples_flush_ns)
+        return 0;
+    int code = write_samples(recording, err);
+    if (code == 0)
+        recording->samples_flush_ns = now_ns + flush_every_ns(recording);
+    return code;
+}
+
 /* What the program has touched of the log stays in its memory: a segment is used to its end. A log
  * that large grew because all of it was in use. */
 static uint64_t touched_bytes(const struct live_log *log)
@@ -312,16 +323,16 @@ static void keep_up(struct recording *recording, uint64_t now_ns)
 
     if (!recording->is_aggregate)
         return;
-    keeper->ring_bytes += recording->ring.n_bytes;
-    recording->ring.n_bytes = 0;
     keeper_process_keep_up(keeper, now_ns, recording->programs->import);
 }
 
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err)
 {
-    int code = packing_step(recording->packing, ret_n_packed, err);
+    int code = recording->ring.is_full ? write_due_samples(recording, now_ns, err) : 0;
 
+    if (code == 0)
+        code = packing_step(recording->packing, ret_n_packed, err);
     /* most programs are short and need no more than the first */
     if (recording->live.n_unprepared
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
@@ -338,12 +349,10 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
         take_samples(recording, now_ns);
-    if (code == 0
-        && (now_ns >= recording->samples_flush_ns || is_asked
-            || recording->samples.n_samples == PACK_SAMPLES_MAX)) {
-        recording->samples_flush_ns = now_ns + flush_every_ns(recording);
-        code = write_samples(recording, err);
-    }
+    if (is_asked || recording->samples.n_samples == PACK_SAMPLES_MAX)
+        recording->samples_flush_ns = 0;
+    if (code == 0)
+        code = write_due_samples(recording, now_ns, err);
     keep_up(recording, now_ns);
     orders_step(&recording->orders, &recording->live, recording->pid);
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,
@@ -406,24 +415,13 @@ void recording_count_drops(const struct log_file *file, struct recording_totals 
     }
 }
 
-/* Of a bounded log also what lies beside it. */
-static uint64_t file_bytes(const struct recording *recording)
-{
-    const struct packed_log *log = &recording->packed;
-    uint64_t n_bytes = (uint64_t)log->end_offset;
-
-    if (recording->is_aggregate)
-        n_bytes += log_ring_generation_bytes(log->path) + log_ring_state_bytes(log->path);
-    return n_bytes;
-}
-
 static void take_totals(struct recording *recording, const struct log_file *file,
                         struct recording_totals *ret_totals)
 {
     *ret_totals = (struct recording_totals){
         .n_events = recording->packing->n_events,
         .n_culled = cull_count(recording->packing->cull),
-        .file_bytes = file_bytes(recording),
+        .file_bytes = (uint64_t)recording->packed.end_offset,
         .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
         .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
@@ -449,6 +447,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
 
     reporter_done(&recording->reporter); /* nobody waits for an answer any more */
     recording->packed.max_bytes = 0;     /* a little more, and it is whole */
+    recording->ring.is_ending = true;
     code = write_samples(recording, err);
     live_log_look(&recording->live);
     file = recording->live.seen;

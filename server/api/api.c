@@ -50,11 +50,16 @@ static int parse_target(const char *path, struct target *ret_target, struct erro
     return 0;
 }
 
-/* What mtrace-query says beside each answer: that something is missing from all figures. */
+/* What mtrace-query says beside its answer to a command; of none: what is missing from all figures. */
 static int answer_notes(const struct question_place *place, const struct recording *recording,
                         struct exchange *exchange, struct error *err)
 {
-    const struct question asked = {.command = "processes", .is_json = true, .is_of_notes = true};
+    static const char *const own[] = {"command", NULL};
+    const char *command = exchange_parameter(exchange, "command");
+    const struct question asked = {.command = command ? command : "processes",
+                                   .own = own,
+                                   .is_json = true,
+                                   .is_of_notes = true};
 
     return question_answer(place, recording, &asked, exchange, err);
 }

@@ -6,7 +6,7 @@
  *          GET /api/v1/ID/COMMAND?name=value…  the rows of mtrace-query COMMAND --json, or --csv
  *          POST /api/v1/ID/sql             the body is one SELECT
  *          GET /api/v1/ID/values           what a filter may be given (values.h)
- *          GET /api/v1/ID/notes            what is missing from every figure, as rows of `note`
+ *          GET /api/v1/ID/notes            what is missing from every figure, as rows of `note`; ?command=NAME&…: from this answer
  *          GET /api/v1/ID/source           a source file and what its lines allocate (source_text.h)
  *          GET /api/v1/events              when answers have changed (live.h)
  *          GET /api/v1/openapi.json        the same for tools (openapi.h)

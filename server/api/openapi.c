@@ -126,12 +126,15 @@ static void print_resources(FILE *out)
         "\"responses\":{\"200\":{\"description\":\"rows of value and label\",\"content\":"
         "{\"application/json\":{\"schema\":%s}}}%s}}",
         recording_parameter, rows_schema, responses_tail);
-    (void)fprintf(out,
-                  ",\n\"/{recording}/notes\":{\"get\":{\"operationId\":\"notes\",\"summary\":"
-                  "\"what is missing from every figure\",\"parameters\":[%s],"
-                  "\"responses\":{\"200\":{\"description\":\"rows of note\",\"content\":"
-                  "{\"application/json\":{\"schema\":%s}}}%s}}",
-                  recording_parameter, rows_schema, responses_tail);
+    (void)fprintf(
+        out,
+        ",\n\"/{recording}/notes\":{\"get\":{\"operationId\":\"notes\",\"summary\":"
+        "\"what is missing from every figure, or from the answer to a command\",\"parameters\":[%s,"
+        "{\"name\":\"command\",\"in\":\"query\",\"description\":\"beside parameters of its own\","
+        "\"schema\":{\"type\":\"string\"}}],"
+        "\"responses\":{\"200\":{\"description\":\"rows of note\",\"content\":"
+        "{\"application/json\":{\"schema\":%s}}}%s}}",
+        recording_parameter, rows_schema, responses_tail);
     (void)fprintf(
         out,
         ",\n\"/{recording}/source\":{\"get\":{\"operationId\":\"source\",\"summary\":"

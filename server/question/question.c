@@ -156,15 +156,6 @@ static void add_note(void *context, const char *text)
     notes->separator = ",\n";
 }
 
-static bool drop(void *context, const char *data, size_t size)
-{
-    const struct exchange *exchange = context;
-
-    (void)data;
-    (void)size;
-    return !exchange->is_abandoned(exchange->client);
-}
-
 static bool receive(void *context, const char *data, size_t size)
 {
     const struct exchange *exchange = context;
@@ -195,8 +186,7 @@ static int ask_in_time(const struct question_place *place, struct queries *quest
 {
     const bool is_own_sql = exchange->body && !asked->argument;
     const char *time_limit = is_own_sql ? place->sql_limit : place->time_limit;
-    const struct queries_output output = {.write = asked->is_of_notes ? drop : receive,
-                                          .context = exchange};
+    const struct queries_output output = {.write = receive, .context = exchange};
     struct watched watched = question_watched(exchange, interrupt_question, question);
     int rc = queries_set(question, "time_limit", time_limit, err);
 
@@ -205,7 +195,8 @@ static int ask_in_time(const struct question_place *place, struct queries *quest
     watched.is_statement = is_own_sql;
     if (!watch_begin(place->watch, &watched))
         return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
-    rc = queries_ask(question, &output, err);
+    rc = asked->is_of_notes ? queries_ask_remarks(question, err)
+                            : queries_ask(question, &output, err);
     watch_end(place->watch, &watched);
     return rc;
 }

@@ -87,16 +87,16 @@ def fetch_amalgamation(folder):
     return made
 
 
-def build(folder, triplet, level):
+def build(folder, tools, level):
     """sqlite3 with all in one file; what is there is not built again."""
-    program = folder / triplet / PROGRAMS["sqlite3"].path
+    program = folder / tools / PROGRAMS["sqlite3"].path
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         unfinished = program.with_suffix(".new")
         # Tables are not gcc's custom on RISC-V before 13, nor for C on ARM.
-        run_in(fetch_amalgamation(folder), f"{triplet}-gcc", level, "-g", "-fasynchronous-unwind-tables", "shell.c", "sqlite3.c", "-lm", "-o", unfinished)
+        run_in(fetch_amalgamation(folder), f"{tools}-gcc", level, "-g", "-fasynchronous-unwind-tables", "shell.c", "sqlite3.c", "-lm", "-o", unfinished)
         unfinished.rename(program)
-    return folder / triplet
+    return folder / tools
 
 
 def recorded(options, root, triplet, log, **more):
@@ -232,7 +232,7 @@ def main():
     packages.mkdir(parents=True, exist_ok=True)
     if not options.debian:
         # Who is inlined depends on the processor.
-        native_root, root = (build(packages, triplet, options.level) for triplet in (NATIVE[1], options.triplet))
+        native_root, root = (build(packages, tools, options.level) for tools in (NATIVE[1], options.tools))
         least = 3000
     else:
         least = 10000

@@ -104,6 +104,15 @@ def recorder(options, folder):
     expect_equal("stacks", stacks(raw, "complete"), stacks(packed, "complete"))
 
 
+def attach(options, folder):
+    """Code that leads a thread elsewhere is written for x86-64 alone: whoever asks for it is told so in one line, and nothing is written."""
+    log = folder / "attach.dat"
+    done = subprocess.run([options.emulator, options.recorder, "--attach", str(os.getpid()), "-o", log], env=environment(), capture_output=True, text=True)
+    expected = f"mtrace-record: process {os.getpid()} cannot be attached to on this processor: start it under mtrace-record\n"
+    if (done.returncode, done.stderr) != (2, expected) or log.exists():
+        sys.exit(f"status {done.returncode}: {done.stderr}")
+
+
 def widths(options, folder):
     """mtrace-record of this machine takes the collector of the program, and what it executes is recorded, whatever its width."""
     for libraries, build in ("lib/mtrace", options.native), ("lib/i386-linux-gnu/mtrace", options.collector.parents[2]):
@@ -227,7 +236,7 @@ def pages(options, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages", "widths"])
+    parser.add_argument("case", choices=["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "attach", "pages", "widths"])
     parser.add_argument("--arch")
     for name in "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import tree
 
 ENTRY = re.compile(r"(?<![\w-])([A-Z]{1,3}-\d+)\s+([A-Z`a-z(].*?)(?=(?<![\w-])[A-Z]{1,3}-\d+\s+[A-Z`a-z(]|$)", re.DOTALL)
+BEGINNING = re.compile(r"^ \*   ?([A-Z]{1,3}-\d+) ", re.MULTILINE)
 SECTION = re.compile(r"Invariants?\b:?(.*?)(?:\n \*\s*\n \*\s*[A-Z]\w+:|\n \* ?(?:Threads|Signals|Failure|Model|Words|Cost|Memory|Ownership)\b|\*/)",
                      re.DOTALL)
 
@@ -26,23 +27,26 @@ def of_header(text):
     if section is None:
         return []
     plain = " ".join(line.strip().removeprefix("*").strip() for line in section.group(1).splitlines())
-    plain = re.split(r" (?:Threads|Signals|Failure|Memory|Cost|Model): ", plain)[0]
+    plain = re.split(r"(?<!-\d)(?<!-\d\d) (?:Threads|Signals|Failure|Memory|Cost|Model): ", plain)[0]  # an invariant may begin with such a word
     return [(number, " ".join(said.split()).rstrip(".;*/ ")) for number, said in ENTRY.findall(plain)]
 
 
 def make(root):
-    lines, seen, doubled = [HEAD], {}, []
+    lines, seen, broken = [HEAD], {}, []
     for path in tree.sources(root, {".h"}):
-        found = of_header((Path(root) / path).read_text())
+        text = (Path(root) / path).read_text()
+        found = of_header(text)
         if found:
+            missing = set(BEGINNING.findall(text[:text.index("#ifndef")])) - {number for number, _ in found}
+            broken += [f"{path}: {number} is not listed" for number in missing]
             lines.append(f"## {path}\n")
             lines += [f"* **{number}** {said}." for number, said in found]
             lines.append("")
         for number, _ in found:
             if seen.get(number, path).parts[0] == path.parts[0] and number in seen:
-                doubled.append(f"{path}: {number} is taken by {seen[number]}")
+                broken.append(f"{path}: {number} is taken by {seen[number]}")
             seen.setdefault(number, path)
-    return "\n".join(lines), len(seen), doubled
+    return "\n".join(lines), len(seen), broken
 
 
 def main():

@@ -4,7 +4,7 @@
 
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
-killed    the recorder is killed: --detach leads the process back; attaching again works
+killed    the recorder is killed: --detach leads the process back, and names the log that is left; attaching again works
 silent    who records it does not answer: --detach does not go behind its back
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
@@ -17,10 +17,14 @@ users     root attaches to a process of another user; two mtrace-record at once;
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
+between   a process that executes one program after another is attached to, whichever instant is met; by hand, as it fails one time in ten
+cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
 later     calls of a library that is loaded while attached are recorded, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
+signals   a program that is stopped by SIGSTOP while a thread of it is led has its own signals afterwards; where others always come first this is said
+limited   who may map no more is told so when it is attached to, or left, and both go well once it may
 refused   who cannot be attached to is told why, and goes on
 kinds     so are programs that are static, of musl, of 32 bits, or do not see our files
 crowd     a program of 150 threads is attached to
@@ -29,6 +33,7 @@ crowd     a program of 150 threads is attached to
 import ctypes
 import os
 import random
+import resource
 import shutil
 import signal
 import sqlite3
@@ -159,8 +164,99 @@ int main(void)
 }
 """
 
+# Executes itself until so many milliseconds are over, and then waits for lines.
+AGAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static long now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+int main(int argc, char **argv)
+{
+    char line[32], until[32];
+
+    (void)argc;
+    snprintf(until, sizeof(until), "%ld", argc > 2 ? atol(argv[1]) : now() + atol(argv[1]));
+    if (now() < atol(until))
+        return execl("/proc/self/exe", argv[0], until, "again", (char *)NULL);
+    for (long n; (n = read(0, line, sizeof(line))) > 0;) {
+        for (int i = 0; i < 9; i++)
+            *(void *volatile *)malloc(7770) = NULL;
+        if (write(1, line, (unsigned long)n) != n)
+            return 4;
+    }
+    return 0;
+}
+"""
+
+# A child of each, which loads a library and calls it, and then its parent.
+CLONING = r"""
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long bare_clone(void)
+{
+    register long fourth __asm__("r10") = 0;
+    long result;
+
+    __asm__ volatile("syscall" : "=a"(result)
+                     : "a"((long)SYS_clone), "D"((long)SIGCHLD), "S"(0L), "d"(0L), "r"(fourth)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static int load(const char *path, int n)
+{
+    void *library = dlopen(path, RTLD_NOW);
+    void *(*keep)(int) = library ? (void *(*)(int))dlsym(library, "keep") : NULL;
+
+    for (int i = 0; i < 3000; i++) /* looks are rare */
+        free(memset(malloc(80), 1, 80));
+    for (int i = 0; keep && i < n; i++)
+        if (!keep(7770))
+            return 2;
+    return keep ? 0 : 3;
+}
+
+int main(int argc, char **argv)
+{
+    char line[32];
+    int status;
+
+    (void)argc;
+    for (long n; (n = read(0, line, sizeof(line))) > 0;) {
+        int number = *line == 'f' ? 11 : *line == 's' ? 12 : 13;
+        long pid = *line == 'f' ? fork() : *line == 's' ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : bare_clone();
+        if (pid == 0)
+            exit(load(argv[1], number));
+        if (waitpid((pid_t)pid, &status, 0) != pid || status != 0)
+            return 5;
+        for (int i = 0; i < 10; i++)
+            *(void *volatile *)malloc(7770) = NULL;
+        if (write(1, line, (unsigned long)n) != n)
+            return 4;
+    }
+    return 0;
+}
+"""
+
 STARTED = []
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+TRACE = ctypes.CDLL(None, use_errno=True).ptrace
 POOL_BYTES = 8 << 20  # what a log takes, and would be left of each round
 
 
@@ -204,6 +300,7 @@ def detach(pid, recorder=None):
         raise Failure(f"--detach: {done.stderr}")
     if recorder and (recorder.wait(60) != 0):
         raise Failure(f"mtrace-record ended with {recorder.returncode}: {recorder.stderr.read()}")
+    return done.stdout
 
 
 def ask(log, question):
@@ -325,14 +422,24 @@ def test_killed(folder):
     recorder = attach(process.pid, folder / "run.dat")
     other = attach(start(sys.executable, "-c", SERVER).pid, folder / "other.dat")
     other.send_signal(signal.SIGSTOP)  # it has nothing to say about the first one
+    hung = attach(start(sys.executable, "-c", SERVER).pid, folder / "hung.dat")
+    hold(hung.pid)  # nor has this one
     say(process, "alloc 7770 30")
     recorder.kill()
     recorder.wait()
     say(process, "alloc 7790 30")
-    detach(process.pid)
+    began = time.monotonic()
+    said = detach(process.pid)
+    if time.monotonic() - began > 30:
+        raise Failure(f"--detach waited {time.monotonic() - began:.0f} s for who has nothing to do with it")
+    if f"mtrace-record --pack {folder}/run.dat.live" not in said:
+        raise Failure(f"the log that is left is not named: {said}")
     other.send_signal(signal.SIGCONT)
+    TRACE(PTRACE_DETACH, hung.pid, None, None)
     is_as_before(process)
     subprocess.run([TOOLS.record, "--pack", str(folder / "run.dat.live")], capture_output=True)
+    if ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770") != [(30,)]:
+        raise Failure("what is left of the log is not what was recorded")
     again = attach(process.pid, folder / "again.dat")
     say(process, "alloc 7780 10")
     process.stdin.close()
@@ -357,6 +464,14 @@ def test_silent(folder):
     recorder.send_signal(signal.SIGCONT)
     detach(process.pid, recorder)
     is_as_before(process)
+
+
+def hold(pid, is_seized=False):
+    """It stops as for a debugger."""
+    if not is_seized and TRACE(PTRACE_SEIZE, pid, None, None) != 0:
+        raise harness.Skip("children may not be traced here")
+    TRACE(PTRACE_INTERRUPT, pid, None, None)
+    os.waitpid(pid, 0x40000000)
 
 
 def begin_attaching(pid, folder, **more):
@@ -609,6 +724,72 @@ def test_slow(folder):
     is_as_before(program.process, may_keep_code=True)
 
 
+RINGING = r"""
+import signal, time
+signal.signal(signal.SIGALRM, lambda number, frame: None)
+signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)
+print("rings", flush=True)
+while True:
+    time.sleep(1000)
+"""
+
+
+def begin_slowly(pid, log, call, delay_us):
+    """A recorder that is late at each such call."""
+    traced = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:delay_enter={delay_us}",
+                               TOOLS.record, "--attach", str(pid), "-f", "-o", str(log)], stderr=subprocess.PIPE, text=True)
+    STARTED.append(traced)
+    return traced
+
+
+def status_of(pid, name):
+    return next(line.split(":")[1].strip() for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(f"{name}:"))
+
+
+def stop_while_led(folder, n):
+    """At once when the thread has blocked its signals, of which the recorder does not know yet."""
+    program = Workload(folder, "attached", "registers")
+    pid = program.process.pid
+    before = status_of(pid, "SigBlk")
+    traced = begin_slowly(pid, folder / f"{n}.dat", "wait4", 400000)
+    deadline = time.monotonic() + 30
+    while status_of(pid, "SigBlk") == before:
+        if time.monotonic() > deadline or traced.poll() is not None:
+            raise Failure("no thread was led")
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.6)
+    os.kill(pid, signal.SIGCONT)
+    said = traced.stderr.readline()  # at the latest when it gives up
+    if "attached to process" in said:
+        detach(pid)
+    elif "did not load the collector in time" not in said:
+        raise Failure(f"of a program that was stopped it says: {said}")
+    traced.wait(60)
+    if status_of(pid, "SigBlk") != before:
+        raise Failure(f"blocked signals: {status_of(pid, 'SigBlk')}, before {before}")
+    is_as_before(program.process, may_keep_code=True)
+    program.check("a stopped program")
+    program.process.terminate()
+    if program.process.wait(30) != -signal.SIGTERM:
+        raise Failure(f"the program ended with {program.process.returncode}")
+    return "attached to process" in said
+
+
+def test_signals(folder):
+    if not shutil.which("strace"):
+        raise harness.Skip("no strace")
+    print(f"attached though stopped: {[stop_while_led(folder, n) for n in range(3)]}")
+    process = start(sys.executable, "-c", RINGING)
+    process.stdout.readline()
+    for n in range(5):
+        said = begin_slowly(process.pid, folder / "ringing.dat", "ptrace", 4000).communicate(timeout=60)[1]
+        if "last in a signal" in said:
+            return
+        if "last in (" in said or "safely" not in said:
+            break
+    raise Failure(f"of a program that signals interrupt it says: {said}")
+
+
 def test_users(folder):
     if os.geteuid() != 0:
         raise harness.Skip("only root has several users")
@@ -715,6 +896,42 @@ def test_exec(folder):
             raise Failure(f"{part}: recorded of each image: {found}; said: {said}")
 
 
+def test_between(folder):
+    program = compiled(folder, "again", AGAIN)
+    met = set()
+    for n in range(8):
+        process = start(program, "700")
+        time.sleep(random.random() * 0.01)
+        log = folder / f"{n}.dat"
+        recorder = attach(process.pid, log)
+        say(process, "allocate")
+        process.stdin.close()
+        if process.wait(30) != 0 or recorder.wait(60) != 0:
+            raise Failure(f"the program ended with {process.returncode}, mtrace-record said {recorder.stderr.read()}")
+        found = ask(log, "SELECT (SELECT count(*) FROM processes), count(*) FROM allocations WHERE size_bytes = 7770")
+        if found[0][1] != 9:
+            raise Failure(f"images, and blocks of the last one: {found}; {recorder.stderr.read()}")
+        met.add(found[0][0] > 1)
+    print(f"attached to one that executed another afterwards: {met}")
+
+
+def test_cloned(folder):
+    library = compiled(folder, "later.so", LIBRARY, "-shared", "-fPIC", "-Wl,-z,relro,-z,now")
+    process = start(compiled(folder, "cloning", CLONING, "-D_GNU_SOURCE", "-ldl"), library)
+    recorder = attach(process.pid, folder / "run.dat", "--follow-children")
+    for way in ("fork", "syscall", "none"):
+        say(process, way)
+    detach(process.pid, recorder)
+    is_as_before(process)
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+    found = ask(folder / "run.dat", "SELECT p.pid != " + str(process.pid) + ", count(a.size_bytes) FROM processes AS p LEFT JOIN allocations AS a"
+                " ON a.process_id = p.process_id AND a.size_bytes = 7770 GROUP BY p.process_id ORDER BY 1, 2")
+    if found != [(0, 30), (1, 11), (1, 12), (1, 13)]:
+        raise Failure(f"by process: {found}")
+
+
 def ctl(process, *words):
     """The program obeys at its next event."""
     client = subprocess.Popen([TOOLS.record, "--ctl", str(process.pid), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -775,6 +992,24 @@ def timed(process, folder):
     raise Failure(f"windows by time: {found} of {n}")
 
 
+def grown(process, folder):
+    """A window that begins with what the process has in memory."""
+    log = folder / "grown.dat"
+    resident = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) * 4096
+    recorder = attach(process.pid, log, "--start-at-rss", str(resident + (40 << 20)))
+    say(process, "alloc 7701 3")
+    time.sleep(0.3)
+    say(process, "alloc 7702 5")
+    say(process, f"alloc {1 << 20} 60")
+    for _ in range(30):
+        say(process, "alloc 7703 7")
+        time.sleep(0.1)
+    detach(process.pid, recorder)
+    found = sizes(log), ask(log, "SELECT started_by FROM windows")
+    if found[0].keys() != {7703} or found[1] != [("size",)]:
+        raise Failure(f"a window that begins by size: {found}")
+
+
 def reported(process, folder):
     log = folder / "reported.dat"
     recorder = attach(process.pid, log, "--report-every", "300ms", "--report-signal", "USR1")
@@ -794,7 +1029,7 @@ def reported(process, folder):
 def test_together(folder):
     """With the options of other recordings."""
     process = start(sys.executable, "-c", SERVER)
-    for part in (windowed, timed, reported):
+    for part in (windowed, timed, grown, reported):
         part(process, folder)
         is_as_before(process)
     log = folder / "other.dat"
@@ -859,6 +1094,39 @@ def test_hooked(folder):
         raise Failure(f"the program ended with {process.returncode}")
 
 
+def said_with_no_more_memory(pid, *words):
+    """Its address space may not grow meanwhile."""
+    limits = resource.prlimit(pid, resource.RLIMIT_AS)
+    resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
+    done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
+    resource.prlimit(pid, resource.RLIMIT_AS, limits)
+    if done.returncode == 0 or "cannot map 384 KiB" not in done.stderr or "ulimit -v" not in done.stderr:
+        raise Failure(f"{words} without memory: {done.returncode}, {done.stdout}{done.stderr}")
+
+
+def test_limited(folder):
+    program = Workload(folder, "attached", "registers")
+    process = program.process
+    for round in range(2):
+        log = folder / f"{round}.dat"
+        said_with_no_more_memory(process.pid, "--attach", str(process.pid), "-o", str(log))
+        if log.exists() or words_to_us(process.pid):
+            raise Failure("a process that could not be attached to was")
+        recorder = attach(process.pid, log)
+        said_with_no_more_memory(process.pid, "--detach", str(process.pid))
+        if recorder.poll() is not None or not words_to_us(process.pid):
+            raise Failure(f"who could not leave ended with {recorder.returncode}")
+        detach(process.pid, recorder)
+        is_as_before(process)
+    recorder = attach(process.pid, folder / "alone.dat")
+    recorder.kill()
+    recorder.wait()
+    said_with_no_more_memory(process.pid, "--detach", str(process.pid))
+    detach(process.pid)
+    is_as_before(process)
+    program.check("limits")
+
+
 def child_of(pid):
     """The recorded program, once the library is loaded."""
     deadline = time.monotonic() + 30
@@ -886,12 +1154,10 @@ def test_refused(folder):
         time.sleep(0.01)
     refused(process.pid, folder, "is stopped")
     process.send_signal(signal.SIGCONT)
-    trace = ctypes.CDLL(None, use_errno=True).ptrace
-    if trace(PTRACE_SEIZE, process.pid, None, None) == 0:
+    if TRACE(PTRACE_SEIZE, process.pid, None, None) == 0:
         refused(process.pid, folder, "is traced by process")
-        trace(PTRACE_INTERRUPT, process.pid, None, None)
-        os.waitpid(process.pid, 0x40000000)
-        trace(PTRACE_DETACH, process.pid, None, None)
+        hold(process.pid, is_seized=True)
+        TRACE(PTRACE_DETACH, process.pid, None, None)
     process.terminate()
     process.wait()
     refused(process.pid, folder, "there is no process")

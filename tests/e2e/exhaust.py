@@ -135,27 +135,14 @@ def mounted(place):
 
 def wait_until_dropping(live, process):
     """The disk is full, and so is the pool: the header counts what is dropped."""
-    deadline = time.monotonic() + 100
-    while True:
-        if live.exists() and any(live.read_bytes()[DROPPED]):
-            return
-        if process.poll() is not None:
-            raise Failure(f"mtrace-record ended early: {process.stderr.read().decode(errors='replace')}")
-        if time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise Failure("nothing was dropped within 100 s")
-        time.sleep(0.05)
+    survive.wait_for(process, "anything is dropped", lambda: live.exists() and any(live.read_bytes()[DROPPED]))
 
 
 def wait_until_it_goes_on(counts):
     def told():
         return sum(a + f for a, f, _ in survive.published(counts))
     before = told()
-    for _ in range(1000):
-        if told() > before:
-            return
-        time.sleep(0.1)
-    raise Failure("the program stood still when the disk was full")
+    harness.wait_until("the program goes on though the disk is full", lambda: told() > before)
 
 
 def disk(tools, args, place):

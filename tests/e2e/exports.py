@@ -377,8 +377,8 @@ def check_view(db, allocations):
 def check_json(tools, folder, path, db, filters, expected):
     data = json.loads(export(tools, path, folder / "out.json", "json", filters).read_text())
     same("tables", {"meta", "processes", "threads", "modules", "frames", "backtraces", "allocations", "mmaps", "mallopts",
-                    "allocation_failures", "memory_samples", "timeline", "heaps", "markers", "allocation_groups", "allocation_group_tags", "phases"}, set(data))
-    for table in ("mmaps", "mallopts", "allocation_failures", "memory_samples", "timeline", "heaps", "markers", "allocation_groups", "allocation_group_tags", "phases"):
+                    "allocation_failures", "memory_samples", "timeline", "heaps", "markers", "allocation_groups", "allocation_group_tags", "phases", "phase_totals"}, set(data))
+    for table in ("mmaps", "mallopts", "allocation_failures", "memory_samples", "timeline", "heaps", "markers", "allocation_groups", "allocation_group_tags", "phases", "phase_totals"):
         same(f"rows of {table}", db.value(f"SELECT count(*) FROM {table}"), len(data[table]))
     same("allocations", [(row[0], row[2], row[3]) for row in expected.rows],
          [(row["alloc_ns"], row["size_bytes"], row["backtrace_id"]) for row in data["allocations"]])

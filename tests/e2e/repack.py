@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""repack.py WORKLOAD LEAST: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
+"""repack.py WORKLOAD|PROGRAM LEAST: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
 
 The log is culled at once and again what came out of it; both times every total is that of the log as it was recorded,
 and at least LEAST blocks are gone. What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
@@ -42,8 +42,18 @@ ONE_THREAD = {
 CLASSES = "SELECT from_bytes, blocks, bytes, leaked_blocks, leaked_bytes FROM size_histogram ORDER BY 1"
 
 
-def run(tools, place, *arguments):
-    done = subprocess.run([str(tools.record), *map(str, arguments)], cwd=place, env=harness.environment(),
+# Programs of one thread that go on for a while, as parts of the timeline are wide then.
+LOOP = "import json\nd={str(i):[i,{'a':i}] for i in range(300)}\nfor _ in range(80): d=json.loads(json.dumps(d))"
+ROWS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<30000) INSERT INTO t SELECT i, 'row '||i, i*1.5 FROM n;"
+PROGRAMS = {
+    "python3": ([sys.executable, "-S", "-c", LOOP], {"PYTHONMALLOC": "malloc"}),
+    "sqlite3": (["sqlite3", ":memory:", "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c REAL);" + (ROWS + "CREATE INDEX x ON t(b);"
+                 "UPDATE t SET c=c+1 WHERE a%3=0; SELECT max(b), sum(c) FROM t GROUP BY substr(b,1,6) LIMIT 5; DROP INDEX x; DELETE FROM t;") * 6], {}),
+}
+
+
+def run(tools, place, *arguments, variables=None):
+    done = subprocess.run([str(tools.record), *map(str, arguments)], cwd=place, env=harness.environment(variables),
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400)
     if done.returncode != 0:
         raise Failure(f"{arguments}: {done.stderr}")
@@ -66,10 +76,13 @@ def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as place:
         place = Path(place)
-        run(tools, place, "-q", "-o", "run.dat", tools.workloads / args.workload)
+        program, variables = PROGRAMS.get(args.workload, ([tools.workloads / args.workload], {}))
+        run(tools, place, "-q", "-o", "run.dat", "--", *program, variables=variables)
         run(tools, place, "-q", "-o", "culled.dat", "--cull-temporary", "100000", "--pack", "run.dat")
         run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "culled.dat")
         tables, (totals, classes, rows, culled) = look(tools, place, "run.dat")
+        if args.workload in PROGRAMS and "peak" not in tables:
+            raise Failure(f"{args.workload} has more than one thread")
         if culled != 0:
             raise Failure(f"{culled} blocks are culled that should not be")
         for name in ("culled.dat", "again.dat"):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* saved_import LOG DATABASE SHARES: the import of a recording in pieces. Up to each share of its time (in thousandths) a process of its own takes what
+/* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each share of its time (in thousandths) a process of its own takes what
  * came since, and leaves what it keeps as a state beside the database, for the next one; the last one writes the database. Prints how
- * large each state was. */
+ * large each state was. -l: no more than so many windows, phases, pairs, and ten times as many parts of walks have rows of their own. */
 #include "importer/command/standing_import.h"
 #include "importer/events/log_set.h"
 #include "importer/events/log_set_parts.h"
+#include "importer/facts/facts_numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ static char g_path[4096];
 static FILE *g_file;
 static uint64_t g_n_bytes;
 static uint8_t g_chunk[STATE_CHUNK_BYTES];
+static size_t g_limit;
 
 static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
 {
@@ -71,6 +73,18 @@ static int save(struct standing_import *standing, struct error *err)
     return code;
 }
 
+/* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from there. */
+static void be_sole(struct standing_import *standing)
+{
+    const struct facts_limits limits = {.extents = g_limit,
+                                        .windows = g_limit,
+                                        .phases = g_limit,
+                                        .pairs = g_limit,
+                                        .walks = 10 * g_limit};
+
+    standing_import_be_sole(standing, g_limit ? &limits : NULL);
+}
+
 /* until_ns 0: the last piece. */
 static int run_piece(const struct import_options *options, bool is_first, uint64_t until_ns,
                      struct error *err)
@@ -84,8 +98,9 @@ static int run_piece(const struct import_options *options, bool is_first, uint64
     if (code)
         return code;
     standing_import_leave_rows_out(standing);
-    standing_import_be_sole(standing);
-    if (!is_first)
+    if (is_first)
+        be_sole(standing);
+    else
         code = load(standing, err);
     if (code == 0)
         code = standing_import_advance(standing, until_ns ? until_ns : UINT64_MAX, err);
@@ -136,6 +151,11 @@ static int find_times(const struct import_options *options, uint64_t *ret_origin
 
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "-l") == 0) {
+        g_limit = strtoull(argv[2], NULL, 10);
+        argv += 2;
+        argc -= 2;
+    }
     if (argc < 4)
         return 2;
     const char *const logs[] = {argv[1]};

@@ -6,6 +6,7 @@ answers     every command, as JSON and CSV, with and without filters, byte for b
 bad_input   what is wrong gets its status and a sentence, and the server goes on
 openapi     the document is valid by the specification's own schema, and every path of it answers
 paging      pages of allocations by key are the whole, in every order
+remarks     what is said beside an answer
 completion  what filters may be given is what the recording has
 source      a source file with what its lines allocate, and no other file
 several     several recordings in one server, their diff, and what is not read twice
@@ -210,6 +211,20 @@ def paging(tools, folder, database):
                     expect(f"pages of {asked} are the whole", found == wanted and len(found) > 100, True)
         expect("behind no allocation", error_of(server.ask("/api/v1/last/allocations?after=99999999"))[0], 404)
         expect("pages of leaks", error_of(server.ask("/api/v1/last/leaks?after=1"))[0], 400)
+
+
+def remarks(tools, folder, database):
+    """What is said beside an answer is what the command line says, with any parameters of it, and costs no answer."""
+    with Server([database], folder) as server:
+        function = json.loads(server.ask("/api/v1/last/by-function?count=1")[2])[0]["function"]
+        for parameters in ({}, {"show_sql": "yes"}, {"show_sql": "yes", "blame_past": function}, {"size_min": "2"}, {"size_min": "2", "show_sql": "yes"}):
+            status, _, body = server.ask("/api/v1/last/notes?" + urllib.parse.urlencode({"command": "leaks", **parameters}))
+            options = [f"--{name.replace('_', '-')}" + ("" if value == "yes" else f"={value}") for name, value in parameters.items() if name != "show_sql"]
+            run = subprocess.run([tools.query, "leaks", database, "--format=json", *options], capture_output=True, text=True, timeout=400, env=harness.environment(), check=True)
+            said = [line.removeprefix("mtrace-query: note: ") for line in run.stderr.splitlines()]
+            expect(f"beside leaks {parameters}", (status, [row["note"] for row in json.loads(body)]), (200, said))
+        status, message = error_of(server.ask("/api/v1/last/notes?command=leaks&nothing=1"))
+        expect("a parameter that there is not", (status, "nothing" in message), (400, True))
 
 
 def completion(tools, folder, database):
@@ -548,7 +563,7 @@ def openapi(tools, folder, database):
         expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "notes", "events"})
 
 
-CASES = {"answers": answers, "paging": paging, "completion": completion, "source": source, "several": several, "live": live,
+CASES = {"answers": answers, "paging": paging, "completion": completion, "remarks": remarks, "source": source, "several": several, "live": live,
          "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits, "greedy": greedy}
 
 

@@ -33,11 +33,7 @@ def state_of(pid):
 
 
 def wait_for_state(pid, states, point):
-    deadline = time.monotonic() + 100
-    while state_of(pid) not in states:
-        if time.monotonic() > deadline:
-            raise Failure(f"the recorder never came to '{point}'")
-        time.sleep(0.001)
+    harness.wait_until(f"the recorder comes to '{point}'", lambda: state_of(pid) in states)
 
 
 def end_program(pid):

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    MAX_TABLES = 64,
+    MAX_TABLES = 96,
     MAX_COLUMNS = 32,
     MAX_DAMAGE = 32,
     PAGE_BYTES = 1024,

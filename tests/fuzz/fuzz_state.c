@@ -261,7 +261,8 @@ static void write_file(const struct parts *parts)
     sink = state_writer_sink(writer);
     while (make_chunk(&chunks, &chunk, &n, NULL) == 0 && n)
         require(sink.put(sink.context, chunk, n, NULL) == 0);
-    require(state_writer_commit(writer, NULL) == 0);
+    bool has_old;
+    require(state_writer_commit(writer, &has_old, NULL) == 0);
     state_writer_close(writer);
 }
 
@@ -287,7 +288,7 @@ static void make_state(void)
     progress_init(&progress, NULL, NULL);
     require(standing_import_open(&options, &progress, &standing, NULL) == 0);
     standing_import_leave_rows_out(standing);
-    standing_import_be_sole(standing);
+    standing_import_be_sole(standing, NULL);
     require(standing_import_advance(standing, START_NS + 10 * MS * N_STEPS, NULL) == 0);
     require(standing_import_save(standing, &sink, NULL) == 0);
     standing_import_close(standing);
@@ -391,7 +392,6 @@ static void go_on(const struct parts *parts, bool is_as_it_was, bool has_databas
     progress_init(&progress, NULL, NULL);
     require(standing_import_open(&options, &progress, &standing, NULL) == 0);
     standing_import_leave_rows_out(standing);
-    standing_import_be_sole(standing);
     code = standing_import_load(standing, &source, &err);
     if (code == 0)
         code = standing_import_advance(standing, UINT64_MAX, &err);

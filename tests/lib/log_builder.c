@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/lib/log_builder.h"
 
+#include "support/file_lock.h"
 #include "support/pack.h"
 
 #include <errno.h>
@@ -30,6 +31,9 @@ struct log_builder {
     const char *path;
     int fd;
     struct log_file header;
+    uint32_t ticks_per_ns;
+    log_builder_put_fn *put_events;
+    void *put_context;
     struct pack *pack;
     struct pack_settings settings;
     uint64_t file_bytes; /* packed: where the next frame goes */
@@ -73,6 +77,9 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
         die("create", path);
     builder->settings.zstd_level = options->zstd_level;
     builder->settings.time_shift = options->time_shift;
+    builder->ticks_per_ns = options->ticks_per_ns;
+    builder->put_events = options->put_events;
+    builder->put_context = options->put_context;
     builder->file_bytes = LOG_FILE_HEADER_BYTES;
     memcpy(header->magic, LOG_MAGIC, sizeof(header->magic));
     header->version = LOG_VERSION;
@@ -113,8 +120,22 @@ static struct open_segment *begin_segment(struct log_builder *builder, enum log_
     segment->header.base_ticks = base_ticks;
     if (builder->header.clock == LOG_CLOCK_MONOTONIC)
         segment->header.base_monotonic_ns = base_ticks;
+    else if (builder->ticks_per_ns)
+        segment->header.base_monotonic_ns =
+            builder->header.start_monotonic_ns
+            + (base_ticks - builder->header.start_ticks) / builder->ticks_per_ns;
     segment->base_ticks = base_ticks;
     return segment;
+}
+
+static void append_frame(struct log_builder *builder, size_t n_bytes, bool is_of_events)
+{
+    if (is_of_events && builder->put_events) {
+        builder->put_events(builder->put_context, &builder->header, builder->frame, n_bytes);
+        return;
+    }
+    write_at(builder, builder->frame, n_bytes, builder->file_bytes);
+    builder->file_bytes += n_bytes;
 }
 
 static void write_frame(struct log_builder *builder, const struct log_segment *header,
@@ -123,8 +144,8 @@ static void write_frame(struct log_builder *builder, const struct log_segment *h
     size_t n = pack_segment(builder->pack, &builder->settings, header, payload, 0, n_bytes,
                             builder->frame);
 
-    write_at(builder, builder->frame, n, builder->file_bytes);
-    builder->file_bytes += n;
+    append_frame(builder, n,
+                 header->kind == LOG_SEGMENT_EVENTS || header->kind == LOG_SEGMENT_SIDE);
 }
 
 /* Writes a segment and forgets it; NULL is fine. */
@@ -420,8 +441,17 @@ void log_builder_samples(struct log_builder *builder, const struct log_sample *s
         pack_bytes(builder->pack, &builder->settings, LOG_FRAME_SAMPLES, builder->header.run_id,
                    samples, (uint32_t)(n * sizeof(*samples)), builder->frame);
 
-    write_at(builder, builder->frame, n_bytes, builder->file_bytes);
-    builder->file_bytes += n_bytes;
+    append_frame(builder, n_bytes, true);
+}
+
+void log_builder_flush(struct log_builder *builder)
+{
+    end_segment(builder, builder->defs);
+    end_segment(builder, builder->nodes);
+    builder->defs = builder->nodes = NULL;
+    write_at(builder, &builder->header, sizeof(builder->header), 0);
+    if (!file_lock_take(builder->fd))
+        die("lock", builder->path);
 }
 
 /* The last segment of a raw file reaches to its end, as the space of a real one is reserved. */

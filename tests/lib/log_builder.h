@@ -19,6 +19,10 @@
 
 struct log_builder;
 
+/* Takes a frame of events or samples; `header` is that of the log as of now. */
+typedef void log_builder_put_fn(void *context, const struct log_file *header, const void *frame,
+                                size_t n_bytes);
+
 /* Zero is a sensible value of each. */
 struct log_builder_options {
     bool is_packed;
@@ -30,14 +34,20 @@ struct log_builder_options {
     uint32_t image;
     uint64_t run_id; /* 0: 1 */
     uint64_t parent_run_id;
-    uint64_t start_ticks; /* 0: start_ns */
-    uint64_t start_ns;    /* CLOCK_MONOTONIC; 0: one second */
+    uint64_t start_ticks;  /* 0: start_ns */
+    uint64_t start_ns;     /* CLOCK_MONOTONIC; 0: one second */
+    uint32_t ticks_per_ns; /* of another clock, which is read with each segment; 0: it never is */
+    log_builder_put_fn *put_events; /* packed: NULL: they are in the file */
+    void *put_context;
 };
 
 struct log_builder *log_builder_open(const char *path, const struct log_builder_options *options);
 
 /* Writes what is open, the header and, in a packed file, the trailer. */
 void log_builder_close(struct log_builder *builder);
+
+/* Packed files only: the header, and what is defined so far, are in the file; and it is locked, as of one that is recorded. */
+void log_builder_flush(struct log_builder *builder);
 
 /* The header, to be changed before close. */
 struct log_file *log_builder_header(struct log_builder *builder);

@@ -57,4 +57,4 @@ INSERT INTO threads(thread_id, process_id, tid, name, start_ns, end_ns) VALUES
 -- What rules skip of these: libc and libstdc++ as objects, operator new as a function.
 INSERT INTO skipped_code(target, id) VALUES ('function', 4), ('object', 1), ('object', 4);
 -- All of it was recorded.
-INSERT INTO windows SELECT process_id, process_id, start_ns, NULL, 'start', 'end', 0, 0, 0, 0, NULL, NULL FROM processes;
+INSERT INTO windows SELECT process_id, process_id, start_ns, NULL, 'start', 'end', 0, 0, 0, 0, NULL, NULL, 1 FROM processes;

@@ -306,13 +306,13 @@ def one_block(page, server):
 PAGE_BYTES = 4096
 
 
-def heap_titles(server):
+def heap_titles(server, recording="last"):
     """What the pages of each heap must be said to be, block by block."""
-    (process,) = json.loads(post(server, "SELECT start_ns, duration_ns, peak_ns FROM processes"))
+    (process,) = json.loads(post(server, "SELECT start_ns, duration_ns, peak_ns FROM processes", recording))
     live = json.loads(post(server, f"""SELECT a.heap_id, a.address, coalesce(a.usable_bytes, a.size_bytes) AS bytes, b.call_site_id AS site FROM allocations AS a JOIN backtraces AS b USING (backtrace_id)
-        WHERE a.heap_id IS NOT NULL AND alloc_ns <= {process['peak_ns']} AND ifnull(free_ns > {process['peak_ns']}, 1)"""))
+        WHERE a.heap_id IS NOT NULL AND alloc_ns <= {process['peak_ns']} AND ifnull(free_ns > {process['peak_ns']}, 1)""", recording))
     titles = []
-    for heap in json.loads(post(server, "SELECT heap_id, start_address FROM heaps ORDER BY heap_id")):
+    for heap in json.loads(post(server, "SELECT heap_id, start_address FROM heaps ORDER BY heap_id", recording)):
         pages = {}
         for block in (block for block in live if block["heap_id"] == heap["heap_id"]):
             for at in range(block["address"], block["address"] + max(1, block["bytes"])):
@@ -343,6 +343,24 @@ def heap_map(page, server):
     page.wait_for_text("of heap", ".flame-line")
     page.type("input[type=range]", KEYS["Right"] * 3)
     page.wait("another instant", "return location.search.includes('alive_at=')")
+    rest(page)
+
+
+def heap_map_of_totals(page, server):
+    """Without rows of blocks the pages of the peak are what they are with them; in the words of the command line is said of what there are no rows."""
+    full, slim, culled = (next(one["id"] for one in json.loads(server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db") for name in ("full", "slim", "culled"))
+    wanted = [title.split(",")[0] for title in heap_titles(server, full)]
+    expect("there are heaps with blocks", len(wanted) > 0)
+    page.open(f"{server.address}view/{slim}/heap-map")
+    for title in wanted:
+        page.wait_for_text(title, "main")
+    page.open(f"{server.address}view/{culled}/overview")
+    page.wait_for_text("all of them freed soon: in all totals, without rows", ".facts")
+    page.open(f"{server.address}view/{culled}/live")
+    said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "live", server.folder / "culled.db", "--at=peak"], capture_output=True, text=True, check=True).stderr.splitlines()
+    said = [line.removeprefix("mtrace-query: note: ") for line in said]
+    expect(f"something is missing: {said}", any("were culled" in line for line in said))
+    page.wait("the words of the command line", "return [...document.querySelectorAll('.notes li')].map(li => li.innerText).join('\\n') === arguments[0]", "\n".join(said))
     rest(page)
 
 
@@ -759,7 +777,7 @@ def weight(page, server):
 THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]]}
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content, partial_recording,
+CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_instants, processes, navigation_by_content, partial_recording,
                                           resident_memory, shares, margins, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 
 
@@ -783,7 +801,17 @@ def record_in_part(tools, folder):
     return [whole, *(folder / f"{name}.db" for name in ("part", "until", "cut"))]
 
 
+def record_totals(tools, folder):
+    """With rows of blocks, without them, and with those of some."""
+    full = harness.record_database(tools, folder, "full", [tools.workloads / "threads", *THREADS[1:]])
+    harness.import_log(tools, folder / "full.dat", folder / "slim.db", "--slim")
+    culled = harness.record_database(tools, folder, "culled", [tools.workloads / "threads", *THREADS[1:]], ["--cull-temporary=1000"])
+    return [full, folder / "slim.db", culled]
+
+
 def databases_of(tools, folder, name):
+    if name == "heap_map_of_totals":
+        return record_totals(tools, folder)
     if name == "partial_recording":
         return record_in_part(tools, folder)
     if name == "margins":

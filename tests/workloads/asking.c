@@ -41,6 +41,45 @@ static void senseless(void)
     say("sensible", mtrace_report("threads --csv", open("/dev/null", O_WRONLY)));
 }
 
+static int ask_without_reader(const char *question)
+{
+    int ends[2];
+
+    if (pipe(ends) != 0)
+        abort();
+    close(ends[0]);
+    int code = mtrace_report(question, ends[1]);
+    close(ends[1]);
+    return code;
+}
+
+static bool is_pending(int number)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+/* The signal of a write that nobody can read is not the program's; one that the program has pending is. */
+static void unread(void)
+{
+    const struct rlimit limit = {1000, RLIM_INFINITY};
+    int full = open("full", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    sigset_t pipe_signal;
+
+    say("unread", ask_without_reader("threads"));
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
+    say("blocked", ask_without_reader("threads"));
+    say("kept_away", is_pending(SIGPIPE) ? EEXIST : 0);
+    raise(SIGPIPE);
+    say("with_own", ask_without_reader("threads"));
+    say("own", is_pending(SIGPIPE) ? 0 : ENOENT);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    say("too_long", mtrace_report("report", full));
+}
+
 /* What we may not do ourselves, but our recorder may: the folder we are in is root's, and closed to us. */
 static void unprivileged(void)
 {
@@ -406,11 +445,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless},       {"together", together},       {"in_handler", in_handler},
-        {"unprivileged", unprivileged}, {"in_child", in_child},       {"left_alone", left_alone},
-        {"in_turn", in_turn},           {"without_end", without_end}, {"wait", wait_for_end},
-        {"outlives", outlives},         {"left_behind", left_behind}, {"more", more_than_totals},
-        {"quietly", quietly},
+        {"senseless", senseless},       {"unread", unread},
+        {"together", together},         {"in_handler", in_handler},
+        {"unprivileged", unprivileged}, {"in_child", in_child},
+        {"left_alone", left_alone},     {"in_turn", in_turn},
+        {"without_end", without_end},   {"wait", wait_for_end},
+        {"outlives", outlives},         {"left_behind", left_behind},
+        {"more", more_than_totals},     {"quietly", quietly},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

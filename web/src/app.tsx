@@ -13,6 +13,7 @@ import { setOrigin } from "./instants";
 import { useLive } from "./live";
 import { MenuHost } from "./menu";
 import { Navigation, titleOf } from "./navigation";
+import { Notes } from "./notes";
 import { Notice } from "./notice";
 import { Allocation } from "./pages/allocation";
 import { CallTree } from "./pages/call_tree";
@@ -81,12 +82,17 @@ function Page(props: PageProps) {
   return <Report {...props} command={command} key={`${address.recording} ${address.view}`} />;
 }
 
+// Has the address all that the command needs?
+function isAsked(address: Address, command: Command | undefined): command is Command {
+  if (!command || command.name === "sql") return false;
+  return command.name === "diff" ? valueOf(address, "with") === undefined : command.argument === null || valueOf(address, "argument") !== undefined;
+}
+
 function Heading({ address, meta, command }: { address: Address; meta: Meta; command: Command | undefined }) {
-  const isAsked = command && command.name !== "sql" && (command.name === "diff" ? valueOf(address, "with") === undefined : command.argument === null || valueOf(address, "argument") !== undefined);
   return (
     <div class="heading">
       <h1>{titleOf(address.view)}</h1>
-      {isAsked && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} question={questionOf(address, command)} meta={meta} />}
+      {isAsked(address, command) && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} question={questionOf(address, command)} meta={meta} />}
     </div>
   );
 }
@@ -150,6 +156,7 @@ function App() {
           <FilterBar meta={meta.data} address={address} />
           <main id="main" tabIndex={-1} key={settings}>
             <Heading address={address} meta={meta.data} command={command} />
+            {recording && address.view !== "overview" && isAsked(address, command) && <Notes recording={recording.id} command={command.name} question={questionOf(address, command)} />}
             {recording ? <Page address={address} recording={recording} meta={meta.data} /> : <p class="notice error" role="alert">This server has no recording "{address.recording}".</p>}
           </main>
         </div>

@@ -178,8 +178,6 @@ function peak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
 
 function trust(address: Address, summary: Row): Finding[] {
   const found: Finding[] = [];
-  if (number(summary, "events_dropped") > 0)
-    found.push({ gravity: "grave", bytes: Infinity, text: `${formatCount(number(summary, "events_dropped"))} events were dropped: the log had no room. What follows is incomplete.`, next: [] });
   if (number(summary, "complete_share") < 0.9)
     found.push({ gravity: "notable", bytes: Infinity, text: `Only ${formatShare(number(summary, "complete_share"))} of the allocations have a complete stack.`, next: [["where stacks end", toView(address, "unwind-quality")]] });
   if (number(summary, "failures") > 0)

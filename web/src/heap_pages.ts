@@ -9,8 +9,8 @@ export interface Page {
   readonly bytes: number; // of live blocks
   readonly blocks: number; // with a byte on it
   readonly site: number; // of all its blocks; -1: of several
-  readonly sites: readonly number[]; // of one of them, or of two
-  readonly example: number; // the id of a block
+  readonly sites: readonly number[]; // of one of them, or of two; none: they are not known
+  readonly example: number | null; // the id of a block; null: it has no row
 }
 
 export interface Heap {
@@ -23,18 +23,24 @@ export interface Heap {
 
 // Live blocks by page, so that the answer grows with the heaps and not with their blocks. A block that spans pages is a part of its first
 // page, a part of its last, and one row for all pages between, which no other block can touch.
+// Of a recording without rows of blocks the pages of the peak and the end were counted when it was imported, and whose they are, if one stack's.
 export function pagesStatement(process: number, atNs: number): string {
-  return `WITH live AS (
+  return `WITH kept AS (
+  SELECT snapshot_id FROM snapshots WHERE process_id = ${process} AND at_ns = ${atNs} AND reason IN ('peak', 'end') AND EXISTS (SELECT 1 FROM meta WHERE key = 'slim' AND value = 1) LIMIT 1),
+live AS (
   SELECT a.heap_id, a.address, a.address + max(1, coalesce(a.usable_bytes, a.size_bytes)) AS end_address, a.allocation_id AS id, coalesce(b.call_site_id, 0) AS site
   FROM allocations AS a JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id
-  WHERE a.alloc_ns <= ${atNs} AND ifnull(a.free_ns > ${atNs}, 1) AND a.heap_id IN (SELECT heap_id FROM heaps WHERE process_id = ${process})),
+  WHERE a.alloc_ns <= ${atNs} AND ifnull(a.free_ns > ${atNs}, 1) AND a.heap_id IN (SELECT heap_id FROM heaps WHERE process_id = ${process}) AND NOT EXISTS (SELECT 1 FROM kept)),
 spans AS (SELECT *, address / ${PAGE_BYTES} AS first, (end_address - 1) / ${PAGE_BYTES} AS last FROM live),
 parts AS (
   SELECT heap_id, id, site, CASE part WHEN 0 THEN first WHEN 1 THEN last ELSE first + 1 END AS page, iif(part = 2, last - first - 1, 1) AS pages,
     CASE part WHEN 0 THEN min(end_address, (first + 1) * ${PAGE_BYTES}) - address WHEN 1 THEN end_address - last * ${PAGE_BYTES} ELSE (last - first - 1) * ${PAGE_BYTES} END AS bytes
   FROM spans CROSS JOIN (SELECT 0 AS part UNION ALL SELECT 1 UNION ALL SELECT 2) WHERE first + part <= last)
 SELECT heap_id, page, max(pages) AS pages, sum(bytes) AS bytes, count(*) AS blocks, min(site) AS site, max(site) AS other_site, min(id) AS id
-FROM parts GROUP BY heap_id, page`;
+FROM parts GROUP BY heap_id, page
+UNION ALL
+SELECT p.heap_id, p.page_address / ${PAGE_BYTES}, p.page_count, p.usable_bytes, p.live_blocks, b.call_site_id, b.call_site_id, (SELECT allocation_id FROM allocations WHERE allocation_id = p.example_allocation_id)
+FROM kept CROSS JOIN heap_pages AS p USING (snapshot_id) LEFT JOIN backtraces AS b ON b.backtrace_id = p.owner_backtrace_id`;
 }
 
 export function heapsOf(heaps: readonly Row[], used: readonly Row[]): Heap[] {
@@ -43,8 +49,8 @@ export function heapsOf(heaps: readonly Row[], used: readonly Row[]): Heap[] {
   for (const row of used) {
     const heap = made.get(Number(row.heap_id));
     const [index, n] = [Number(row.page) - (heap?.start ?? 0) / PAGE_BYTES, Number(row.pages)];
-    const [site, other] = [Number(row.site), Number(row.other_site)];
-    const page: Page = { bytes: Number(row.bytes) / n, blocks: Number(row.blocks), site: site === other ? site : -1, sites: site === other ? [site] : [site, other], example: Number(row.id) };
+    const sites = row.site === null ? [] : [...new Set([Number(row.site), Number(row.other_site)])];
+    const page: Page = { bytes: Number(row.bytes) / n, blocks: Number(row.blocks), site: sites.length === 1 ? Number(row.site) : -1, sites, example: row.id === null ? null : Number(row.id) };
     if (heap && index >= 0) for (let i = 0; i < n; i++) heap.pages[index + i] = page;
   }
   return [...made.values()].map(({ row, start, pages }) => {

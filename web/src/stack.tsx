@@ -41,7 +41,7 @@ export function Freed({ id }: { id: number }) {
   const answer = useSql(
     address.recording,
     `SELECT sum(f.blocks) AS blocks, sum(f.bytes) AS bytes, f.free_backtrace_id AS stack, s.function, s.source, s.line, s.module
-FROM processes AS p CROSS JOIN free_sites AS f ON f.process_id = p.process_id JOIN backtraces AS b ON b.backtrace_id = f.free_backtrace_id LEFT JOIN sites AS s ON s.call_site_id = b.call_site_id
+FROM processes AS p CROSS JOIN free_sites AS f ON f.process_id = p.process_id LEFT JOIN backtraces AS b ON b.backtrace_id = f.free_backtrace_id LEFT JOIN sites AS s ON s.call_site_id = b.call_site_id
 WHERE f.backtrace_id = ${id} GROUP BY f.free_backtrace_id ORDER BY 1 DESC LIMIT 4`,
   );
   if (!answer.data) return <Notice answer={answer} />;
@@ -52,9 +52,13 @@ WHERE f.backtrace_id = ${id} GROUP BY f.free_backtrace_id ORDER BY 1 DESC LIMIT 
       <ul>
         {answer.data.map((row) => (
           <li key={row.stack}>
-            <Link to={toView(address, "stack", { argument: String(row.stack) })}>
-              <Place row={row} />
-            </Link>{" "}
+            {row.stack === 0 ? (
+              "stacks that are not told apart"
+            ) : (
+              <Link to={toView(address, "stack", { argument: String(row.stack) })}>
+                <Place row={row} />
+              </Link>
+            )}{" "}
             {formatBlocks(Number(row.blocks))}, {formatBytes(Number(row.bytes))}
           </li>
         ))}

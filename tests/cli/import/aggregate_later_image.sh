@@ -1,4 +1,4 @@
-# All images of a --aggregate run have one state, beside the first log: by that they are imported, together. A later one alone is refused, and so is the first one alone.
+# All images of a --aggregate run have one state, beside the first log: by that they are imported, together. A later one alone is refused, and so is the first one, alone or without the others.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -22,3 +22,6 @@ complain mtrace-import --only --no-symbols run.dat run.db
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query --format csv run.db sql "SELECT count(*) AS images, max(executable LIKE '%/program') AS has_program FROM processes"
 mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) >= 20000 AS has_all, sum(allocated_blocks) - sum(freed_blocks) < 1000 AS has_few FROM backtrace_totals"
+mkdir away
+mv run.dat.*.0 away
+complain mtrace-import --no-symbols run.dat less.db

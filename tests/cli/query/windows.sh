@@ -2,9 +2,9 @@
 . "$CASES/../fixture.sh"
 mtrace-query summary run.db | grep "^recorded " || echo all
 sqlite3 run.db "DELETE FROM windows;
-  INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 70 FROM processes WHERE process_id = 1;
-  INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'size', 'end', 11, 4570, 4, 50, 71, 111 FROM processes WHERE process_id = 1;
-  INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL FROM processes WHERE process_id = 2;"
+  INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 70, 1 FROM processes WHERE process_id = 1;
+  INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'size', 'end', 11, 4570, 4, 50, 71, 111, 1 FROM processes WHERE process_id = 1;
+  INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL, 1 FROM processes WHERE process_id = 2;"
 mtrace-query windows run.db
 mtrace-query summary run.db | grep '^recorded '
 mtrace-query leaks --window 4 run.db || echo status $?

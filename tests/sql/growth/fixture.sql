@@ -7,8 +7,8 @@
 -- ends high, but was as high before: a saw tooth. Site 4 stays where it is. Process 2 has too few snapshots.
 .read code.sql
 DELETE FROM windows WHERE process_id = 1;
-INSERT INTO windows(window_id, process_id, start_ns, end_ns, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes) VALUES
-  (101, 1, 0, 31250000000, 0, 0, 0, 0), (102, 1, 46875000000, NULL, 0, 0, 0, 0);
+INSERT INTO windows(window_id, process_id, start_ns, end_ns, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes, recorded_share) VALUES
+  (101, 1, 0, 31250000000, 0, 0, 0, 0, 1), (102, 1, 46875000000, NULL, 0, 0, 0, 0, 1);
 WITH RECURSIVE seconds(s) AS (VALUES (1) UNION ALL SELECT s + 1 FROM seconds WHERE s < 64)
 INSERT INTO snapshots SELECT s, 1, s * 1562500000, iif(s = 64, 'end', 'regular') FROM seconds;
 INSERT INTO snapshots VALUES (65, 2, 10000000000, 'regular'), (66, 2, 20000000000, 'end'), (67, 1, 500000000, 'peak');

@@ -23,6 +23,6 @@ INSERT INTO mmaps(mmap_id, mmap_call_id, process_id, address, length, flags, map
   (1, 1, 1, 0x7f0000, 8192, 34, 1, NULL), (2, 2, 1, 0x7f1000, 4096, 34, 1, 2), (3, 3, 1, 0x7f2000, 4096, 2, 1, NULL);
 INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 0, 1000000, 12);
 DELETE FROM windows;
-INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 100 FROM processes WHERE process_id = 1;
-INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'signal', 'end', 11, 4570, 4, 50, 101, 111 FROM processes WHERE process_id = 1;
-INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL FROM processes WHERE process_id = 2;
+INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 100, 1 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'signal', 'end', 11, 4570, 4, 50, 101, 111, 1 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL, 1 FROM processes WHERE process_id = 2;

@@ -28,6 +28,7 @@ static char target[64], other[64];
 /* ---- file systems that know less (linked with --wrap) ---- */
 
 static bool knows_noreplace, knows_links;
+static bool abandons_in_exchange, has_abandoned; /* a signal comes there; and its handler */
 
 int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags);
@@ -39,6 +40,8 @@ int __wrap_link(const char *from, const char *to);
 int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags)
 {
+    if (abandons_in_exchange)
+        has_abandoned = output_file_abandon();
     errno = EINVAL;
     return knows_noreplace ? __real_renameat2(from_folder, from, to_folder, to, flags) : -1;
 }
@@ -47,6 +50,19 @@ int __wrap_link(const char *from, const char *to)
 {
     errno = EPERM;
     return knows_links ? __real_link(from, to) : -1;
+}
+
+/* ---- what is brought to the disk ---- */
+
+static unsigned n_synced;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    n_synced++;
+    return __real_fsync(fd);
 }
 
 /* ---- helpers ---- */
@@ -116,6 +132,125 @@ static int remove_folder(void **state)
 }
 
 /* ---- tests ---- */
+
+/* What is replaced comes back, with its room, as what is written next; where it cannot, or there was nothing, or a link, it is a commit. */
+static void swapped(void **state)
+{
+    struct output_file file;
+    struct stat old, kept;
+    bool has_old;
+
+    (void)state;
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    output_file_close(&file);
+    expect(target, "new");
+    assert_int_equal(stat(target, &old), 0);
+
+    begin(&file, target, true);
+    assert_int_equal(pwrite(file.fd, "second", 6, 0), 6);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_true(has_old);
+    expect(target, "second");
+    assert_int_equal(fstat(file.fd, &kept), 0);
+    assert_int_equal(kept.st_ino, old.st_ino);
+    assert_int_equal(n_files(), 2);
+    assert_int_equal(pwrite(file.fd, "third", 5, 0), 5);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    expect(target, "third");
+    assert_true(has_old);
+    output_file_close(&file);
+    expect(target, "third");
+    assert_int_equal(n_files(), 1);
+
+    knows_noreplace = false; /* nor any other flag */
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    knows_noreplace = true;
+    assert_false(has_old);
+    expect(target, "new");
+    output_file_close(&file);
+
+    assert_int_equal(unlink(target), 0);
+    put(other, "linked");
+    assert_int_equal(symlink(other, target), 0);
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    output_file_close(&file);
+    expect(target, "new");
+    expect(other, "linked");
+    assert_int_equal(n_files(), 2);
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+/* OF-4: whoever changes them changes those of all that come. */
+static void swapped_ones_hand_permissions_on(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    for (int i = 0; i < 4; i++) {
+        unsigned mode = i < 2 ? 0644 : 0600;
+        assert_int_equal(chmod(target, mode), 0);
+        assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+        assert_true(has_old);
+        assert_int_equal(mode_of(target), mode);
+    }
+    output_file_close(&file);
+}
+
+/* What has another name, as in a copy made of links, is not written. */
+static void other_names_keep_what_was_swapped(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    assert_int_equal(link(target, other), 0);
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    assert_int_equal(file.fd, -1);
+    output_file_close(&file);
+    expect(target, "new");
+    expect(other, "old");
+    assert_int_equal(n_files(), 2);
+}
+
+/* OF-5: on its way to its place it is not removed; what comes back is. */
+static void swapped_ones_are_abandoned_between(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    abandons_in_exchange = true;
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    abandons_in_exchange = false;
+    assert_true(has_old);
+    assert_false(has_abandoned);
+    expect(target, "new");
+    assert_int_equal(n_files(), 2);
+    assert_true(output_file_abandon());
+    assert_int_equal(n_files(), 1);
+    output_file_close(&file);
+    expect(target, "new");
+}
 
 static void whole_or_not_at_all(void **state)
 {
@@ -316,9 +451,38 @@ static void what_the_killed_left_is_removed(void **state)
     assert_int_equal(n_files(), 0);
 }
 
+static void only_what_stays_gets_to_the_disk(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    n_synced = 0;
+    begin(&file, target, false);
+    file.is_passing = true;
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 0);
+    expect(target, "new");
+
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 2); /* the file and its name */
+    assert_int_equal(n_files(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(swapped, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(only_what_stays_gets_to_the_disk, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(swapped_ones_hand_permissions_on, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(other_names_keep_what_was_swapped, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(swapped_ones_are_abandoned_between, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(whole_or_not_at_all, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(replaces_only_when_told, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(never_replaces_what_came_meanwhile, make_folder,

@@ -39,7 +39,8 @@ function pageText({ heap, index }: Chosen, sites: ReadonlyMap<number, Row>): str
   const where = `page ${formatAddress(heap.start + index * PAGE_BYTES)} of heap ${heap.id}`;
   if (!page) return `${where}: ${index > heap.topmost ? "free, above the topmost live block: can be trimmed" : "free"}`;
   const blocks = formatBlocks(page.blocks);
-  const owner = page.site >= 0 ? `all of ${siteName(sites, page.site)}` : `of several call sites, one is ${siteName(sites, page.sites[0] ?? 0)}`;
+  const one = page.sites[0];
+  const owner = one === undefined ? "of several stacks, or some that are not known" : page.site >= 0 ? `all of ${siteName(sites, one)}` : `of several call sites, one is ${siteName(sites, one)}`;
   return `${where}: ${formatShare(Math.min(1, page.bytes / PAGE_BYTES))} live, ${blocks} ${owner}${isPinned(page) ? ", which alone keeps this page" : ""}`;
 }
 
@@ -47,7 +48,7 @@ function pageEntries(address: Address, { heap, index }: Chosen, page: Page, atNs
   const start = heap.start + index * PAGE_BYTES;
   return [
     ...page.sites.map((site): MenuEntry => [`stacks of ${siteName(sites, site)}`, toView(address, "groups", { site: String(site), alive_at: null })]),
-    [`block ${page.example}, one of ${formatBlocks(page.blocks)}`, toView(address, "allocation", { argument: String(page.example), alive_at: null })],
+    ...(page.example === null ? [] : [[`block ${page.example}, one of ${formatBlocks(page.blocks)}`, toView(address, "allocation", { argument: String(page.example), alive_at: null })] as MenuEntry]),
     ["blocks that begin on this page", toView(address, "allocations", { address_min: formatAddress(start), address_max: formatAddress(start + PAGE_BYTES - 1), alive_at: instantText(atNs) })],
   ];
 }

@@ -11,6 +11,7 @@ import { formatBlocks, formatBytes, formatCount, formatDuration, formatShare } f
 import { formatInstant, instantText, parseInstant } from "../instants";
 import { Link } from "../link";
 import { openMenu, type MenuEntry } from "../menu";
+import { Notes } from "../notes";
 import { Notice } from "../notice";
 import { ofShown, ShownProcess, useProcesses, type Processes } from "../processes";
 
@@ -49,6 +50,8 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
     ["leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${estimated(summary, "suppressed_bytes", formatBytes)} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
+  const culled = number(summary, "culled_blocks");
+  if (culled > 0) facts.splice(3, 0, ["culled", `${formatBlocks(culled)}, all of them freed soon: in all totals, without rows${number(summary, "threads") > 1 ? "; the peak may have been higher by what of them was live at a time (meta: culled.most_live_bytes)" : ""}`]);
   return (
     <dl class="facts">
       {facts.map(([name, text]) => (
@@ -58,18 +61,6 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
         </div>
       ))}
     </dl>
-  );
-}
-
-// What the command line says above and beside its answers.
-function Notes({ rows }: { rows: readonly Row[] }) {
-  if (rows.length === 0) return null;
-  return (
-    <ul class="notes" aria-label="what is missing">
-      {rows.map((row) => (
-        <li key={row.note}>{row.note}</li>
-      ))}
-    </ul>
   );
 }
 
@@ -165,16 +156,15 @@ export function Overview({ address, recording }: PageProps) {
   const ask = (command: string, count = "1") => useRows(address.recording, command, [["count", count], ["process", processes.id]]);
   const summary = ask("summary");
   const first = summary.data?.[0];
-  const notes = useRows(address.recording, "notes", []);
   const pinning = useSql(address.recording, pinningStatement(Number(processes.id)));
   const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!processes.shown && !processes.answer.isLoading) return <Notice answer={processes.answer} empty="no such process" />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, recording, processes);
   return (
-    <div class="overview" aria-busy={summary.isLoading || notes.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
+    <div class="overview" aria-busy={summary.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
-      <Notes rows={notes.data ?? []} />
+      <Notes recording={address.recording} />
       {first ? <Facts summary={first} process={processes.shown} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} recording={recording} processes={processes} />

@@ -169,13 +169,13 @@ static _Atomic bool g_has_ended;
 /* What is wrong with a library's path, as who was given it reads it meanwhile. */
 static void *read_on(void *path)
 {
-    const volatile char *text = path;
+    const char *text = path;
     const size_t n = strlen(g_own) + sizeof("/" ARCH_OTHER_TRIPLET) - 1;
     uintptr_t n_cut = 0;
 
     do
         for (size_t i = 0; i < n; i++)
-            n_cut += text[i] == '\0';
+            n_cut += __atomic_load_n(&text[i], __ATOMIC_RELAXED) == '\0';
     while (!g_has_ended);
     return (void *)n_cut;
 }

@@ -24,14 +24,18 @@ static struct link_map *find_object(const char *part)
     return NULL;
 }
 
-/* The symbols of the table, whose length the GNU hash tells only indirectly. */
+/* The symbols of the table, whose length the GNU hash tells only indirectly; MIPS, which has none, says it. */
 static uint32_t count_symbols(const struct elf_lookup *object)
 {
     const uint32_t *table = object->gnu_hash;
-    const uint32_t *buckets = table + 4 + table[2] * (sizeof(uintptr_t) / sizeof(*table));
-    const uint32_t *chain = buckets + table[0];
+    const uint32_t *buckets;
+    const uint32_t *chain;
     uint32_t last = 0;
 
+    if (!table)
+        return (uint32_t)object->n_symbols;
+    buckets = table + 4 + table[2] * (sizeof(uintptr_t) / sizeof(*table));
+    chain = buckets + table[0];
     for (uint32_t i = 0; i < table[0]; i++)
         last = buckets[i] > last ? buckets[i] : last;
     while (!(chain[last - table[1]] & 1))

@@ -2,6 +2,7 @@
 /* Who is inside of what: any number of threads at once, dead ones, jumps, forks. */
 #include "collector/platform/sys.h"
 #include "collector/record/tellers.h"
+#include "tests/unit/collector/kernel.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -63,6 +64,7 @@ static void who_left_by_a_jump_is_not_inside(void **state)
     struct teller *teller = tellers_take();
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     show_and_return(teller);
     overwrite_stack();
     assert_false(tellers_anyone_in(WHAT, NULL));

@@ -6,6 +6,7 @@
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
+#include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <setjmp.h>
@@ -23,10 +24,10 @@
 enum {
     N_WORDS = 16 * 1024,
     INNER = 200,
-    OUTER = 400, /* the stack grows down: calls at OUTER are further out */
-    PIECE = 512, /* of the stack, from here to its end, may be an alternate one */
-    CALL = 0x4321,
-    OTHER_CALL = 0x9876,
+    OUTER = 400,   /* the stack grows down: calls at OUTER are further out */
+    PIECE = 512,   /* of the stack, from here to its end, may be an alternate one */
+    CALL = 0x4320, /* aligned as code is anywhere */
+    OTHER_CALL = 0x9870,
     PAGE_BYTES = 4096,
     POOL = 1 << 24
 };
@@ -73,8 +74,13 @@ static int begin_thread(void **state)
 /* As the program calls a wrapper at a place of a stack. */
 static struct unwind_origin call_at(uintptr_t *word, uintptr_t pc)
 {
+    struct unwind_origin origin = {.pc = pc, .cfa = (uintptr_t)word};
+
+#if !ARCH_HAS_FIXED_RA
+    origin.record = origin.cfa - ARCH_FRAME_BYTES;
+#endif
     word[-1] = pc;
-    return (struct unwind_origin){.pc = pc, .cfa = (uintptr_t)word};
+    return origin;
 }
 
 static struct thread *enter_at(uintptr_t *word)
@@ -132,6 +138,7 @@ static void another_return_address_proves_it_wherever_it_was(void **state)
     uintptr_t *const stacks[] = {g_stack, g_elsewhere};
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     for (unsigned i = 0; i < 2; i++) {
         struct thread *thread = enter_at(&stacks[i][OUTER]);
         assert_null(enter_at(&g_stack[INNER]));
@@ -163,6 +170,7 @@ static void a_stack_that_is_gone_proves_it(void **state)
     struct thread *thread;
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     assert_ptr_not_equal(page, MAP_FAILED);
     thread = enter_at(&page[INNER]);
     munmap(page, PAGE_BYTES);

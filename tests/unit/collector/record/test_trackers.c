@@ -6,6 +6,7 @@
 #include "collector/record/thread.h"
 #include "collector/record/trackers.h"
 #include "tests/unit/collector/jumps.h"
+#include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@
 enum {
     MOST_TRACKERS = 16,
     N_JUMPS = 5000,
-    LONGEST_SECONDS = 60, /* then something waits for ever */
+    LONGEST_SECONDS = 120, /* then something waits for ever */
     N_CROWD = 4,
     N_ROUNDS = 20000,
 };
@@ -188,6 +189,7 @@ static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
     pthread_t thread;
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     assert_int_equal(pthread_create(&thread, NULL, leave_once, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
@@ -217,6 +219,7 @@ static void who_jumped_out_and_waits_is_not_waited_for(void **state)
     int handle;
 
     (void)state;
+    KERNEL_NEEDS(shows_stacks);
     assert_int_equal(pipe(ends), 0);
     handle = trackers_add(leave_from_there, NULL, MTRACE_EVENT_ALLOC);
     assert_int_equal(pthread_create(&thread, NULL, leave_and_wait, &ends[0]), 0);

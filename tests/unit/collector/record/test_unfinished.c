@@ -8,6 +8,7 @@
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "collector/record/unfinished.h"
+#include "tests/unit/collector/kernel.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <pthread.h>
@@ -138,6 +139,7 @@ static void a_stamped_event_is_waited_for(void **state)
     uint32_t committed;
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     g_real.malloc_usable_size = hold_usable_size;
     start_held(&worker, resize);
     committed = atomic_load(&worker.segment->committed_bytes);
@@ -206,6 +208,7 @@ static void who_never_ends_is_given_up(void **state)
         mmap(NULL, sizeof(*stuck), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
+    KERNEL_NEEDS(copies_own);
     assert_ptr_not_equal(stuck, MAP_FAILED);
     stuck->segment = segment;
     stuck->gate = 0x123456789 | THREAD_GATE_CLOSED;

@@ -15,6 +15,11 @@
 
 /* clang-format on */
 
+/* Where a function begins its return address is still in a register, which no rule says, unless a call has put it on the stack. */
+enum {
+    KIND_AT_ENTRY = ARCH_HAS_FIXED_RA ? UNWIND_RULE_SP : UNWIND_RULE_FULL
+};
+
 static struct log_fixture g_log;
 static struct unwind_cfi_scratch g_scratch;
 static bool g_is_refused;
@@ -57,9 +62,9 @@ static void a_copy_that_failed_says_nothing_of_the_code(void **state)
     assert_int_equal(make(address, false).kind, UNWIND_RULE_GUESS);
     assert_false(unwind_cache_find(address, modules_epoch(), &found));
     g_is_refused = false;
-    assert_int_equal(make(address, false).kind, UNWIND_RULE_SP);
+    assert_int_equal(make(address, false).kind, KIND_AT_ENTRY);
     assert_true(unwind_cache_find(address, modules_epoch(), &found));
-    assert_int_equal(found.kind, UNWIND_RULE_SP);
+    assert_int_equal(found.kind, KIND_AT_ENTRY);
 }
 
 static void code_without_cfi_is_known_as_such(void **state)

@@ -439,6 +439,61 @@ static void test_sums_are_bounded(void **state)
     free(reading.events);
 }
 
+/* Events up to a mark; the code with which the stream ends. */
+static int read_until(struct log_set *set, struct stream_state *kept, uint64_t mark,
+                      size_t *n_events, size_t *n_losses)
+{
+    struct event_stream *stream;
+    struct event event;
+    struct error err;
+    int more;
+
+    assert_int_equal(event_stream_resume(set, kept, mark, &stream, &err), 0);
+    while ((more = event_stream_next(stream, &event, &err)) > 0)
+        ++*(event.kind == EVENT_LOST ? n_losses : n_events);
+    event_stream_close(stream);
+    return more;
+}
+
+/* A record that cannot be, in a segment that is read in two parts, and lies before where they meet. */
+static void test_what_cannot_be_is_lost_at_a_mark_too(void **state)
+{
+    const uint64_t mark = UINT64_C(20) << CLOCK_MAP_FRACTION_BITS;
+    const char *path = log_reading_path("mark");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t thread = log_builder_thread(builder, 1, NULL, START_NS);
+    uint64_t wide[] = {LOG_ALLOC_WIDE, 0x3000, LOG_CALL_MALLOC, EVENT_MAX_BYTES + 1, 0};
+    struct stream_state sole = {.is_sole = true};
+    struct stream_state again = {.is_sole = false};
+    size_t n_events = 0;
+    size_t n_losses = 0;
+    struct log_set *set;
+
+    log_builder_malloc(builder, thread, START_NS + 10, 0x1000, 10, 0);
+    log_builder_event(builder, thread, START_NS + 15, wide, 5);
+    log_builder_malloc(builder, thread, START_NS + 30, 0x2000, 10, 0);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    assert_int_equal(read_until(set, &sole, mark, &n_events, &n_losses), 0);
+    assert_int_equal(n_events, 1);
+    assert_int_equal(n_losses, 1);
+    assert_int_equal(sole.n_impossible, 1);
+    sole.is_sole = true;
+    assert_int_equal(read_until(set, &sole, UINT64_MAX, &n_events, &n_losses), 0);
+    assert_int_equal(n_events, 2);
+    assert_int_equal(n_losses, 1);
+    assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_RECORD], 1);
+    log_set_close(set);
+    stream_state_done(&sole);
+
+    set = log_reading_open(path); /* it may be read anew: nothing is kept */
+    assert_int_equal(read_until(set, &again, mark, &n_events, &n_losses), ERROR_FORMAT);
+    assert_int_equal(n_losses, 1);
+    log_set_close(set);
+    stream_state_done(&again);
+}
+
 int main(void)
 {
     static int packed;
@@ -458,6 +513,7 @@ int main(void)
         RAW_AND_PACKED(test_a_second_reading_is_the_same),
         RAW_AND_PACKED(test_a_log_without_events),
         RAW_AND_PACKED(test_sums_are_bounded),
+        RAW_AND_PACKED(test_what_cannot_be_is_lost_at_a_mark_too),
     };
     return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }

@@ -185,6 +185,36 @@ static void bounded(void **state)
     heap_ranges_free(ranges);
 }
 
+/* HR-5: as many heaps as there is room for, and more: the highest of each that had room is kept, and an extent costs the same as
+ * if there were few: a million of them take less than a second, where each that looks at all would take hours. */
+static void bounded_with_many_heaps(void **state)
+{
+    enum {
+        MOST = 1 << 14,
+        HEAPS = MOST + 100,
+        ROUNDS = 64,
+        HIGHEST = 40
+    };
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    heap_ranges_bound(ranges, MOST);
+    for (uint64_t round = 1; round <= ROUNDS; round++)
+        for (uint64_t heap = 0; heap < HEAPS; heap++) {
+            uint64_t start = ARENA + heap * 64 * MIB;
+            uint64_t n_pages = round == HIGHEST ? 1000 : 10 + round;
+            assert_int_equal(heap_ranges_extent(ranges, 1, round * 1000 + heap, start,
+                                                start + n_pages * 4096, LOG_HEAP_ARENA, NULL),
+                             0);
+        }
+    assert_int_equal(heap_ranges_count_extents(ranges), MOST);
+    assert_int_equal(heap_ranges_n_left_out(ranges), ROUNDS * HEAPS - MOST);
+    for (size_t i = 0; i < MOST; i++)
+        assert_int_equal(heap_ranges_get_extent(ranges, i).end % (64 * MIB),
+                         (ARENA + 1000 * 4096) % (64 * MIB));
+    heap_ranges_free(ranges);
+}
+
 /* HR-4: a heap in which the parent had a block before the fork may have inherited ones; one that
  * the parent made later, or that lies elsewhere, is the child's alone. */
 static void unseen_blocks(void **state)
@@ -226,9 +256,10 @@ static void implausible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glibc),       cmocka_unit_test(narrow),  cmocka_unit_test(foreign),
-        cmocka_unit_test(extents),     cmocka_unit_test(bounded), cmocka_unit_test(unseen_blocks),
-        cmocka_unit_test(implausible),
+        cmocka_unit_test(glibc),         cmocka_unit_test(narrow),
+        cmocka_unit_test(foreign),       cmocka_unit_test(extents),
+        cmocka_unit_test(bounded),       cmocka_unit_test(bounded_with_many_heaps),
+        cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,11 +110,47 @@ static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
     windows_done(&windows);
 }
 
+/* WN-3. Window i is from 100 i to 100 i + 60 and has i blocks, the last ones those of ids i (i - 1) / 2 + 1 to i (i + 1) / 2. */
+static void the_last_has_all_that_there_is_no_room_for(void **state)
+{
+    enum {
+        MOST = 4,
+        N = 10
+    };
+    struct windows windows = {.most = MOST};
+    struct window_figures figures = figures_of(0, 0);
+    uint64_t blocks = 0;
+
+    (void)state;
+    for (uint64_t i = 1; i <= N; i++) {
+        assert_int_equal(
+            windows_switch(&windows, true, LOG_SWITCH_CONTROL, i * 100, &figures, NULL), 0);
+        blocks += i;
+        figures = figures_of(blocks, blocks);
+        assert_int_equal(
+            windows_switch(&windows, false, LOG_SWITCH_TIME, i * 100 + 60, &figures, NULL), 0);
+    }
+    assert_int_equal(windows_finish(&windows, &figures, NULL), 0);
+    for (uint64_t id = 1; id <= blocks; id++)
+        windows_leaked(&windows, id, 1, 7);
+    assert_int_equal(windows.n, MOST);
+    assert_int_equal(windows.n_left_out, N - MOST);
+    check(&windows.list[MOST - 2], 4, 6, 3);
+    check(&windows.list[MOST - 1], 7, blocks, blocks - 6);
+    assert_int_equal(windows.list[MOST - 1].leaked_blocks, blocks - 6);
+    assert_int_equal(windows.list[MOST - 1].start_ns, MOST * 100);
+    assert_int_equal(windows.list[MOST - 1].end_ns, N * 100 + 60);
+    assert_int_equal(windows.list[MOST - 1].paused_ns, (N - MOST) * 40);
+    assert_false(windows_is_open(&windows));
+    windows_done(&windows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_recorded_all_the_time_has_one),
         cmocka_unit_test(blocks_are_of_the_window_that_began_last),
+        cmocka_unit_test(the_last_has_all_that_there_is_no_room_for),
         cmocka_unit_test(what_was_on_is_ended_and_begun_anew),
         cmocka_unit_test(without_a_beginning_there_is_one_if_there_are_blocks),
     };

@@ -108,16 +108,35 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     return 0;
 }
 
-/* A process that is `traits`; what follows are events of it. */
-static void start(struct story *story, struct pairing_process traits)
+static int on_left_run(void *context, uint32_t process, const struct live_block *places,
+                       size_t n_places, struct error *err)
 {
-    struct pairing_sink sink = {story,        on_born,        on_moved, on_ended,
-                                on_explained, on_chain_ended, on_left};
+    (void)process;
+    (void)err;
+    tell(context, "run:");
+    for (size_t i = 0; i < n_places; i++)
+        if (pairing_is_single(&places[i]))
+            tell(context, "%u", (unsigned)places[i].allocation_id);
+    tell(context, " ");
+    return 0;
+}
+
+/* A process that is `traits`; what follows are events of it. */
+static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
+{
+    struct pairing_sink sink = {
+        story,        on_born,        on_moved, on_ended,
+        on_explained, on_chain_ended, on_left,  has_runs ? on_left_run : NULL};
     struct error err = {0};
 
     *story = (struct story){0};
     assert_int_equal(pairing_new(N_PROCESSES, N_THREADS, &sink, &story->pairing, &err), 0);
     *pairing_process_get(story->pairing, 1) = traits;
+}
+
+static void start(struct story *story, struct pairing_process traits)
+{
+    start_with(story, traits, false);
 }
 
 static void give(struct story *story, struct event event)
@@ -473,6 +492,70 @@ static void culled_between(void **state)
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
 
+/* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by either way in, and ends go on. */
+static void ids_are_given_once(void **state)
+{
+    struct event event = {.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .size = 8};
+    const struct live_block *block;
+    struct pairing_counts *counts;
+    struct story story;
+    struct error err = {0};
+
+    (void)state;
+    start(&story, whole);
+    counts = (void *)(uintptr_t)pairing_counts_get(story.pairing); /* as a state has them */
+    counts->allocations = (UINT64_C(1) << 40) - 1;
+    event.process = 1;
+    for (uint64_t i = 0; i < 3; i++) {
+        event.address = X + i * 16;
+        block = pairing_plain_birth(story.pairing, &event);
+        assert_non_null(block);
+        assert_int_equal(block->allocation_id, (UINT64_C(1) << 40) + i);
+    }
+    counts->allocations = LIVE_BLOCK_MOST_ID - 1;
+    event.address = Y;
+    block = pairing_plain_birth(story.pairing, &event);
+    assert_int_equal(block->allocation_id, LIVE_BLOCK_MOST_ID);
+    event.address = Y + 16;
+    assert_null(pairing_plain_birth(story.pairing, &event));
+    assert_int_equal(pairing_event(story.pairing, &event, &err), ERROR_FORMAT);
+    assert_non_null(strstr(err.text, "2^46"));
+    event =
+        (struct event){.kind = EVENT_FREE, .time_ns = 20, .process = 1, .thread = 1, .address = Y};
+    assert_int_equal(pairing_event(story.pairing, &event, &err), 0);
+    assert_null(pairing_find(story.pairing, 1, Y));
+    pairing_free(story.pairing);
+}
+
+/* What is left comes in runs, but for chains; and not where blocks have groups, or were lost at exec. */
+static void left_in_runs(void **state)
+{
+    const struct pairing_process executed = {.ended_in_exec = true};
+    struct story story;
+
+    (void)state;
+    start_with(&story, whole, true);
+    born(&story, 10, 1, X);
+    born(&story, 11, 1, 0x3000);
+    born(&story, 12, 1, 0x4000);
+    freed(&story, 13, 1, 0x3000);
+    realloc_begin(&story, 20, 1, X);
+    realloc_end(&story, 22, 1, Y);
+    finish(&story,
+           "born1 born2 born3 freed2@13by1+1 realloc1@20by1 born4<1 run:3 leaked4 chain1..4:2 ",
+           COUNTS());
+
+    start_with(&story, whole, true);
+    born(&story, 10, 1, X);
+    give(&story,
+         (struct event){.kind = EVENT_ALLOC, .time_ns = 20, .thread = 1, .address = Y, .group = 7});
+    finish(&story, "born1 in7:born2 leaked1 in7:leaked2 ", COUNTS());
+
+    start_with(&story, executed, true);
+    born(&story, 10, 1, X);
+    finish(&story, "born1 exec1 ", COUNTS());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +574,8 @@ int main(void)
         cmocka_unit_test(inverted_realloc),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(culled_between),
+        cmocka_unit_test(ids_are_given_once),
+        cmocka_unit_test(left_in_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

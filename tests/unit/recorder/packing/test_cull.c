@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is left out plus what is kept is what was, for every stack. */
 #include "recorder/packing/cull.h"
+#include "recorder/packing/cull_clock.h"
 #include "recorder/packing/last_frees.h"
 #include "support/size_class.h"
 
@@ -538,6 +539,135 @@ static void temporaries_can_be_told(void **state)
     }
 }
 
+/* A thread that goes on in the segment of one that ended has made none of its blocks. */
+static void threads_of_a_segment_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    add(fixture, LOG_THREAD, 2, 0);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    for (uint64_t size = 0x200; size >= 0x100; size -= 0x100) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x4000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x4000);
+    }
+    assert_int_equal(cull(fixture, 1), 1); /* the other is its peak */
+}
+
+/* CU-4, of a block from before that a thread ends which goes on in the segment of another one. */
+static void births_are_told_by_thread(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct cull *cull = cull_new(CULL_ANY_AGE);
+    uint64_t births = 0;
+    bool is_told = false;
+
+    for (int i = 0; i < 5; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    add(fixture, LOG_THREAD, 2, 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x1000, i == 0 ? 0x10000 : 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        if (i == 1)
+            add(fixture, LOG_FREE, 10, 0x9000);
+    }
+    fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+    cull_set_clock(cull, &file, 0);
+    uint32_t n_bytes = fixture->n_words * 8;
+    const uint64_t *words =
+        cull_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+    for (uint32_t i = 0, n = 0; i < n_bytes / 8 && !is_told; i += n) {
+        unsigned kind = words[i] & 255;
+        n = log_event_words(kind);
+        n = n ? n : words[i + 2] & 0xffff;
+        if (kind == LOG_THREAD)
+            births = 0;
+        births += kind == LOG_ALLOC ? 1 : kind == LOG_CULLED_BIRTHS ? words[i] >> 32 : 0;
+        is_told = kind == LOG_FREE && words[i + 1] == 0x9000;
+    }
+    assert_true(is_told);
+    assert_int_equal(births, 2);
+    assert_true(cull_count(cull) >= 7);
+    cull_free(cull);
+}
+
+/* A segment that did not come into the log is given again: what the first time told is told again (CU-6), and nothing is counted twice. */
+static void what_came_to_nothing_is_undone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct cull *cull = cull_new(CULL_ANY_AGE);
+    uint64_t first[MAX_WORDS];
+    uint32_t n_first = 0;
+
+    for (uint64_t i = 0; i < 9; i++) {
+        allocate(fixture, 9, 0x1000 + (i % 3) * 0x100, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000 + (i % 3) * 0x100);
+        fixture->time += 10;
+    }
+    fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+    cull_set_clock(cull, &file, 0);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        uint32_t n_bytes = fixture->n_words * 8;
+        const uint64_t *words =
+            cull_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+        struct sums sums;
+        sum(words, n_bytes / 8, &sums);
+        assert_true(sums.n_culled > 0);
+        assert_int_equal(cull_count(cull), sums.n_culled);
+        if (attempt == 0)
+            memcpy(first, words, n_first = n_bytes);
+        assert_int_equal(n_bytes, n_first);
+        assert_memory_equal(words, first, n_bytes);
+        cull_undo(cull);
+        assert_int_equal(cull_count(cull), 0);
+    }
+    cull_free(cull);
+}
+
+/* CC-3 */
+static void times_of_a_damaged_log_stay_in_bounds(void **state)
+{
+    static const uint64_t times[] = {
+        0, 1, 1000000, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+
+    enum {
+        N = sizeof(times) / sizeof(*times)
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < N * N * N * N; i++) {
+        struct cull_clock clock = {0};
+        const struct log_file file = {.start_ticks = times[i % N],
+                                      .last_ticks = times[i / N % N],
+                                      .start_monotonic_ns = times[i / N / N % N],
+                                      .last_monotonic_ns = times[i / N / N / N]};
+        cull_clock_begin(&clock, &file);
+        for (unsigned k = 0; k < N * N * N && clock.ticks_per_ns > 0; k++) {
+            const struct log_segment segment = {.base_ticks = times[k % N],
+                                                .base_monotonic_ns = times[k / N % N]};
+            uint64_t ticks = times[k / N / N];
+            (void)cull_clock_read(&clock, &segment);
+            int64_t ns = cull_clock_ns(&clock, ticks);
+            int64_t margin = cull_clock_margin_ns(&clock, ticks);
+            assert_true(ns >= -CULL_CLOCK_MOST && ns <= 2 * CULL_CLOCK_MOST);
+            assert_true(margin > 0 && margin <= CULL_CLOCK_MOST);
+            assert_true(ns < 0 || cull_clock_bucket_end(ns) > ns);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,6 +689,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_told_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(temporaries_can_be_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_of_a_segment_are_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(births_are_told_by_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_came_to_nothing_is_undone, set_up, tear_down),
+        cmocka_unit_test(times_of_a_damaged_log_stay_in_bounds),
         cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),
     };
 

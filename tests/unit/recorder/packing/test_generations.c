@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way once it has room again. */
+/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way once it has room again. Whatever becomes of who takes
+ * them in, they have their bound; what is removed makes room. */
 #include "recorder/packing/generations.h"
 #include "support/log_ring.h"
 
@@ -58,11 +59,12 @@ static void it_is_begun_once_there_is_room(void **state)
 {
     const struct log_file file = {.run_id = 1};
     const char frame[4096] = {1};
+    struct generations_run run = {.log_path = path};
     struct generations generations;
     struct error err;
 
     (void)state;
-    generations_init(&generations, path);
+    generations_init(&generations, path, &run);
     generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
     is_full = true;
@@ -77,6 +79,54 @@ static void it_is_begun_once_there_is_room(void **state)
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
     assert_true(is_there(second));
     generations_done(&generations);
+}
+
+static uint64_t bytes_there(void)
+{
+    return log_ring_run_bytes(path);
+}
+
+/* Appends until there is no room, or `most` frames. */
+static size_t append(struct generations *generations, size_t most)
+{
+    static const char frame[65536] = {1};
+    const struct log_file file = {.run_id = 1};
+    struct error err;
+    size_t n = 0;
+
+    while (n < most && generations_append(generations, &file, frame, sizeof(frame), &err) == 0)
+        n++;
+    return n;
+}
+
+static void those_of_all_logs_of_a_run_have_a_bound(void **state)
+{
+    const uint64_t bound = LOG_RING_MOST * LOG_RING_BYTES;
+    struct generations_run run = {.log_path = path};
+    struct generations parent, child;
+    char child_path[64];
+
+    (void)state;
+    (void)snprintf(child_path, sizeof(child_path), "%s.7.0", path);
+    generations_init(&parent, path, &run);
+    generations_init(&child, child_path, &run);
+    assert_int_equal(append(&parent, 100), 100);
+    size_t n_child = append(&child, SIZE_MAX);
+    assert_true(child.is_full);
+    assert_in_range(bytes_there(), bound - 2 * 65536, bound);
+    assert_int_equal(append(&parent, 1), 0);
+    assert_int_equal(unlink(first), 0);
+    run.look_ns = 0;
+    size_t n = append(&parent, SIZE_MAX);
+    assert_in_range(n, LOG_RING_BYTES / LOG_RING_GENERATIONS / 65536 - 1,
+                    LOG_RING_BYTES / LOG_RING_GENERATIONS / 65536 + 1);
+    assert_true(bytes_there() <= bound);
+    child.is_ending = true;
+    assert_int_equal(append(&child, 3), 3);
+    assert_int_equal(run.written_bytes, (100 + n_child + n + 3) * 65536);
+    generations_done(&parent);
+    generations_done(&child);
+    log_ring_remove(child_path);
 }
 
 static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
@@ -98,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_begun_once_there_is_room),
+        cmocka_unit_test(those_of_all_logs_of_a_run_have_a_bound),
         cmocka_unit_test(a_log_without_a_header_is_not_made_to_look_like_another_file),
     };
 

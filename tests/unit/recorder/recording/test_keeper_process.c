@@ -43,7 +43,8 @@ static int count_starts(struct keeper_process *keeper, uint64_t from_ns, uint64_
 
 static void one_that_fails_is_tried_less_and_less_often(void **state)
 {
-    struct keeper_process keeper = {.bounded_path = "run.dat", .ring_bytes = LOG_RING_BYTES};
+    struct keeper_process keeper = {
+        .ring = {.log_path = "run.dat", .written_bytes = LOG_RING_BYTES}};
 
     (void)state;
     assert_in_range(count_starts(&keeper, second_ns, 3 * second_ns), 4, 6);
@@ -54,7 +55,8 @@ static void one_that_fails_is_tried_less_and_less_often(void **state)
 
 static void one_that_lasted_is_followed_at_once(void **state)
 {
-    struct keeper_process keeper = {.bounded_path = "run.dat", .ring_bytes = LOG_RING_BYTES};
+    struct keeper_process keeper = {
+        .ring = {.log_path = "run.dat", .written_bytes = LOG_RING_BYTES}};
     uint64_t now_ns = 61 * second_ns;
     pid_t first;
 

@@ -1,0 +1,13 @@
+# Of events that were dropped each answer says how many, unless its own screen does; of a process without any nothing is said.
+. "$CASES/../fixture.sh"
+sqlite3 run.db "UPDATE processes SET events_dropped = 7 WHERE process_id = 2"
+for command in peak temporary hot timeline processes; do
+    mtrace-query $command --format csv run.db 2>&1 >/dev/null | grep dropped
+done
+mtrace-query peak run.db --process 1 2>&1 | grep -c dropped || true
+mtrace-query leaks --format json run.db 2>&1 >/dev/null | grep -c 'were dropped'
+for command in leaks summary; do
+    mtrace-query $command run.db --process 2 2>&1 | grep -o '[^;,(]*dropped'
+done
+mtrace-query report run.db --process 2 -o page.html 2>/dev/null
+grep -o '7 of 57 events ([^)]*) were dropped' page.html

@@ -1,0 +1,58 @@
+# More phases than have rows of their own in a log of --aggregate, one of them open when the state is saved: what comes after the state has no more of them, and all are counted.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include "api/mtrace.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void work(int n)
+{
+    for (int i = 0; i < n; i++)
+        free(malloc(16 + i % 100));
+}
+
+static ino_t state(void)
+{
+    struct stat file;
+
+    return stat("run.dat.state", &file) == 0 ? file.st_ino : 0;
+}
+
+static void phase(const char *name)
+{
+    struct mtrace_scope scope = mtrace_phase_begin(name);
+
+    work(1);
+    mtrace_phase_end(scope);
+}
+
+int main(void)
+{
+    struct mtrace_scope scope;
+    int n_states = 0;
+
+    for (int i = 0; i < 16400; i++)
+        phase("request");
+    scope = mtrace_phase_begin("serve");
+    for (int round = 0; round < 600 && n_states < 3; round++) {
+        ino_t before = state();
+        work(20000);
+        usleep(50000);
+        n_states += state() != before;
+    }
+    for (int i = 0; i < 10; i++)
+        phase("late");
+    mtrace_phase_end(scope);
+    return n_states < 3 ? 77 : 0;
+}
+END
+gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
+status=0
+MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program || status=$?
+[ $status != 77 ] || { echo "skipped: too few states were taken"; exit 77; }
+mtrace-import --no-symbols run.dat run.db 2>&1 | grep -v '^run.db:' || true
+mtrace-query --format csv run.db sql "SELECT name, count(*) FROM phases GROUP BY name" 2>/dev/null
+mtrace-query --format csv run.db sql "SELECT name, phases, allocated_blocks > 20000 AS has_more FROM phase_totals ORDER BY name" 2>/dev/null
+mtrace-query --format csv run.db sql "SELECT value FROM meta WHERE key = 'aggregate.left_out.phases'" 2>/dev/null

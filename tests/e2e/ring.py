@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ring.py stopped|dead|paced|early|long [--threads N] [--rounds N]: the bound of a bounded log (mtrace-record --aggregate), and how whoever takes it in catches up.
+
+stopped: the keeper is stopped by SIGSTOP while the program allocates as fast as it can. The program runs on, the folder stays within its bound; when the keeper is
+continued, and the program stopped, generations go. What is recorded and what was dropped are the program's own count.
+dead: each keeper is killed as soon as it is there. The same, to the end.
+paced: the program is stopped by SIGSTOP whenever it has written some rings, until they are taken in, though it writes nothing meanwhile.
+early: the program is stopped by SIGSTOP before anything that it wrote is certain, after the keeper has looked in vain again and again. Once it can be certain it goes.
+long: the keeper is stopped until there is a ring of some length, and then reads it while the program stands: the bytes it reads grow with the length, and not with its square.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import aggregate  # noqa: E402
+import harness  # noqa: E402
+import survive  # noqa: E402
+from harness import Failure  # noqa: E402
+
+RING_BYTES = aggregate.RING_BYTES
+MOST_RINGS = 16  # LOG_RING_MOST of support/log_ring.h
+LIVE_BYTES = 8 << 20
+SLACK_BYTES = 1 << 20  # definitions, headers
+SHORT_BYTES = 64 << 10  # a ring that has many looks before the first certain event
+CERTAIN_SECONDS = 2  # SOLE_PATIENCE_NS of importer/command/standing_import.h
+
+
+class Run:
+    """A recording of a program that allocates and frees as fast as it can."""
+
+    def __init__(self, tools, place, n_threads, unit=RING_BYTES):
+        self.tools, self.place, self.threads, self.unit = tools, place, n_threads, unit
+        self.counts = place / "counts"
+        argv = [tools.record, "--aggregate", f"--max-live={LIVE_BYTES}", "-o", place / "run.dat", "--", tools.workloads / "survive", self.counts, n_threads]
+        self.recorder = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(unit)}),
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+        self.wait_for("the workload's first calls", lambda: survive.published(self.counts)[n_threads - 1][0] != 0)
+        self.pid = survive.published(self.counts)[0][2]
+
+    def wait_for(self, what, is_true):
+        survive.wait_for(self.recorder, what, is_true)
+
+    def n_calls(self):
+        return sum(a + f for a, f, _ in survive.published(self.counts)[:self.threads])
+
+    def await_calls(self, n):
+        """It goes on: so many calls more."""
+        until = self.n_calls() + n
+        self.wait_for(f"{n} more calls of the program", lambda: self.n_calls() >= until)
+
+    def keeper(self):
+        self.wait_for("a keeper", lambda: aggregate.keepers(self.recorder.pid))
+        return aggregate.keepers(self.recorder.pid)[0]
+
+    def await_packed(self):
+        """While the program is stopped: what it filled is in generations."""
+        before = -1
+        while self.ring_bytes() > before + 4096:  # samples come all the time
+            before = self.ring_bytes()
+            time.sleep(0.1)
+
+    def ring_bytes(self):
+        return sum(size_of(path) for path in self.place.glob("run.dat*.g[0-9]*"))
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def end(self):
+        """What was said; the program is killed."""
+        aggregate.kill_one(self.pid)
+        said = self.recorder.communicate(timeout=400)[1].decode(errors="replace")
+        survive.wait_until_gone(self.pid)
+        return said
+
+    def check_counts(self, said):
+        """Every call of the program is recorded or counted as dropped, and the last line says what was culled; how many were dropped."""
+        database = harness.import_log(self.tools, self.place / "run.dat", self.place / "run.db")
+        aggregate.check_sum(database, self, survive.published(self.counts))
+        culled = database.value("SELECT sum(culled_blocks) FROM backtrace_totals")
+        if f" {culled:,} blocks culled" not in said:
+            raise Failure(f"{culled} blocks were culled, and this was said: {said}")
+        return aggregate.events_of(database)[1]
+
+    def abandon(self):
+        for pid in (self.recorder.pid, self.pid):
+            aggregate.kill_one(pid)
+
+
+class Watch(threading.Thread):
+    """The most that the folder and the generations took, as seen again and again."""
+
+    def __init__(self, run):
+        super().__init__(daemon=True)
+        self.run_, self.has_ended, self.folder, self.ring, self.state = run, threading.Event(), 0, 0, 0
+
+    def run(self):
+        while not self.has_ended.wait(0.02):
+            sizes = {path.name: size_of(path) for path in self.run_.place.iterdir() if path.name.startswith("run.dat")}
+            self.folder = max(self.folder, sum(sizes.values()))
+            self.ring = max(self.ring, sum(size for name, size in sizes.items() if ".g" in name))
+            self.state = max(self.state, sizes.get("run.dat.state", 0))
+
+    def check(self):
+        self.has_ended.set()
+        self.join()
+        ring = MOST_RINGS * RING_BYTES + 2 * self.state
+        print(f"generations: {self.ring} bytes at most, the folder {self.folder}, a state {self.state}")
+        if self.ring > ring:
+            raise Failure(f"generations had {self.ring} bytes, {ring} are the most")
+        if self.folder > ring + LIVE_BYTES + 4 * self.state + SLACK_BYTES:
+            raise Failure(f"the folder had {self.folder} bytes")
+
+
+def size_of(path):
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def check_catches_up(run):
+    """With nothing new, all but a ring goes, whatever it had."""
+    run.wait_for("the keeper has caught up", lambda: run.ring_bytes() < run.unit)
+
+
+def stopped(run):
+    keeper = run.keeper()
+    run.wait_for("a state", lambda: (run.place / "run.dat.state").exists())
+    watch = Watch(run)
+    watch.start()
+    os.kill(keeper, signal.SIGSTOP)
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    run.await_calls(3000000)
+    os.kill(keeper, signal.SIGCONT)
+    run.await_calls(300000)
+    run.signal(signal.SIGSTOP)
+    check_catches_up(run)
+    run.signal(signal.SIGCONT)
+    run.await_calls(300000)
+    watch.check()
+    said = run.end()
+    dropped = run.check_counts(said)
+    if dropped == 0 or f" {dropped:,} dropped" not in said:
+        raise Failure(f"{dropped} events were dropped, and this was said: {said}")
+
+
+def dead(run):
+    watch = Watch(run)
+    watch.start()
+    killer = threading.Event()
+
+    def kill_keepers():
+        while not killer.wait(0.005):
+            for pid in aggregate.keepers(run.recorder.pid):
+                aggregate.kill_one(pid)
+    thread = threading.Thread(target=kill_keepers, daemon=True)
+    thread.start()
+    run.wait_for("as many generations as there may be", lambda: run.ring_bytes() > (MOST_RINGS - 1) * RING_BYTES)
+    run.await_calls(5000000)
+    watch.check()
+    killer.set()
+    thread.join()
+    said = run.end()
+    dropped = run.check_counts(said)
+    if dropped == 0 or f" {dropped:,} dropped" not in said or "came faster than they were taken in" not in said:
+        raise Failure(f"{dropped} events were dropped, and this was said: {said}")
+
+
+def paced(run):
+    for _ in range(3):
+        run.wait_for("two rings", lambda: run.ring_bytes() > 2 * RING_BYTES)
+        run.signal(signal.SIGSTOP)
+        check_catches_up(run)
+        run.signal(signal.SIGCONT)
+        run.await_calls(100000)
+    run.check_counts(run.end())
+
+
+def early(run):
+    run.keeper()
+    for n_rings in range(2, MOST_RINGS - 1):  # each is seen by itself
+        run.signal(signal.SIGCONT)
+        run.wait_for(f"{n_rings} rings", lambda n=n_rings: run.ring_bytes() > n * run.unit or (run.place / "run.dat.state").exists())
+        run.signal(signal.SIGSTOP)
+        time.sleep(0.06)
+    run.await_packed()
+    since = time.monotonic()
+    check_catches_up(run)
+    took = time.monotonic() - since
+    print(f"taken in {took:.1f} s after the program was stopped")
+    if took > 5 * CERTAIN_SECONDS:
+        raise Failure(f"what was certain after {CERTAIN_SECONDS} s was taken in after {took:.1f} s")
+    run.signal(signal.SIGCONT)
+    run.check_counts(run.end())
+
+
+def bytes_read(pid):
+    return int(dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())["rchar"])
+
+
+def read_long(run, n_rings):
+    """Bytes that the keeper reads of a ring of some length."""
+    keeper = run.keeper()
+    os.kill(keeper, signal.SIGSTOP)
+    while run.ring_bytes() < n_rings * RING_BYTES:
+        run.signal(signal.SIGCONT)
+        time.sleep(0.001)
+        run.signal(signal.SIGSTOP)
+        run.await_packed()
+    length, before = run.ring_bytes(), bytes_read(keeper)
+    os.kill(keeper, signal.SIGCONT)
+    check_catches_up(run)
+    work = bytes_read(keeper) - before
+    run.signal(signal.SIGCONT)
+    run.check_counts(run.end())
+    return length, work
+
+
+def main():
+    parser = argparse.ArgumentParser(description="the bound of a bounded log")
+    parser.add_argument("how", choices=("stopped", "dead", "paced", "early", "long"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=1)
+    args = parser.parse_args()
+    tools = harness.Tools.from_environment()
+
+    def one_run(do):
+        with harness.scratch() as place:
+            run = Run(tools, Path(place), args.threads, SHORT_BYTES if args.how == "early" else RING_BYTES)
+            try:
+                return do(run)
+            finally:
+                run.abandon()
+
+    for _ in range(args.rounds):
+        if args.how != "long":
+            one_run({"stopped": stopped, "dead": dead, "paced": paced, "early": early}[args.how])
+            continue
+        figures = [one_run(lambda run, n=n: read_long(run, n)) for n in (3, 11)]
+        (short, less), (length, more) = figures
+        print(f"{less} bytes read of a ring of {short}, {more} of one of {length}")
+        if more / length > 2 * less / short:
+            raise Failure("a long ring costs more than its length")
+
+
+if __name__ == "__main__":
+    harness.main(main)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel: what some kernels do not do, and qemu-user does not. A test of what the collector makes of it skips where it is not there,
+ * and says so; what the collector does without it is for the other tests.
+ */
+#ifndef MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
+#define MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
+
+#include "collector/platform/other_thread.h"
+#include "collector/platform/sys.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* process_vm_readv: how else would one look at memory that may be gone? */
+static inline bool kernel_copies_own(void)
+{
+    const uintptr_t word = 4711;
+    uintptr_t copy = 0;
+
+    return sys_copy_own(&copy, (uintptr_t)&word, sizeof(copy)) == (long)sizeof(copy)
+           && copy == word;
+}
+
+/* MADV_WIPEONFORK, by what a child finds: qemu-user says that it was done. */
+static inline bool kernel_wipes_on_fork(void)
+{
+    const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    char *page = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int status = -1;
+    pid_t child;
+
+    if (page == MAP_FAILED)
+        return false;
+    page[0] = 1;
+    if (madvise(page, n_bytes, MADV_WIPEONFORK) == 0) {
+        child = fork();
+        if (child == 0)
+            _exit(page[0]);
+        if (child > 0)
+            (void)waitpid(child, &status, 0);
+    }
+    munmap(page, n_bytes);
+    return status == 0;
+}
+
+struct kernel_waiter {
+    int ends[2];
+    _Atomic long tid;
+    uintptr_t frame;
+};
+
+static inline void *kernel_wait(void *argument)
+{
+    struct kernel_waiter *waiter = argument;
+    char byte;
+
+    waiter->frame = (uintptr_t)__builtin_frame_address(0);
+    atomic_store(&waiter->tid, sys_gettid());
+    return read(waiter->ends[0], &byte, 1) == 1 ? NULL : waiter;
+}
+
+/* The stack pointer of a thread that waits; below qemu-user that is qemu's. */
+static inline bool kernel_shows_stacks(void)
+{
+    const uintptr_t near = 1 << 16;
+    struct kernel_waiter waiter = {.tid = 0};
+    uintptr_t at = 0;
+    pthread_t thread;
+
+    if (pipe(waiter.ends) != 0 || pthread_create(&thread, NULL, kernel_wait, &waiter) != 0)
+        return false;
+    for (unsigned i = 0; i < 1000 && at == 0; i++) {
+        sys_nap(1000000);
+        if (atomic_load(&waiter.tid) != 0)
+            at = other_thread_stack_pointer(atomic_load(&waiter.tid));
+    }
+    (void)!write(waiter.ends[1], "x", 1);
+    (void)pthread_join(thread, NULL);
+    (void)close(waiter.ends[0]);
+    (void)close(waiter.ends[1]);
+    return at <= waiter.frame && at + near > waiter.frame;
+}
+
+/* Leaves the test, of cmocka.h. */
+#define KERNEL_NEEDS(what)                                    \
+    do {                                                      \
+        if (!kernel_##what()) {                               \
+            print_message("this kernel has no: " #what "\n"); \
+            skip();                                           \
+        }                                                     \
+    } while (0)
+
+#endif
