@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""repack.py WORKLOAD|PROGRAM LEAST: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
+"""repack.py WORKLOAD|PROGRAM LEAST [ARGUMENT…]: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
 
 The log is culled at once and again what came out of it; both times every total is that of the log as it was recorded,
 and at least LEAST blocks are gone. What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
@@ -72,11 +72,12 @@ def main():
     parser = argparse.ArgumentParser(description="culls a packed log")
     parser.add_argument("workload")
     parser.add_argument("least", type=int)
+    parser.add_argument("arguments", nargs="*", help="of the workload, which must go on until its two readings of the clock are far enough apart")
     args = parser.parse_args()
     tools = harness.Tools.from_environment()
     with harness.scratch() as place:
         place = Path(place)
-        program, variables = PROGRAMS.get(args.workload, ([tools.workloads / args.workload], {}))
+        program, variables = PROGRAMS.get(args.workload, ([tools.workloads / args.workload, *args.arguments], {}))
         run(tools, place, "-q", "-o", "run.dat", "--", *program, variables=variables)
         run(tools, place, "-q", "-o", "culled.dat", "--cull-temporary", "100000", "--pack", "run.dat")
         run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "culled.dat")

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Eight threads allocate and free at once; each leaves some blocks behind. */
+/* threads [ROUNDS]: eight threads allocate and free at once; each leaves some blocks behind. */
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>
 
 enum {
     N_THREADS = 8,
-    N_ROUNDS = 2000,
     LEAK_EVERY = 100
 };
+
+static unsigned n_rounds = 2000;
 
 static void *work(void *arg)
 {
     unsigned seed = (unsigned)(size_t)arg;
-    for (unsigned i = 0; i < N_ROUNDS; i++) {
+    for (unsigned i = 0; i < n_rounds; i++) {
         unsigned n = (seed + i) % 5;
         void *block = own_malloc(n);
         if (i % LEAK_EVERY != 0)
@@ -22,9 +23,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t threads[N_THREADS];
+    if (argc > 1)
+        n_rounds = (unsigned)atoi(argv[1]);
     for (size_t i = 0; i < N_THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
     for (size_t i = 0; i < N_THREADS; i++)
