@@ -90,6 +90,7 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
         err->code = 0;
         if (!tracee_stop(tracee, err)) {
             code = err->code ? err->code : 1;
+            *ret_why = tracee->is_given_up ? "a signal" : *ret_why;
             continue;
         }
         if (is_ready(tracee, place, ret_why)) {

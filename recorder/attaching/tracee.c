@@ -134,6 +134,7 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
     struct thread_status before;
     int status;
 
+    tracee->is_given_up = false;
     if (!thread_status_read(tracee->target->pid, tracee->tid, &before)
         || before.state == 'D') /* until its child by vfork has gone, say */
         return false;
@@ -148,7 +149,7 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
         && WIFSTOPPED(status)) {
         if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
             return true;
-        /* a signal came first: it gets it */
+        tracee->is_given_up = true; /* it gets its signal */
         (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
         return false;
     }
