@@ -5,11 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-static bool has_end(const struct definitions_process *process, const char *kind)
-{
-    return process->end_kind && strcmp(process->end_kind, kind) == 0;
-}
-
 /* As it was, where there is none. */
 static void ask_kernel(uint32_t pid, uint64_t *ns)
 {
@@ -39,9 +34,9 @@ uint64_t program_cpu_ns(struct program_cpu *cpu, const struct definitions *defin
     make_room(cpu, definitions->n_processes + 1);
     for (size_t id = 1; id <= definitions->n_processes && id < cpu->n; id++) {
         const struct definitions_process *process = &definitions->processes[id];
-        if (has_end(process, "exec"))
+        if (definitions_ended_by(process, "exec"))
             cpu->seen_ns[id] = 0;
-        else if (!has_end(process, "exit") && !has_end(process, "signal"))
+        else if (!definitions_ended_by(process, "exit") && !definitions_ended_by(process, "signal"))
             ask_kernel(process->pid, &cpu->seen_ns[id]);
         sum_ns += cpu->seen_ns[id];
     }

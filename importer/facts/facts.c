@@ -5,7 +5,6 @@
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- making and freeing ---- */
 
@@ -22,12 +21,6 @@ static bool is_untraced(const struct definitions_process *process)
     return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
 }
 
-/* What the log's header says, which may be later than the end that was asked for. */
-static bool is_exec(const struct definitions_process *process)
-{
-    return process->end_kind && strcmp(process->end_kind, "exec") == 0;
-}
-
 static struct pairing_process traits_of(const struct definitions_process *process)
 {
     const uint32_t untracked =
@@ -37,7 +30,7 @@ static struct pairing_process traits_of(const struct definitions_process *proces
         .is_forked = (process->flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) != 0,
         .has_lost_events = process->has_lost_events || has_dropped_events(process),
         .has_untracked_blocks = (process->flags & untracked) != 0,
-        .ended_in_exec = !process->is_cut && is_exec(process),
+        .ended_in_exec = !process->is_cut && definitions_ended_by(process, "exec"),
     };
 }
 

@@ -7,7 +7,6 @@
 #include "support/growing.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A block of malloc between the two halves of its realloc. */
 struct moving {
@@ -177,8 +176,7 @@ static void describe_pools(struct pool_blocks *blocks, const uint32_t *ids)
         struct pairing_process *traits = pairing_process_get(blocks->pairing, pool);
 
         traits->has_untracked_blocks = true; /* an unknown end is nobody's inversion */
-        traits->ended_in_exec =
-            !process->is_cut && process->end_kind && strcmp(process->end_kind, "exec") == 0;
+        traits->ended_in_exec = !process->is_cut && definitions_ended_by(process, "exec");
     }
 }
 

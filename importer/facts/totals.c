@@ -518,23 +518,29 @@ static MTRACE_COLD int begin_left(struct process_totals *process, struct error *
     return process->left ? 0 : out_of_memory(err);
 }
 
-static void count_left(struct stack_left *left, const struct live_block *block,
-                       const struct sample_weight *weight)
+static void count_left(struct totals *totals, struct process_totals *process, uint32_t number,
+                       const struct live_block *block, const struct sample_weight *weight)
 {
+    struct stack_left *left = &process->left[number];
+    struct thread_totals *thread = &totals->threads[block->thread];
+    struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
+
     if (left->blocks == 0 || block->alloc_ns < left->first_ns)
         left->first_ns = block->alloc_ns;
     if (block->alloc_ns > left->last_ns)
         left->last_ns = block->alloc_ns;
     left->blocks += weight->blocks;
     left->bytes += weight->bytes;
+    thread->leaked_blocks += weight->blocks;
+    thread->leaked_bytes += weight->bytes;
+    class->leaked_blocks += weight->blocks;
+    class->leaked_bytes += weight->bytes;
 }
 
 int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
-    struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
-    struct thread_totals *thread = &totals->threads[block->thread];
     const struct sample_weight weight = totals_weight(totals, process_id, block);
     uint32_t number = totals_stack_number(process, block->node);
 
@@ -545,13 +551,9 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
     if (code)
         return code;
-    count_left(&process->left[number], block, &weight);
+    count_left(totals, process, number, block, &weight);
     if (mtrace_unlikely(process->sample_bytes))
         add_variance(&totals_stack(process, number)->variances->leaked, &weight);
-    thread->leaked_blocks += weight.blocks;
-    thread->leaked_bytes += weight.bytes;
-    class->leaked_blocks += weight.blocks;
-    class->leaked_bytes += weight.bytes;
     process->left[chain_node == block->node ? number : totals_stack_number(process, chain_node)]
         .chains++;
     return 0;
@@ -568,15 +570,9 @@ int totals_left_run(struct totals *totals, uint32_t process_id, const struct liv
         const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
         if (!pairing_is_single(block))
             continue;
-        struct stack_left *left = &process->left[totals_stack_number(process, block->node)];
-        struct thread_totals *thread = &totals->threads[block->thread];
-        struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
-        count_left(left, block, &weight);
-        left->chains++;
-        thread->leaked_blocks++;
-        thread->leaked_bytes += block->size;
-        class->leaked_blocks++;
-        class->leaked_bytes += block->size;
+        uint32_t number = totals_stack_number(process, block->node);
+        count_left(totals, process, number, block, &weight);
+        process->left[number].chains++;
     }
     return code;
 }

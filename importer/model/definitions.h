@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     DEFINITIONS_NO_BACKTRACE = 1,   /* no stack was taken */
@@ -193,6 +194,12 @@ static inline uint32_t definitions_group_id(const struct definitions *definition
 }
 
 /* Was it recorded late, or not all the time, or its log cut? */
+/* kind: of end_kind. By the log's header, which may tell of a later end than was asked for (is_cut). */
+static inline bool definitions_ended_by(const struct definitions_process *process, const char *kind)
+{
+    return process->end_kind && strcmp(process->end_kind, kind) == 0;
+}
+
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
     return (process->flags

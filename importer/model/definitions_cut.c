@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/definitions_cut.h"
 
-#include <string.h>
-
 /* Another image of the process had begun, so this one had ended, whatever the recorder knows of the time. */
 static bool has_next_image(const struct definitions *definitions,
                            const struct definitions_process *process)
@@ -19,10 +17,8 @@ static bool has_next_image(const struct definitions *definitions,
 static void cut_process(const struct definitions *definitions, struct definitions_process *process,
                         uint64_t until_ns)
 {
-    bool is_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
-
     process->is_cut = process->last_ns > until_ns || process->has_end_event;
-    if (is_exec && has_next_image(definitions, process))
+    if (definitions_ended_by(process, "exec") && has_next_image(definitions, process))
         process->is_cut = false;
     if (process->last_ns > until_ns)
         process->last_ns = until_ns;

@@ -1,22 +1,16 @@
 # What somebody removed from a log of --aggregate, or did to it, is told in one line and counted, and the rest is imported.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/cli/wait_for_state.h"
 
 int main(void)
 {
-    for (int round = 0; round < 400 && access("run.dat.state", F_OK) != 0; round++) {
-        for (int i = 0; i < 20000; i++)
-            free(malloc(16 + i % 100));
-        usleep(50000);
-    }
-    for (int i = 0; i < 100000; i++)
-        free(malloc(16 + i % 100));
+    wait_for_state();
+    allocate(100000);
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -o program program.c
+gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
 MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
 [ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
 ls run.dat.g* | sort -V >generations

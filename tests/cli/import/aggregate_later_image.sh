@@ -1,20 +1,16 @@
 # All images of a --aggregate run have one state, beside the first log: by that they are imported, together. A later one alone is refused, and so is the first one, alone or without the others.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/cli/wait_for_state.h"
 
 int main(void)
 {
-    for (int round = 0; round < 400 && access("run.dat.state", F_OK) != 0; round++) {
-        for (int i = 0; i < 20000; i++)
-            free(malloc(16 + i % 100));
-        usleep(50000);
-    }
+    allocate(20000);
+    wait_for_state();
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -o program program.c
+gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
 MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- env ./program
 [ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
 { mtrace-import --no-symbols run.dat.*.0 later.db 2>&1 || true; } | sed 's/run[.]dat[.][0-9]*[.]0/LATER/g'

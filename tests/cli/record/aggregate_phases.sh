@@ -2,29 +2,13 @@
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include "api/mtrace.h"
-
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static void work(int n)
-{
-    for (int i = 0; i < n; i++)
-        free(malloc(16 + i % 100));
-}
-
-static ino_t state(void)
-{
-    struct stat file;
-
-    return stat("run.dat.state", &file) == 0 ? file.st_ino : 0;
-}
+#include "tests/cli/wait_for_state.h"
 
 static void phase(const char *name)
 {
     struct mtrace_scope scope = mtrace_phase_begin(name);
 
-    work(1);
+    allocate(1);
     mtrace_phase_end(scope);
 }
 
@@ -36,12 +20,8 @@ int main(void)
     for (int i = 0; i < 16400; i++)
         phase("request");
     scope = mtrace_phase_begin("serve");
-    for (int round = 0; round < 600 && n_states < 3; round++) {
-        ino_t before = state();
-        work(20000);
-        usleep(50000);
-        n_states += state() != before;
-    }
+    while (n_states < 3 && wait_for_state())
+        n_states++;
     for (int i = 0; i < 10; i++)
         phase("late");
     mtrace_phase_end(scope);
