@@ -11,7 +11,7 @@ struct batch_queue {
     char *batches;
     size_t n_batches, batch_bytes;
     pthread_t thread;
-    bool is_joined;
+    bool has_thread; /* which is still to be joined */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t has_full;
     pthread_cond_t has_empty;
@@ -63,7 +63,10 @@ static int start(struct batch_queue *queue, struct error *err)
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->has_full, NULL);
     pthread_cond_init(&queue->has_empty, NULL);
+    if (queue->n_batches == 1)
+        return 0;
     int r = pthread_create(&queue->thread, NULL, run, queue);
+    queue->has_thread = r == 0;
     return r ? error_set_errno(err, r, "cannot start a thread") : 0;
 }
 
@@ -101,10 +104,24 @@ int batch_queue_open(size_t n_batches, size_t batch_bytes, batch_queue_fill_fn *
     return 0;
 }
 
+static int fill_here(struct batch_queue *queue, void **ret_batch, struct error *err)
+{
+    if (!queue->is_finished) {
+        queue->code = queue->fill(queue->context, queue->batches, &queue->error);
+        queue->is_finished = queue->code <= 0;
+    }
+    *ret_batch = queue->batches;
+    if (queue->code < 0 && err)
+        *err = queue->error;
+    return queue->code;
+}
+
 int batch_queue_next(struct batch_queue *queue, void **ret_batch, struct error *err)
 {
     int more = 0;
 
+    if (queue->n_batches == 1)
+        return fill_here(queue, ret_batch, err);
     pthread_mutex_lock(&queue->lock);
     if (queue->is_held) {
         queue->n_emptied++;
@@ -130,14 +147,17 @@ int batch_queue_next(struct batch_queue *queue, void **ret_batch, struct error *
 
 void batch_queue_stop(struct batch_queue *queue)
 {
-    if (queue->is_joined)
+    if (!queue->has_thread) {
+        queue->code = queue->is_finished ? queue->code : 0;
+        queue->is_finished = true;
         return;
+    }
     pthread_mutex_lock(&queue->lock);
     queue->is_closing = true;
     pthread_cond_signal(&queue->has_empty);
     pthread_mutex_unlock(&queue->lock);
     pthread_join(queue->thread, NULL);
-    queue->is_joined = true;
+    queue->has_thread = false;
 }
 
 void batch_queue_close(struct batch_queue *queue)

@@ -3,7 +3,8 @@
  * batch_queue: what one thread makes and another one uses, in batches.
  *
  * Model:   a ring of batches. A thread of the queue's own fills the oldest empty one, the user
- *          empties the oldest full one.
+ *          empties the oldest full one. One batch alone is filled in the user's thread, when it is asked for: whoever does both in turn pays for
+ *          no other thread.
  * Invariants
  *   BQ-1 Batches come in the order in which they were filled, each once; the failure of a fill
  *        comes behind the batches before it.
@@ -21,7 +22,7 @@
 
 struct batch_queue;
 
-/* Fills a batch, in the queue's thread: 1, 0 when there is nothing more, negative on failure. A
+/* Fills a batch, in the queue's thread, or the user's: 1, 0 when there is nothing more, negative on failure. A
  * batch comes as it was left; at first it is all zero. */
 typedef int batch_queue_fill_fn(void *context, void *batch, struct error *err);
 

@@ -471,6 +471,8 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
 
     standing->sure_mark = standing->final_ticks = 0;
     standing->is_behind = false;
+    if (code == 0 && standing->most_bytes) /* who takes pieces has no haste */
+        log_set_be_frugal(standing->import.logs);
     if (code || !is_fit(standing))
         return code;
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)

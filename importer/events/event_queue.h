@@ -4,7 +4,7 @@
  * them in memory and can look ahead.
  *
  * Model:   a ring of batches. The thread fills the oldest empty one from an event stream (merge.h),
- *          the user empties the oldest full one.
+ *          the user empties the oldest full one. Of a frugal set (log_set_be_frugal) there is one batch, and no thread.
  * Invariants
  *   EQ-1 The events are those of the stream, in its order.
  *   EQ-2 Memory: EVENT_QUEUE_BATCHES batches of EVENT_QUEUE_EVENTS events, beside the stream.

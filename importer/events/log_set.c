@@ -397,6 +397,11 @@ static int order_segments(struct log_set *set, struct error *err)
     return 0;
 }
 
+void log_set_be_frugal(struct log_set *set)
+{
+    set->is_frugal = true;
+}
+
 void log_set_skip_done(struct log_set *set, const struct stream_state *state)
 {
     size_t n = 0;

@@ -62,6 +62,10 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
 /* After a cut: is there anything behind it, or may there be? */
 bool log_set_has_later(const struct log_set *set);
 
+/* Streams of the set that are opened from now on read and merge in the thread of who uses them: that takes longer where processors are idle, but
+ * none of their time is spent on handing over. */
+void log_set_be_frugal(struct log_set *set);
+
 /* Owned by the set. */
 const struct definitions *log_set_definitions(const struct log_set *set);
 

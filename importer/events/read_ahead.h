@@ -4,7 +4,7 @@
  * its own before they are asked for.
  *
  * Model:   a queue of at most READ_AHEAD_SEGMENTS loaded segments between the thread and its user.
- *          Whoever takes one gives its memory back with read_ahead_release.
+ *          Whoever takes one gives its memory back with read_ahead_release. Of a frugal set (log_set_be_frugal) each is loaded when it is asked for.
  * Invariants
  *   RA-1 Segments come in the order of log_set.order, each once.
  *   RA-2 Memory: the queue, and what the user holds.
