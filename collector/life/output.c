@@ -93,14 +93,31 @@ static bool is_replaceable(const char *path)
 /* The recorder packed a live log of this name and removed it. */
 static bool is_packed_already(uint32_t pid, unsigned image)
 {
-    struct fmt path = FMT_BUFFER(g_path);
+    static char packed[CONFIG_PATH_BYTES];
+    struct fmt path = FMT_BUFFER(packed);
     int fd;
 
     child_name(g_first, pid, image, false, &path);
-    fd = (int)sys_open(g_path, O_PATH | O_NOFOLLOW, 0);
+    fd = (int)sys_open(packed, O_PATH | O_NOFOLLOW, 0);
     if (fd >= 0)
         sys_close(fd);
     return fd >= 0;
+}
+
+/* OU-3: the recorder makes the packed log before it removes the live one, whose name may have become free since we looked. */
+static int create_live(uint32_t pid, unsigned image)
+{
+    struct fmt path = FMT_BUFFER(g_path);
+    int fd = -EEXIST;
+
+    child_name(g_first, pid, image, true, &path);
+    if (!is_packed_already(pid, image))
+        fd = create(g_path);
+    if (fd < 0 || !is_packed_already(pid, image))
+        return fd;
+    sys_unlink(g_path);
+    sys_close(fd);
+    return -EEXIST;
 }
 
 /* Of a child or later image: the first free image number. */
@@ -112,10 +129,12 @@ static int create_child_file(const struct config *config)
 
     for (g_image = 0; g_image < MOST_NAMES && fd == -EEXIST; g_image++) {
         struct fmt path = FMT_BUFFER(g_path);
-        if (is_live && is_packed_already(pid, g_image))
-            continue;
-        child_name(g_first, pid, g_image, is_live, &path);
-        fd = create(g_path);
+        if (is_live) {
+            fd = create_live(pid, g_image);
+        } else {
+            child_name(g_first, pid, g_image, false, &path);
+            fd = create(g_path);
+        }
     }
     g_image--;
     return fd;

@@ -13,6 +13,7 @@
  *   OU-1 No file is truncated. An older finished log of the same name is unlinked first, any other
  *        file of that name is left alone and the log gets the name + ".<pid>.<image>".
  *   OU-2 The header's magic is stored last.
+ *   OU-3 No two logs of a run are packed into one file: a name is taken only where none is packed.
  * Failure: false, with the reason reported (message.h).
  */
 #ifndef MTRACE_COLLECTOR_OUTPUT_H

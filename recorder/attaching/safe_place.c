@@ -9,8 +9,15 @@ enum {
     MOST_FRAMES = 512
 };
 
-/* By these a thread comes into libc to wait, to be started, or to call back, without any lock of libc's; by the first of them, up to NULL, to wait
- * for what comes from outside, which no allocator does. */
+/* How a thread came into libc. */
+enum entry {
+    ENTRY_UNKNOWN,
+    ENTRY_CALLS_BACK, /* harmless where it does: what else it does may be to allocate, or to end the process */
+    ENTRY_HARMLESS,
+    ENTRY_WAITS, /* for what comes from outside, which no allocator does */
+};
+
+/* By these it comes there without any lock of libc's: to wait; up to the second NULL for another reason; behind it to call back. */
 static const char *const harmless[] = {
     "poll",
     "ppoll",
@@ -77,13 +84,14 @@ static const char *const harmless[] = {
     "sem_clockwait",
     "cnd_wait",
     "mtx_lock",
+    "gettimeofday",
+    "clock_gettime",
+    "time",
+    NULL,
     "__libc_start_main",
     "qsort",
     "qsort_r",
     "bsearch",
-    "gettimeofday",
-    "clock_gettime",
-    "time",
 };
 
 /* What a module has that is an allocator, in part or as a whole. */
@@ -240,19 +248,18 @@ static const char *plain(const char *name)
     return name + (strncmp(name, "__libc_", 7) == 0 ? 0 : strspn(name, "_"));
 }
 
-/* 0: not; 2: it waits for what comes from outside; 1: harmless for another reason. */
-static int how_harmless(const char *any_name)
+static enum entry entry_by(const char *any_name)
 {
     const char *name = plain(any_name);
-    int how = 2;
+    enum entry entry = ENTRY_WAITS;
 
     for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
         if (!harmless[i])
-            how = 1;
+            entry--;
         else if (strcmp(name, harmless[i]) == 0)
-            return how;
+            return entry;
     }
-    return 0;
+    return ENTRY_UNKNOWN;
 }
 
 /* Where the program is in one module with its allocator, it is outside of that one only if it waits: what an allocator calls has any name. */
@@ -281,11 +288,11 @@ static bool is_in_library(const struct safe_place *place, Dwarf_Addr pc)
 
 static void leave_libc(struct walk *walk)
 {
-    int how = walk->is_in_libc ? how_harmless(walk->entered) : 0;
+    enum entry entry = walk->is_in_libc ? entry_by(walk->entered) : ENTRY_HARMLESS;
 
-    if (walk->is_in_libc && how == 0)
+    if (entry == ENTRY_UNKNOWN || (entry == ENTRY_CALLS_BACK && !walk->has_own))
         walk->why = *walk->entered ? walk->entered : "libc";
-    walk->waits = walk->waits || (how == 2 && !walk->has_own);
+    walk->waits = walk->waits || (entry == ENTRY_WAITS && !walk->has_own);
     walk->is_in_libc = false;
 }
 

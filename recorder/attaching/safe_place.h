@@ -3,8 +3,8 @@
  * safe_place: may a thread that is stopped now call dlopen without waiting for itself?
  *
  * Model:   its stack is walked by libdw. It must not be in ld.so, in an allocator or in the library, which may have ld.so locked; and what it is
- *          in of libc it must have entered by a function that is known to hold none of libc's locks while it waits. What cannot be walked is not
- *          safe. Other threads run on meanwhile, so what they hold they give back.
+ *          in of libc it must have entered by a function that is known to hold none of libc's locks while it waits, or calls what is
+ *          not libc's. What cannot be walked is not safe. Other threads run on meanwhile, so what they hold they give back.
  * Threads: the one that traces.
  */
 #ifndef MTRACE_RECORDER_SAFE_PLACE_H

@@ -9,7 +9,7 @@ silent    who records it does not answer: --detach does not go behind its back
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
-awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
+awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
 patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said
 slow      the recorder loses the processor between its steps
@@ -17,7 +17,7 @@ users     root attaches to a process of another user; two mtrace-record at once;
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
-between   a process that executes one program after another is attached to, whichever instant is met; by hand, as it fails one time in ten
+between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
@@ -605,6 +605,17 @@ def test_waits(folder):
     program.check("alarmed")
 
 
+def wait_for_last_words(pid):
+    """It writes them, which does not end."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        call = Path(f"/proc/{pid}/syscall").read_text().split()
+        if call[0] == "1" and call[3] == hex(len("the last words")):
+            return
+        time.sleep(0.01)
+    raise Failure("the program does not come to its end")
+
+
 def test_awkward(folder):
     plugins = sorted(str(path) for path in Path(TOOLS.workloads).rglob("*.so"))
     # a first attach looks at more of ld.so than those behind it
@@ -627,6 +638,12 @@ def test_awkward(folder):
     if done.returncode == 0 or "in the allocator" not in done.stderr:
         raise Failure(f"a program that is always in its allocator: {done.stderr}")
     program.goes_on()
+    program = Workload(folder, "attached", "ends")
+    wait_for_last_words(program.process.pid)
+    done = subprocess.run([TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or "last in __libc_start_main" not in done.stderr:
+        raise Failure(f"a program that is in the exit of libc: {done.stderr}")
+    program.check("a program at its end")
 
 
 def wait_for_rest(program, n):

@@ -9,12 +9,14 @@
  * registers                counts in a register and in memory
  * filtered                 a thread may not open files, and the first one reads
  * unload                   loads and unloads the libraries, while others allocate
+ * ends                     is at its end, where it waits for ever to write what is buffered
  */
 #include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
@@ -169,6 +171,21 @@ static void *allocate_filtered(void *unused)
     return allocate(unused);
 }
 
+/* Nobody reads it. */
+static void leave_unwritten(void)
+{
+    int ends[2];
+    FILE *stream = pipe(ends) == 0 ? fdopen(ends[1], "w") : NULL;
+    int n_bytes = stream ? fcntl(ends[1], F_SETPIPE_SZ, PAGE) : -1;
+
+    if (n_bytes < 0)
+        skip("no pipes");
+    for (int i = 0; i < n_bytes; i++)
+        if (write(ends[1], "x", 1) != 1)
+            skip("no full pipes");
+    (void)fputs("the last words", stream);
+}
+
 static void start(void *(*run)(void *), void *argument)
 {
     pthread_t thread;
@@ -196,6 +213,9 @@ int main(int n_arguments, char **arguments)
     } else if (strcmp(what, "filtered") == 0) {
         start(allocate_filtered, NULL);
         (void)getchar();
+    } else if (strcmp(what, "ends") == 0) {
+        leave_unwritten();
+        return 0;
     } else if (strcmp(what, "unload") == 0) {
         start(allocate, NULL);
         start(load_and_unload, arguments + 2);
