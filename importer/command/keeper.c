@@ -7,6 +7,7 @@
 #include "importer/events/log_set.h"
 #include "support/cut_request.h"
 #include "support/monotonic.h"
+#include "support/own_cpu.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -15,13 +16,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define LEAST_REST_NS UINT64_C(1000000000)
+#define LEAST_REST_NS UINT64_C(100000000)
 #define MOST_REST_NS  UINT64_C(30000000000)
 /* Between looks how much the program has worked. */
 #define WORK_REST_NS UINT64_C(100000000)
+/* Between looks whether a program still asks. */
+#define ASKED_REST_NS UINT64_C(20000000)
+/* As many times what a look takes before it reads an event: the shorter the rests, the more of that. */
+#define OPENING_REST 40
+/* Before the first look, as the first request comes soon; and of a bounded log, where there was no room. */
+#define LONG_REST_NS UINT64_C(1000000000)
 /* Between looks how much there is of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
 /* Between pieces of one that we are behind with; who asks has an answer then. */
@@ -39,21 +45,15 @@ struct keeper {
     struct standing_import *standing;
     struct state_keeper state;
     bool has_state;
-    uint64_t rest_ns; /* while the log stands still */
+    bool is_of_instants; /* somebody named one by its time, which the log does not show */
+    uint64_t unasked_ns; /* all that a program asks for is later; 0: that is not known */
+    uint64_t rest_ns;    /* while the log stands still */
     uint64_t earliest_ns,
         due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
     uint64_t work_ns,
         latest_ns; /* program_cpu_ns from which on it may be; when it may be whatever that is */
     struct program_cpu program;
 };
-
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool is_interrupted(const struct keeper *keeper)
 {
@@ -64,6 +64,13 @@ static int advance(struct keeper *keeper, uint64_t now_ns, struct error *err)
 {
     return standing_import_advance(keeper->standing,
                                    now_ns > KEEPER_MARGIN_NS ? now_ns - KEEPER_MARGIN_NS : 0, err);
+}
+
+/* KP-3 */
+static int advance_unasked(struct keeper *keeper, struct error *err)
+{
+    return keeper->unasked_ns ? standing_import_advance(keeper->standing, keeper->unasked_ns, err)
+                              : advance(keeper, monotonic_now_ns(), err);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -77,6 +84,20 @@ static uint64_t work_of_program(struct keeper *keeper)
     const struct log_set *logs = standing_import_logs(keeper->standing);
 
     return logs ? program_cpu_ns(&keeper->program, log_set_definitions(logs)) : 0;
+}
+
+/* KP-3: up to when does nobody ask? One whose turn it is may have put its marker already, or will want a second database. */
+static bool is_asked(struct keeper *keeper)
+{
+    const struct log_set *logs = standing_import_logs(keeper->standing);
+    uint64_t now_ns = monotonic_now_ns();
+    bool is_asked = logs && !keeper->is_of_instants && log_set_is_asked(logs);
+
+    keeper->unasked_ns = logs && !keeper->is_of_instants && !is_asked ? now_ns : 0;
+    if (!is_asked || now_ns >= keeper->latest_ns)
+        return false;
+    keeper->due_ns = now_ns + ASKED_REST_NS;
+    return true;
 }
 
 /* KP-2: may the next look be now? */
@@ -102,10 +123,11 @@ static void look(struct keeper *keeper)
     uint64_t n_kept = standing_import_n_kept(keeper->standing);
     uint64_t began_ns = own_cpu_ns();
     struct error err;
-    int code = advance(keeper, monotonic_now_ns(), &err);
+    int code = advance_unasked(keeper, &err);
     uint64_t work_ns = work_of_program(keeper);
     uint64_t now_ns = monotonic_now_ns();
-    uint64_t rest_ns = (own_cpu_ns() - began_ns) * KEEPER_REST;
+    uint64_t rest_ns = later((own_cpu_ns() - began_ns) * KEEPER_REST,
+                             standing_import_opening_ns(keeper->standing) * OPENING_REST);
     bool is_still = code || standing_import_n_kept(keeper->standing) == n_kept;
 
     keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
@@ -132,7 +154,7 @@ static int take_in(struct keeper *keeper, struct error *err)
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
         if (code && err->os_errno == ENOSPC) { /* what is reserved would be gone with us */
-            rest_ns = later(LEAST_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
+            rest_ns = later(LONG_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
             code = 0;
         } else if (keeper->state.is_behind) {
             rest_ns = PIECE_REST_NS;
@@ -168,6 +190,7 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
     struct import_result result;
     int code = 0;
 
+    keeper->is_of_instants |= !options.until_marker;
     if (standing_import_n_beginnings(keeper->standing) == 0)
         code = advance(keeper, request->asked_ns, err);
     return code ? code : standing_import_cut(keeper->standing, &options, &result, err);
@@ -244,7 +267,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
                             .has_state = has_state,
                             .progress = progress,
                             .rest_ns = LEAST_REST_NS,
-                            .due_ns = monotonic_now_ns() + LEAST_REST_NS};
+                            .due_ns = monotonic_now_ns() + LONG_REST_NS};
     bool is_asked_for = true;
     int code = standing_import_open(options, progress, &keeper.standing, err);
 
@@ -259,7 +282,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
             is_asked_for = take(&keeper);
         else if (has_state)
             code = take_in(&keeper, err);
-        else if (!is_interrupted(&keeper) && has_worked(&keeper))
+        else if (!is_interrupted(&keeper) && !is_asked(&keeper) && has_worked(&keeper))
             look(&keeper);
     }
     state_keeper_done(&keeper.state);

@@ -13,8 +13,10 @@
  *   KP-1 A reply is that of an import of the log as of the instant (KI-3), whatever was kept.
  *   KP-2 Unasked, and of a log that is not bounded, a look with the rest behind it takes 1 / (1 + KEEPER_REST) of a processor at most, and
  *        1 / KEEPER_REST of what the program takes in that rest, unless that lasts more than 30 s. A look takes in all there is, however much.
- *   KP-3 What it keeps ends KEEPER_MARGIN_NS before now: nobody asks about an instant that long ago but by mistake,
- *        which costs an import from the start. Or it ends with the instant of a program's question, which comes when the log has all that was before: a
+ *        What it takes before it reads an event, which grows with the log, is a fortieth at most.
+ *   KP-3 Where instants are named by their time what it keeps ends KEEPER_MARGIN_NS before now: nobody asks about one that long ago but by mistake,
+ *        which costs an import from the start. A program asks about the instant at which it asks, and the log shows that it does: meanwhile nothing is
+ *        taken in unasked, and else all that is certain. Or it ends with the instant of a program's question, which comes when the log has all that was before: a
  *        knot of the clock before it, so that no event is read for two answers but those behind that knot.
  * Threads: one; the importer's own while it reads.
  * Failure: each request is told what failed; nothing but the end of the requests ends it.

@@ -5,6 +5,7 @@
 #include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
 #include "support/growing.h"
+#include "support/own_cpu.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -125,6 +126,11 @@ const struct log_set *standing_import_logs(const struct standing_import *standin
 unsigned standing_import_n_beginnings(const struct standing_import *standing)
 {
     return standing->n_beginnings;
+}
+
+uint64_t standing_import_opening_ns(const struct standing_import *standing)
+{
+    return standing->opening_ns;
 }
 
 uint64_t standing_import_n_kept(const struct standing_import *standing)
@@ -467,6 +473,7 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
 static int try_advance(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
                        struct error *err)
 {
+    uint64_t began_ns = own_cpu_ns();
     int code = standing_import_open_logs(standing, err);
 
     standing->sure_mark = standing->final_ticks = 0;
@@ -478,6 +485,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
         return fail_sole(standing, err);
     code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
+    standing->opening_ns = own_cpu_ns() - began_ns;
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
 

@@ -106,6 +106,9 @@ const struct log_set *standing_import_logs(const struct standing_import *standin
 /* How often all was read from the beginning, the first time included. */
 unsigned standing_import_n_beginnings(const struct standing_import *standing);
 
+/* What the last advance took of the processors before it read an event: to open the logs, and to go on with what is kept. That grows with the logs. */
+uint64_t standing_import_opening_ns(const struct standing_import *standing);
+
 /* Events that are kept. */
 uint64_t standing_import_n_kept(const struct standing_import *standing);
 

@@ -38,6 +38,7 @@ struct standing_import {
     uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
     uint64_t sure_mark, final_ticks;
+    uint64_t opening_ns; /* of the last advance */
     unsigned n_beginnings;
 };
 

@@ -761,6 +761,14 @@ bool log_set_still_grows(const struct log_set *set)
     return false;
 }
 
+bool log_set_is_asked(const struct log_set *set)
+{
+    for (size_t i = 0; i < set->n_inputs; i++)
+        if (log_input_is_asked(set->inputs[i]))
+            return true;
+    return false;
+}
+
 uint64_t log_set_n_segments(const struct log_set *set)
 {
     return set->n_segments;

@@ -555,6 +555,25 @@ bool log_input_still_grows(const struct log_input *input)
     return input->is_growing && is_being_written(input);
 }
 
+static bool has_asker(struct log_file_reader *file)
+{
+    struct log_question question;
+    const size_t n_bytes = sizeof question.asker;
+    size_t n = 0;
+
+    return file->header.form == LOG_FORM_RAW
+           && log_file_read_at(file, &question, n_bytes, LOG_QUESTION_OFFSET, &n, NULL) == 0
+           && n == n_bytes && atomic_load_explicit(&question.asker, memory_order_relaxed) != 0;
+}
+
+bool log_input_is_asked(const struct log_input *input)
+{
+    for (size_t i = 0; input->is_growing && i < input->n_files; i++)
+        if (has_asker(input->files[i]))
+            return true;
+    return false;
+}
+
 /* Frames are whole, but the last one is missing, and with it the live log: that of another machine, or removed. */
 static void note_missing_end(const struct log_input *input, struct log_damage_report *damage)
 {

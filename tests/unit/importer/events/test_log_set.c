@@ -654,6 +654,36 @@ static void check_recycling(size_t n_listed)
     free(pool_bytes);
 }
 
+/* Of a log that is read, and was opened before: the question is in the header page, which the program writes to. */
+static void test_a_question_is_seen(void **state)
+{
+    const char *path = log_reading_path("asked");
+    struct log_builder *builder = log_builder_open(path, &(struct log_builder_options){0});
+    struct log_question *question;
+    uint8_t *bytes;
+    size_t n;
+
+    (void)state;
+    log_builder_close(builder);
+    n = log_reading_load(path, &bytes);
+    question = (struct log_question *)(bytes + LOG_QUESTION_OFFSET);
+    store_log(path, bytes, n);
+    struct log_set *set = log_reading_open(path);
+    assert_true(log_set_is_growing(set));
+    assert_false(log_set_is_asked(set));
+    question->asker = 7;
+    store_log(path, bytes, n);
+    assert_true(log_set_is_asked(set));
+    question->n_asked = question->n_answered = 1;
+    store_log(path, bytes, n);
+    assert_true(log_set_is_asked(set));
+    question->asker = 0;
+    store_log(path, bytes, n);
+    assert_false(log_set_is_asked(set));
+    log_set_close(set);
+    free(bytes);
+}
+
 static void test_recycled_while_read(void **state)
 {
     (void)state;
@@ -830,6 +860,7 @@ int main(void)
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),
+        cmocka_unit_test(test_a_question_is_seen),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
