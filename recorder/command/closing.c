@@ -80,6 +80,15 @@ static const char no_access_text[] =
 static const char too_fast_text[] =
     " (events came faster than they were taken in: see --aggregate, and --max-live)";
 
+static const char disk_full_text[] =
+    " (the disk was full for a time: make room where the log is, or record onto another one)";
+
+/* Of a bounded log that had as much as it may have. */
+static const char *cure_of_limit(const struct closing *closing)
+{
+    return closing->was_disk_full ? disk_full_text : too_fast_text;
+}
+
 /* What to do about the first reason for which events were dropped; "" if none were. */
 static const char *cure_of_drops(const struct closing *closing)
 {
@@ -94,7 +103,7 @@ static const char *cure_of_drops(const struct closing *closing)
 
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         if (closing->totals.dropped[i] || closing->children.dropped[i])
-            return i == LOG_DROP_LIMIT && closing->is_bounded ? too_fast_text
+            return i == LOG_DROP_LIMIT && closing->is_bounded ? cure_of_limit(closing)
                    : cures[i]                                 ? cures[i]
                                                               : "";
     return "";

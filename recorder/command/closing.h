@@ -20,8 +20,9 @@ struct closing {
     uint32_t n_children; /* logs */
     char reports[256];   /* own_reports_describe */
     const struct family *family;
-    bool is_culling; /* --cull-temporary or --aggregate was given */
-    bool is_bounded; /* --aggregate */
+    bool is_culling;    /* --cull-temporary or --aggregate was given */
+    bool is_bounded;    /* --aggregate */
+    bool was_disk_full; /* generations_run */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;

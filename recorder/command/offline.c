@@ -6,6 +6,7 @@
 #include "recorder/live/live_log.h"
 #include "recorder/packing/cull.h"
 #include "recorder/packing/cull_frames.h"
+#include "recorder/packing/cull_totals.h"
 #include "recorder/packing/frame_index.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
@@ -146,7 +147,7 @@ static int append_culled(struct packing *packing, const struct log_frame *frame,
     size_t n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
                             packing->frame);
 
-    packing->n_events += pack_count_events(culled, n_bytes / 8);
+    packing->n_events += cull_totals_count_events(culled, n_bytes / 8);
     return packed_log_append(packing->packed, packing->frame, n, err);
 }
 

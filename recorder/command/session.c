@@ -679,6 +679,7 @@ static void finish(struct session *session)
                               .is_culling =
                                   session->options->cull_ms > 0 || session->options->is_aggregate,
                               .is_bounded = session->options->is_aggregate,
+                              .was_disk_full = session->keeper.ring.was_disk_full,
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .starts_by_itself = session->options->windows.start_after_ns

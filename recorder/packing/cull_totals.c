@@ -105,3 +105,32 @@ uint64_t *cull_totals_put(const struct cull_totals *totals, const uint64_t time[
     }
     return out;
 }
+
+static uint64_t n_events_of(const uint64_t *event)
+{
+    switch (event[0] & 255) {
+    case LOG_CULLED:
+        return 2 * (event[2] >> 16 & 0xffff);
+    case LOG_CULLED_LIVES:
+    case LOG_CULLED_BIRTHS:
+        return 0;
+    default:
+        return !log_event_is_bookkeeping(event[0] & 255);
+    }
+}
+
+uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words)
+{
+    uint64_t n_events = 0;
+    size_t n;
+
+    for (size_t i = 0; i < n_words; i += n) {
+        n = log_event_words(words[i] & 255);
+        if (n == 0 && n_words - i > 2)
+            n = words[i + 2] & 0xffff;
+        if (n == 0 || n > n_words - i)
+            break;
+        n_events += n_events_of(words + i);
+    }
+    return n_events;
+}

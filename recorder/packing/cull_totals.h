@@ -15,6 +15,7 @@
 #include "support/lifetime_class.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -50,6 +51,10 @@ struct cull_totals {
 
 void cull_totals_clear(struct cull_totals *totals);
 void cull_totals_add(struct cull_totals *totals, const struct cull_block *block);
+
+/* Events of the program that the payload tells of, which may be culled, without bookkeeping: each block that was taken out had two. What cannot be walked is
+ * not counted. */
+uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words);
 
 /* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. */
 uint64_t *cull_totals_put(const struct cull_totals *totals, const uint64_t time[2],

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 /* Between looks at the folder while there is no room. */
 #define LOOK_REST_NS UINT64_C(50000000)
@@ -84,6 +85,14 @@ static int begin_next(struct generations *generations, const struct log_file *fi
     return 0;
 }
 
+/* Then it is not for want of time that whoever takes them in is behind. */
+static bool has_disk_room(const struct generations_run *run, uint64_t n_bytes)
+{
+    struct statvfs disk;
+
+    return statvfs(run->log_path, &disk) != 0 || disk.f_bavail * disk.f_frsize >= n_bytes;
+}
+
 /* Generations go meanwhile: there may be fewer than we know. */
 static bool has_room(struct generations_run *run, size_t n_bytes)
 {
@@ -94,6 +103,8 @@ static bool has_room(struct generations_run *run, size_t n_bytes)
         run->look_ns = now_ns + LOOK_REST_NS;
         run->there_bytes = log_ring_run_bytes(run->log_path);
         run->most_bytes = log_ring_most_bytes(run->log_path);
+        run->was_disk_full |= run->there_bytes + n_bytes > run->most_bytes
+                              && !has_disk_room(run, log_ring_state_bytes(run->log_path) + n_bytes);
     }
     return run->there_bytes + n_bytes <= run->most_bytes;
 }
@@ -113,6 +124,7 @@ int generations_append(struct generations *generations, const struct log_file *f
     if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
         code = begin_next(generations, file, err);
     code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+    generations->run->was_disk_full |= code == ERROR_IO;
     if (code == 0) {
         generations->run->written_bytes += n_bytes;
         generations->run->there_bytes += n_bytes;

@@ -31,6 +31,8 @@ struct generations_run {
     uint64_t there_bytes;   /* as of the last look at the folder, and those written since */
     uint64_t most_bytes;    /* as of then */
     uint64_t look_ns;       /* when the next one may be */
+    bool
+        was_disk_full; /* a frame could not be written, or none might be while the disk had no room for a state */
 };
 
 struct generations {

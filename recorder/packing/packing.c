@@ -5,6 +5,7 @@
 #include "recorder/allocator/entry_plan.h"
 #include "recorder/family/family.h"
 #include "recorder/packing/cull.h"
+#include "recorder/packing/cull_totals.h"
 #include "recorder/packing/last_frees.h"
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
@@ -189,7 +190,8 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     if (code)
         return code;
     memcpy(&frame, packing->frame, sizeof(frame));
-    packing->n_events += frame.n_events;
+    packing->n_events +=
+        is_culled ? cull_totals_count_events(payload, n_bytes / 8) : frame.n_events;
     return 0;
 }
 
@@ -229,6 +231,8 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     code = packed_log_append(packing->packed, packing->frame, n, err);
     if (code)
         *part = before;
+    if (code && packing->ring)
+        packing->ring->run->was_disk_full = true;
     fault_point("defined");
     return code;
 }

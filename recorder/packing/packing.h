@@ -65,7 +65,7 @@ struct packing {
     struct packing_item *backlog;
     size_t n_backlog;
     size_t n_capacity;
-    uint64_t n_events;
+    uint64_t n_events;                 /* of the program: also of blocks that were culled */
     double ticks_per_ns;               /* 0: not known yet */
     bool has_header;                   /* written since the program attached */
     bool is_alone;                     /* with cull: the program had one thread so far */

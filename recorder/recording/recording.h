@@ -41,7 +41,7 @@ struct recording_settings {
 
 /* What a finished recording amounts to. */
 struct recording_totals {
-    uint64_t n_events;
+    uint64_t n_events; /* of the program: also of blocks that were culled */
     uint64_t n_dropped;
     uint64_t dropped[LOG_DROP_REASONS]; /* the same by enum log_drop */
     uint64_t n_culled;                  /* blocks */

@@ -8,13 +8,15 @@ them, and at most one more of each kind in each thread. Where they came faster t
 were dropped, those are counted, too. Rings are small, so that states are taken all the time; a round counts only when one was.
 room: after a state there is no more room for what the program does, while the recorder is stopped: what is recorded and what was dropped are all of it;
 and of a log whose last part is torn all the rest is imported, with a word about it.
-disk: the log lies on a small file system that becomes full after a state: others follow, and generations go.
+disk: the log lies on a small file system that becomes full after a state: others follow, and generations go. When nobody makes room any more, what is dropped
+is said to be so for that.
 damage: parts of the log are removed and overwritten meanwhile.
 """
 
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -54,9 +56,9 @@ def start(tools, args, place, folder):
     counts = place / "counts"
     options, words = PROGRAMS[args.images]
     if args.kill == "disk":  # so that the first state has room
-        options = [*options, "--max-live=8M"]
+        options = [*options, "--max-live=1M"]
     program = [*words, tools.workloads / "survive", counts, args.threads]
-    argv = [tools.record, "--aggregate", "-q", *options, "-o", folder / "run.dat", "--", *program]
+    argv = [tools.record, "--aggregate", *(["-q"] if args.kill != "disk" else []), *options, "-o", folder / "run.dat", "--", *program]
     process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES)}),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     survive.wait_for(process, "the workload's first calls", lambda: survive.published(counts)[args.threads - 1][0] != 0)
@@ -78,6 +80,24 @@ def fill(folder, process):
         except OSError:
             pass
     wait_for_states(folder, process, 3, "on a full disk")
+    keeping = keepers(process.pid)
+    for pid in keeping:
+        os.kill(pid, signal.SIGSTOP)
+    survive.wait_for(process, "events that are dropped", lambda: any(dropped_by_reason(folder)))
+    for pid in keeping:
+        os.kill(pid, signal.SIGCONT)
+
+
+def dropped_by_reason(folder):
+    with open(folder / "run.dat.live", "rb") as live:
+        return struct.unpack("<8Q", live.read(4096)[exhaust.DROPPED])
+
+
+def check_said(stderr):
+    """It is the disk's fault, and not the program's."""
+    last = [line for line in stderr.splitlines() if " dropped" in line]
+    if len(last) != 1 or " events, " not in last[0] or "make room" not in last[0]:
+        raise Failure(f"mtrace-record said: {stderr}")
 
 
 def wait_for_states(folder, process, n, when):
@@ -221,7 +241,9 @@ def one_round(tools, args, place, randomness):
         if args.kill == "damage":
             damage(folder, process)
         stderr = kill(args, process, pid, randomness)
-        if stderr and args.kill != "disk":
+        if args.kill == "disk":
+            check_said(stderr)
+        elif stderr:
             raise Failure(f"mtrace-record said: {stderr}")
         if args.kill == "damage":
             return check_damaged(tools, place, folder)

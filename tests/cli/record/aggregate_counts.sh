@@ -18,5 +18,9 @@ for name in plain run; do
     sed 's/.*, \([0-9,]* allocations from [0-9,]* events\),.*/\1/' $name.import >$name.counts
 done
 cmp plain.counts run.counts && echo "as many allocations and events"
+for name in plain run; do
+    sed -n 's/.*, \([0-9,]*\) events.*/\1/p' $name.txt >$name.said
+done
+cmp plain.said run.said && echo "as many events are said"
 culled=$(sed -n 's/.* events, \([0-9,]*\) blocks culled, .*/\1/p' run.txt)
 mtrace-query summary run.db | sed -n "s/^culled      $culled blocks/as many culled as was said/p"

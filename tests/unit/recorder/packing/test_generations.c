@@ -67,6 +67,7 @@ static void it_is_begun_once_there_is_room(void **state)
     generations_init(&generations, path, &run);
     generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_false(run.was_disk_full);
     is_full = true;
     for (int i = 0; i < 2; i++) {
         assert_int_not_equal(generations_append(&generations, &file, frame, sizeof(frame), &err),
@@ -75,6 +76,7 @@ static void it_is_begun_once_there_is_room(void **state)
         assert_true(is_there(first));
         assert_false(is_there(second));
     }
+    assert_true(run.was_disk_full);
     is_full = false;
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
     assert_true(is_there(second));
