@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    VERSION = 4
+    VERSION = 5
 };
 
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,

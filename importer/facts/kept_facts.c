@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_SLOT_NS (UINT64_C(1) << 62)
+
 enum kept_kind {
     KEPT_EVENT,
     KEPT_MAPPING,
@@ -36,6 +38,9 @@ struct kept_facts {
     char *target;
     uint64_t most; /* of each kind; 0: all are kept */
     uint64_t n[KEPT_KINDS], n_left_out[KEPT_KINDS];
+    uint64_t slot_ns;     /* of which each process has a sample of memory; 0: all are kept */
+    struct kept *waiting; /* by process: that of its latest slot, if it is one; not in the file */
+    size_t waiting_capacity;
 };
 
 int kept_facts_new(const char *target, struct kept_facts **ret, struct error *err)
@@ -61,6 +66,7 @@ void kept_facts_free(struct kept_facts *kept)
         return;
     spill_file_done(&kept->file);
     free(kept->stacks);
+    free(kept->waiting);
     free(kept->target);
     free(kept);
 }
@@ -114,91 +120,139 @@ static int read_item(struct kept_facts *kept, uint64_t index, struct kept *ret, 
                            "a temporary file is shorter than what was written to it");
 }
 
-/* Everything again. */
-struct thinning {
-    struct spill_file into;
-    struct kept *waiting; /* by process: a sample of memory, if it is one */
-    size_t capacity;
-};
+/* ---- samples of memory, where they are bounded (KF-2) ---- */
 
-/* Of two samples of a process, one behind the other, that with more in memory stays. */
-static int join_samples(struct kept_facts *kept, struct thinning *thinning, const struct kept *item,
-                        struct error *err)
+static bool has_waiting(const struct kept_facts *kept, uint32_t process)
+{
+    return process < kept->waiting_capacity && kept->waiting[process].kind == KEPT_MEMORY;
+}
+
+static int wait_for_others(struct kept_facts *kept, const struct kept *item, struct error *err)
 {
     uint32_t process = item->memory.process;
-    struct kept *waiting = growing_reserve(thinning->waiting, &thinning->capacity,
-                                           (size_t)process + 1, sizeof *waiting);
+    size_t capacity = kept->waiting_capacity;
+    struct kept *waiting =
+        growing_reserve(kept->waiting, &capacity, (size_t)process + 1, sizeof *waiting);
 
     if (!waiting)
         return error_set(err, ERROR_NOMEM, "out of memory for samples");
-    thinning->waiting = waiting;
-    if (waiting[process].kind != KEPT_MEMORY) {
-        waiting[process] = *item;
-        return 0;
-    }
-    waiting[process].kind = KEPT_KINDS;
-    kept->n[KEPT_MEMORY]--;
-    kept->n_left_out[KEPT_MEMORY]++;
-    if (item->memory.rss_bytes > waiting[process].memory.rss_bytes)
-        return spill_file_append(&thinning->into, item, sizeof *item, err);
-    struct kept joined = waiting[process];
-    joined.kind = KEPT_MEMORY;
-    return spill_file_append(&thinning->into, &joined, sizeof joined, err);
+    for (size_t i = kept->waiting_capacity; i < capacity; i++)
+        waiting[i].kind = KEPT_KINDS;
+    kept->waiting = waiting;
+    kept->waiting_capacity = capacity;
+    waiting[process] = *item;
+    return 0;
 }
 
-static int copy_thinned(struct kept_facts *kept, struct thinning *thinning, struct error *err)
+/* The highest of its slot waits until one of a later slot comes. */
+static int put_sample(struct kept_facts *kept, struct spill_file *file, const struct kept *item,
+                      struct error *err)
 {
-    uint64_t n = kept->file.size_bytes / sizeof(struct kept);
-    struct kept item;
-    int code = spill_file_flush(&kept->file, err);
+    uint32_t process = item->memory.process;
+    int code = 0;
 
-    for (uint64_t i = 0; code == 0 && i < n; i++) {
-        code = read_item(kept, i, &item, err);
-        if (code == 0)
-            code = item.kind == KEPT_MEMORY
-                       ? join_samples(kept, thinning, &item, err)
-                       : spill_file_append(&thinning->into, &item, sizeof item, err);
+    if (!has_waiting(kept, process))
+        return wait_for_others(kept, item, err);
+    struct kept *waiting = &kept->waiting[process];
+    if (waiting->memory.time_ns / kept->slot_ns == item->memory.time_ns / kept->slot_ns) {
+        kept->n[KEPT_MEMORY]--;
+        kept->n_left_out[KEPT_MEMORY]++;
+        if (item->memory.rss_bytes <= waiting->memory.rss_bytes)
+            return 0;
+    } else {
+        code = spill_file_append(file, waiting, sizeof *waiting, err);
     }
-    for (size_t i = 0; code == 0 && i < thinning->capacity; i++)
-        if (thinning->waiting[i].kind == KEPT_MEMORY)
-            code = spill_file_append(&thinning->into, &thinning->waiting[i],
-                                     sizeof *thinning->waiting, err);
+    *waiting = *item;
     return code;
 }
 
-/* With about half as many samples of memory: what is long ago was joined oftenest. */
-static int thin_samples(struct kept_facts *kept, struct error *err)
+static int put_waiting(struct kept_facts *kept, struct spill_file *file, struct error *err)
 {
-    struct thinning thinning = {0};
-    int code = spill_file_open(&thinning.into, kept->target, err);
+    int code = 0;
+
+    for (uint32_t i = 0; code == 0 && i < kept->waiting_capacity; i++) {
+        if (has_waiting(kept, i))
+            code = spill_file_append(file, &kept->waiting[i], sizeof *kept->waiting, err);
+        kept->waiting[i].kind = KEPT_KINDS;
+    }
+    return code;
+}
+
+static int copy_thinned(struct kept_facts *kept, struct spill_file *into, struct error *err)
+{
+    int code = put_waiting(kept, &kept->file, err);
+    uint64_t n = kept->file.size_bytes / sizeof(struct kept);
+    struct kept item;
 
     if (code == 0)
-        code = copy_thinned(kept, &thinning, err);
-    free(thinning.waiting);
+        code = spill_file_flush(&kept->file, err);
+    for (uint64_t i = 0; code == 0 && i < n; i++) {
+        code = read_item(kept, i, &item, err);
+        if (code == 0)
+            code = item.kind == KEPT_MEMORY ? put_sample(kept, into, &item, err)
+                                            : spill_file_append(into, &item, sizeof item, err);
+    }
+    return code;
+}
+
+/* By the slots as they are now. */
+static int thin_samples(struct kept_facts *kept, struct error *err)
+{
+    struct spill_file into = {0};
+    int code = spill_file_open(&into, kept->target, err);
+
+    if (code == 0)
+        code = copy_thinned(kept, &into, err);
     if (code) {
-        spill_file_done(&thinning.into);
+        spill_file_done(&into);
         return code;
     }
     spill_file_done(&kept->file);
-    kept->file = thinning.into;
+    kept->file = into;
     return 0;
+}
+
+/* Slots so long that there is room for as much time again as has passed. */
+static int widen_slots(struct kept_facts *kept, uint64_t now_ns, struct error *err)
+{
+    int code = 0;
+
+    if (kept->slot_ns == 0)
+        kept->slot_ns = 1;
+    while (kept->slot_ns < now_ns / kept->most)
+        kept->slot_ns *= 2;
+    while (code == 0 && kept->n[KEPT_MEMORY] > kept->most / 2 && kept->slot_ns < MOST_SLOT_NS) {
+        kept->slot_ns *= 2;
+        code = thin_samples(kept, err);
+    }
+    return code;
+}
+
+static int take_sample(struct kept_facts *kept, const struct kept *item, struct error *err)
+{
+    int code = 0;
+
+    if (kept->most && kept->n[KEPT_MEMORY] >= kept->most)
+        code = widen_slots(kept, item->memory.time_ns, err);
+    if (code)
+        return code;
+    kept->n[KEPT_MEMORY]++;
+    return kept->slot_ns ? put_sample(kept, &kept->file, item, err)
+                         : spill_file_append(&kept->file, item, sizeof *item, err);
 }
 
 static int take(struct kept_facts *kept, struct kept *item, struct error *err)
 {
-    int code = 0;
-
     if (kept->is_told)
         return tell(kept, item, err);
+    if (item->kind == KEPT_MEMORY)
+        return take_sample(kept, item, err);
     if (kept->most && kept->n[item->kind] >= kept->most) {
-        if (item->kind != KEPT_MEMORY) {
-            kept->n_left_out[item->kind]++;
-            return 0;
-        }
-        code = thin_samples(kept, err);
+        kept->n_left_out[item->kind]++;
+        return 0;
     }
     kept->n[item->kind]++;
-    return code ? code : spill_file_append(&kept->file, item, sizeof *item, err);
+    return spill_file_append(&kept->file, item, sizeof *item, err);
 }
 
 static int on_event(void *context, const struct event *event, struct error *err)
@@ -271,8 +325,10 @@ int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
                     const struct facts_ids *ids, struct error *err)
 {
     struct kept item;
-    int code = spill_file_flush(&kept->file, err);
+    int code = put_waiting(kept, &kept->file, err);
 
+    if (code == 0)
+        code = spill_file_flush(&kept->file, err);
     kept->is_told = true;
     kept->sink = *sink;
     kept->ids = *ids;
@@ -284,7 +340,7 @@ int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
     return code;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- the state as bytes: what waits is behind all others ---- */
 
 static void visit_item(struct kept *item, const struct facts_room *room, struct state_io *io)
 {
@@ -321,18 +377,31 @@ static void visit_item(struct kept *item, const struct facts_room *room, struct 
     }
 }
 
+static size_t count_waiting(const struct kept_facts *kept)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < kept->waiting_capacity; i++)
+        n += has_waiting(kept, i);
+    return n;
+}
+
 static void save(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
 {
     struct kept item;
     size_t n = kept->file.size_bytes / sizeof item;
+    size_t n_all = n + count_waiting(kept);
     int code = spill_file_flush(&kept->file, NULL);
 
-    state_count(io, &n, STATE_MOST);
+    state_count(io, &n_all, STATE_MOST);
     for (size_t i = 0; i < n && code == 0 && state_io_code(io) == 0; i++) {
         code = read_item(kept, i, &item, NULL);
         if (code == 0)
             visit_item(&item, room, io);
     }
+    for (uint32_t i = 0; i < kept->waiting_capacity && code == 0; i++)
+        if (has_waiting(kept, i))
+            visit_item(&kept->waiting[i], room, io);
     if (code)
         state_refuse(io, ERROR_IO, "a temporary file cannot be read");
 }
@@ -352,6 +421,8 @@ static void load(struct kept_facts *kept, const struct facts_room *room, struct 
 
 void kept_facts_visit(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
 {
+    state_u64(io, &kept->slot_ns);
+    state_check(io, kept->slot_ns <= MOST_SLOT_NS, "a distance of samples");
     if (state_io_is_loading(io))
         load(kept, room, io);
     else

@@ -129,7 +129,8 @@ struct clock_past {
 
 enum {
     CLOCK_PAST_MOST =
-        1 << 16 /* knots: 22 minutes at least are kept whole, what was before gets coarser */
+        1
+        << 14 /* knots: nearly three minutes at least are kept whole, what was before gets coarser */
 };
 
 void clock_past_done(struct clock_past *past);

@@ -20,6 +20,7 @@ enum {
 struct told {
     uint64_t n_events, n_samples, last_ns[N_PROCESSES + 1];
     uint64_t highest;
+    uint64_t n_early; /* of the first tenth of the time */
 };
 
 static int on_event(void *context, const struct event *event, struct error *err)
@@ -39,6 +40,7 @@ static int on_memory(void *context, const struct memory_sample *sample, struct e
     assert_true(sample->time_ns > told->last_ns[sample->process]);
     told->last_ns[sample->process] = sample->time_ns;
     told->n_samples++;
+    told->n_early += sample->time_ns <= N / 10;
     if (sample->rss_bytes > told->highest)
         told->highest = sample->rss_bytes;
     return 0;
@@ -79,7 +81,8 @@ static void bounded(void **state)
     uint64_t n_left_out = count_left_out(kept);
     assert_int_equal(kept_facts_tell(kept, &last, &ids, NULL), 0);
     assert_int_equal(told.n_events, MOST);
-    assert_in_range(told.n_samples, MOST / 3, MOST);
+    assert_in_range(told.n_samples, MOST / 4, MOST);
+    assert_in_range(told.n_early, told.n_samples / 12, told.n_samples / 8);
     assert_int_equal(told.highest, 99999);
     assert_int_equal(n_left_out, 2 * N - told.n_events - told.n_samples);
     kept_facts_free(kept);
