@@ -205,6 +205,21 @@ static bool note_log(const struct process_mapping *mapping, void *context)
     return false;
 }
 
+/* Of a program that has the collector from its start, and so keeps it. */
+static int say_kept(pid_t pid, const char *log, struct error *err)
+{
+    if (log)
+        return error_set(err, ERROR_EXISTS,
+                         "process %d has the collector from its start, and keeps it; who recorded it "
+                         "is gone, and left the log as '%s', which the process writes until it "
+                         "ends: 'mtrace-record --pack %s' saves it then",
+                         (int)pid, log, log);
+    return error_set(err, ERROR_EXISTS,
+                     "process %d has the collector from its start, and keeps it; nobody records it, "
+                     "and it writes no log",
+                     (int)pid);
+}
+
 int attachment_detach(pid_t pid, char **ret_log, struct error *err)
 {
     struct attachment attachment;
@@ -214,7 +229,9 @@ int attachment_detach(pid_t pid, char **ret_log, struct error *err)
 
     *ret_log = NULL;
     (void)process_maps_visit(pid, note_log, ret_log); /* while it is mapped */
-    if (code == 0)
+    if (code == ERROR_EXISTS)
+        code = say_kept(pid, *ret_log, err);
+    else if (code == 0)
         code = detach_patiently(&attachment, &result, err);
     if (code == 0 && result != 0)
         code = error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);

@@ -19,8 +19,14 @@ enum {
     REPORT_SECONDS = 90, /* it takes a while */
     ANSWER_SECONDS = 10,
     STRANGER_SECONDS = 2,
-    CONNECT_SECONDS = 5, /* a recorder lets go of who says nothing after one */
+    CONNECT_SECONDS = 5,
+    MOST_CALLS = 5, /* a recorder lets go of who says nothing for a second, as who gets no processor does */
     MOST_RECORDERS = 4096,
+};
+
+enum {
+    NOT_ITS = 1,
+    LET_GO = 2,
 };
 
 struct search {
@@ -145,7 +151,7 @@ static bool may_answer(struct search *search, pid_t recorder)
     return status.state != 'T';
 }
 
-/* -1: it is not there, or not who it says (CM-1). */
+/* -1: it is not there, or not who it says (CM-1), or so many wait for it that it takes no more. */
 static int connect_to(struct search *search, pid_t recorder)
 {
     const struct timeval patience = {.tv_sec = answer_seconds(search, recorder)};
@@ -154,20 +160,35 @@ static int connect_to(struct search *search, pid_t recorder)
     socklen_t n = control_message_address(recorder, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     struct ucred peer;
+    bool is_connected;
 
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_patience, sizeof(connect_patience));
-    if (connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0
-        && control_message_peer(fd, &peer) && peer.pid == recorder && is_trusted(search, peer.uid))
+    is_connected = connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0;
+    if (!is_connected && errno == EAGAIN)
+        note_silent(search, recorder);
+    if (is_connected && control_message_peer(fd, &peer) && peer.pid == recorder
+        && is_trusted(search, peer.uid))
         return fd;
     (void)close(fd);
     return -1;
 }
 
-/* 1: it is not its process. */
-static int ask(struct search *search, pid_t recorder, struct error *err)
+/* What its answer means. */
+static int judge(const struct search *search, struct error *err)
+{
+    if (search->answer[0] == '0' + CONTROL_NOT_MINE
+        || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
+        return NOT_ITS;
+    if (search->answer[0] != '0' + CONTROL_DONE)
+        return error_set(err, ERROR_IO, "%s", search->answer + 1);
+    return 0;
+}
+
+/* NOT_ITS; LET_GO: it did not hear us, or has ended. */
+static int ask_once(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
     char text[CONTROL_MESSAGE_BYTES];
@@ -176,7 +197,7 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
     int n;
 
     if (fd < 0)
-        return 1;
+        return NOT_ITS;
     search->n_asked++;
     n = snprintf(text, sizeof(text), "%d %s%s%s", (int)request->pid,
                  control_message_verb(request->verb), request->name[0] ? " " : "", request->name);
@@ -186,22 +207,30 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
     int os_errno = errno;
     (void)close(fd);
     if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
-        return 1; /* it has ended meanwhile */
+        return LET_GO;
     if (n_read < 0 && os_errno == EAGAIN) {
         note_silent(search, recorder); /* another one may have it */
-        return 1;
+        return NOT_ITS;
     }
     if (n_read < 0)
         return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
                          strerror(os_errno));
     search->answer[n_read] = '\0';
     printable_clean(search->answer);
-    if (search->answer[0] == '0' + CONTROL_NOT_MINE
-        || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
-        return 1;
-    if (search->answer[0] != '0' + CONTROL_DONE)
-        return error_set(err, ERROR_IO, "%s", search->answer + 1);
-    return 0;
+    return judge(search, err);
+}
+
+/* NOT_ITS: it is not its process. Who has ended is not there any more when it is called again. */
+static int ask(struct search *search, pid_t recorder, struct error *err)
+{
+    int code = LET_GO;
+
+    for (int i = 0; i < MOST_CALLS && code == LET_GO; i++)
+        code = ask_once(search, recorder, err);
+    if (code != LET_GO)
+        return code;
+    note_silent(search, recorder);
+    return NOT_ITS;
 }
 
 static int explain(const struct search *search, struct error *err)
@@ -236,17 +265,17 @@ int control_client_run(const struct control_request *request, struct error *err)
     size_t n_seen = 0;
     FILE *list = fopen("/proc/net/unix", "re");
     char line[512];
-    int code = 1;
+    int code = NOT_ITS;
 
     if (!list)
         return error_set_errno(err, errno, "cannot read '/proc/net/unix'");
-    while (code == 1 && fgets(line, sizeof(line), list)) {
+    while (code == NOT_ITS && fgets(line, sizeof(line), list)) {
         pid_t recorder = recorder_in(line);
         if (recorder && may_answer(&search, recorder) && is_new(seen, &n_seen, recorder))
             code = ask(&search, recorder, err);
     }
     (void)fclose(list);
-    if (code == 1)
+    if (code == NOT_ITS)
         return explain(&search, err);
     if (code == 0)
         (void)printf("%s\n", search.answer + 1);

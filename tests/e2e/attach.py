@@ -4,7 +4,7 @@
 
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
-killed    the recorder is killed: --detach leads the process back, and names the log that is left; attaching again works
+killed    the recorder is killed: --detach leads the process back, and names the log that is left, also that of what it executed; attaching again works
 silent    who records it does not answer: --detach does not go behind its back
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
@@ -12,7 +12,7 @@ waits     waits of a thread that was attached by, or only looked at, end neither
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
 patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said
-slow      the recorder loses the processor between its steps
+slow      the recorder, or who asks it to detach, loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
@@ -449,6 +449,27 @@ def test_killed(folder):
     rows = dict(ask(folder / "again.dat", "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
     if rows != {7780: 10}:
         raise Failure(f"recorded by size: {rows}")
+    kill_of_executed(folder / "executed.dat")
+
+
+def kill_of_executed(log):
+    """What the process executed keeps the collector: --detach names its log, which whoever killed the recorder cannot know."""
+    process = start(sys.executable, "-c", SERVER)
+    recorder = attach(process.pid, log)
+    say(process, "exec 0 1")
+    say(process, "alloc 7770 20")
+    recorder.kill()
+    recorder.wait()
+    done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    left = f"{log}.{process.pid}.0.live"
+    if done.returncode == 0 or f"mtrace-record --pack {left}'" not in done.stderr or not Path(left).exists():
+        raise Failure(f"--detach of what was executed: {done.returncode}, {done.stdout}{done.stderr}")
+    process.stdin.close()
+    process.wait(30)
+    for name in (f"{log}.live", left):
+        subprocess.run([TOOLS.record, "--pack", name], capture_output=True)
+    if [n for _, n in images(log)] != [0, 20]:
+        raise Failure(f"of what is left of the logs there is {images(log)}")
 
 
 def test_silent(folder):
@@ -739,6 +760,19 @@ def test_slow(folder):
             time.sleep(0.3)
             program.check("a slow recorder")
     is_as_before(program.process, may_keep_code=True)
+    ask_late(program.process.pid, folder / "late.dat")
+    program.check("who asks late")
+
+
+def ask_late(pid, log):
+    """Who asks a recorder to detach, and has no processor for a second when it is connected, is let go, and heard all the same."""
+    recorder = attach(pid, log)
+    done = subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:delay_enter=1500000:when=1",
+                           TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 or f"detached; the log is '{log}'" not in done.stdout:
+        raise Failure(f"--detach: {done.returncode}, {done.stdout}{done.stderr}")
+    if recorder.wait(60) != 0:
+        raise Failure(f"mtrace-record ended with {recorder.returncode}: {recorder.stderr.read()}")
 
 
 RINGING = r"""
