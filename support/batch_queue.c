@@ -11,7 +11,7 @@ struct batch_queue {
     char *batches;
     size_t n_batches, batch_bytes;
     pthread_t thread;
-    bool has_thread; /* which is still to be joined */
+    bool has_thread;      /* which is still to be joined */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t has_full;
     pthread_cond_t has_empty;

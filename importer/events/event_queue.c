@@ -41,8 +41,8 @@ int event_queue_open(struct log_set *set, struct stream_state *state, uint64_t m
         return error_set(err, ERROR_NOMEM, "out of memory for events");
     int code = event_stream_resume(set, state, mark, &queue->stream, err);
     if (code == 0)
-        code = batch_queue_open(set->is_frugal ? 1 : EVENT_QUEUE_BATCHES, sizeof(struct event_batch), fill, queue,
-                                &queue->batches, err);
+        code = batch_queue_open(set->is_frugal ? 1 : EVENT_QUEUE_BATCHES,
+                                sizeof(struct event_batch), fill, queue, &queue->batches, err);
     if (code) {
         event_queue_close(queue);
         return code;

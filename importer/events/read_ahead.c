@@ -93,8 +93,8 @@ int read_ahead_open(struct log_set *set, struct read_ahead **ret, struct error *
     ahead->set = set;
     pthread_mutex_init(&ahead->reading, NULL);
     pthread_mutex_init(&ahead->lock, NULL);
-    r = batch_queue_open(set->is_frugal ? 1 : READ_AHEAD_SEGMENTS, sizeof(struct loaded_segment *), fill, ahead,
-                         &ahead->queue, err);
+    r = batch_queue_open(set->is_frugal ? 1 : READ_AHEAD_SEGMENTS, sizeof(struct loaded_segment *),
+                         fill, ahead, &ahead->queue, err);
     if (r != 0) {
         read_ahead_close(ahead);
         return r;

@@ -209,15 +209,17 @@ static bool note_log(const struct process_mapping *mapping, void *context)
 static int say_kept(pid_t pid, const char *log, struct error *err)
 {
     if (log)
-        return error_set(err, ERROR_EXISTS,
-                         "process %d has the collector from its start, and keeps it; who recorded it "
-                         "is gone, and left the log as '%s', which the process writes until it "
-                         "ends: 'mtrace-record --pack %s' saves it then",
-                         (int)pid, log, log);
-    return error_set(err, ERROR_EXISTS,
-                     "process %d has the collector from its start, and keeps it; nobody records it, "
-                     "and it writes no log",
-                     (int)pid);
+        return error_set(
+            err, ERROR_EXISTS,
+            "process %d has the collector from its start, and keeps it; who recorded it "
+            "is gone, and left the log as '%s', which the process writes until it "
+            "ends: 'mtrace-record --pack %s' saves it then",
+            (int)pid, log, log);
+    return error_set(
+        err, ERROR_EXISTS,
+        "process %d has the collector from its start, and keeps it; nobody records it, "
+        "and it writes no log",
+        (int)pid);
 }
 
 int attachment_detach(pid_t pid, char **ret_log, struct error *err)

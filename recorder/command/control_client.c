@@ -20,7 +20,8 @@ enum {
     ANSWER_SECONDS = 10,
     STRANGER_SECONDS = 2,
     CONNECT_SECONDS = 5,
-    MOST_CALLS = 5, /* a recorder lets go of who says nothing for a second, as who gets no processor does */
+    MOST_CALLS =
+        5, /* a recorder lets go of who says nothing for a second, as who gets no processor does */
     MOST_RECORDERS = 4096,
 };
 

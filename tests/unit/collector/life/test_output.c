@@ -29,9 +29,9 @@ static const char *log_of(unsigned image, const char *suffix)
 {
     static char path[PATH_BYTES];
 
-    assert_true(snprintf(path, PATH_BYTES, "%s/run.dat.%d.%u%s", g_folder, (int)getpid(), image,
-                         suffix)
-                < PATH_BYTES);
+    assert_true(
+        snprintf(path, PATH_BYTES, "%s/run.dat.%d.%u%s", g_folder, (int)getpid(), image, suffix)
+        < PATH_BYTES);
     return path;
 }
 
