@@ -19,6 +19,7 @@ enum {
     COPY_BYTES = 65536,
     NAP_NS = 1000000,
     NAPS_PER_LOOK = 100, /* at whether there is still a recorder */
+    NAPS_OF_NEXT = 10,   /* until it looks whether who has the turn is still there */
     MOST_STILL_LOOKS = 100,
     MOST_STILL_LOOKS_OF_NOBODY = 10, /* its pid is nobody's, which may mean another pid namespace */
     MOST_NAPS_IDLE = 3000,           /* unfinished_wait takes a second at most */
@@ -37,7 +38,7 @@ struct patience {
     uint32_t beat;
 };
 
-/* Before each nap. False: there is no recorder any more. */
+/* Before one sleeps. False: there is no recorder any more. */
 static bool has_recorder(struct patience *patience, const struct log_file *log,
                          const struct log_question *question)
 {
@@ -46,9 +47,9 @@ static bool has_recorder(struct patience *patience, const struct log_file *log,
 
     if (sys_is_forbidden())
         return false;
-    if (patience->naps_until_look-- > 0)
+    if (patience->naps_until_look > 0)
         return true;
-    patience->naps_until_look = NAPS_PER_LOOK - 1;
+    patience->naps_until_look = NAPS_PER_LOOK;
     beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
     patience->still_looks = beat == patience->beat ? patience->still_looks + 1 : 0;
     patience->beat = beat;
@@ -56,30 +57,21 @@ static bool has_recorder(struct patience *patience, const struct log_file *log,
            || (patience->still_looks <= MOST_STILL_LOOKS && sys_process_exists((long)pid) == 0);
 }
 
-static bool nap(struct patience *patience, const struct log_file *log,
-                const struct log_question *question)
+/* Until somebody wakes who waits for `word` with one of the bits, as long as n naps at most; returns how many it was. A signal of the program's
+ * ends a wait early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
+static unsigned sleep_on(const _Atomic uint32_t *word, uint32_t seen, uint32_t bits, unsigned n,
+                         struct patience *patience)
 {
-    if (!has_recorder(patience, log, question))
-        return false;
-    sys_nap(NAP_NS);
-    return true;
-}
+    long code = sys_wait_shared(word, seen, bits, (uint64_t)n * NAP_NS);
 
-/* As nap, but until the recorder has changed `counter`, as long as many naps at most. A signal of the program's ends a wait
- * early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
-static bool sleep_on(const _Atomic uint32_t *counter, uint32_t seen, struct patience *patience,
-                     const struct log_file *log, const struct log_question *question)
-{
-    long code;
-
-    if (!has_recorder(patience, log, question))
-        return false;
-    code = sys_wait_shared(counter, seen, (uint64_t)NAPS_PER_LOOK * NAP_NS);
-    if (code == -ETIMEDOUT)
-        patience->naps_until_look = 0;
-    else if (code != 0 && code != -EAGAIN)
+    if (code == 0 || code == -EAGAIN)
+        return 0;
+    if (code != -ETIMEDOUT) {
         sys_nap(NAP_NS);
-    return true;
+        n = 1;
+    }
+    patience->naps_until_look -= n < patience->naps_until_look ? n : patience->naps_until_look;
+    return n;
 }
 
 /* The recorder of a child may not have found its log yet. */
@@ -120,14 +112,61 @@ static bool is_its_holders_turn(const struct log_question *question)
 /* IQ-6: of who waits, not of who has the turn. */
 struct place {
     uint32_t ticket;
-    unsigned naps_free; /* of a turn that was nobody's all the time */
+    uint32_t holder, number; /* the turn that was seen last, and its question */
+    unsigned naps_free;      /* of a turn that was nobody's all the time */
+    unsigned naps_idle;      /* of a holder that did nothing all the time */
 };
 
-static bool is_first(const struct log_question *question, const struct place *place)
+static bool is_next(const struct log_question *question, const struct place *place)
 {
     uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
 
-    return (int32_t)(place->ticket - n_admitted) <= 0 || place->naps_free > MOST_NAPS_FOR_EARLIER;
+    return (int32_t)(place->ticket - n_admitted) <= 0;
+}
+
+static bool is_first(const struct log_question *question, const struct place *place)
+{
+    return is_next(question, place) || place->naps_free > MOST_NAPS_FOR_EARLIER;
+}
+
+static void see_turn(const struct log_question *question, struct place *place)
+{
+    uint32_t holder = atomic_load_explicit(&question->asker, memory_order_relaxed);
+    uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
+    bool is_same = holder == place->holder && number == place->number;
+
+    if (!is_same || holder)
+        place->naps_free = 0;
+    if (!is_same || !holder || !is_its_holders_turn(question))
+        place->naps_idle = 0;
+    place->holder = holder;
+    place->number = number;
+}
+
+static bool may_take_turn(const struct log_question *question, const struct place *place)
+{
+    if (!place->holder)
+        return is_first(question, place);
+    return place->naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)place->holder) == -ESRCH;
+}
+
+/* Of the waiters for a turn one in so many is woken, who is next among them. */
+static uint32_t bit_of(uint32_t ticket)
+{
+    return UINT32_C(1) << ticket % 32;
+}
+
+/* The others look more seldom, at a turn that nobody gives up any more: there may be many. */
+static void wait_for_turn(const struct log_question *question, struct place *place,
+                          struct patience *patience)
+{
+    unsigned n = !place->holder             ? MOST_NAPS_FOR_EARLIER + 1
+                 : is_next(question, place) ? NAPS_OF_NEXT
+                                            : NAPS_PER_LOOK;
+
+    n = sleep_on(&question->asker, place->holder, bit_of(place->ticket), n, patience);
+    place->naps_free += n;
+    place->naps_idle += n;
 }
 
 /* Who was passed over is first then. */
@@ -139,10 +178,10 @@ static void admit(struct log_question *question, const struct place *place)
         atomic_store_explicit(&question->n_admitted, place->ticket + 1, memory_order_relaxed);
 }
 
-/* From `holder`, 0 is nobody. */
-static bool take_turn_of(struct log_question *question, uint32_t holder, uint32_t asker,
-                         const struct place *place)
+/* From who was seen to have it. */
+static bool take_turn_of(struct log_question *question, uint32_t asker, const struct place *place)
 {
+    uint32_t holder = place->holder;
     bool is_taken = atomic_compare_exchange_strong_explicit(
         &question->asker, &holder, asker, memory_order_acquire, memory_order_relaxed);
 
@@ -157,24 +196,17 @@ static int take_turn(const struct log_file *log, struct log_question *question, 
 {
     struct patience patience = {.beat = 0};
     struct place place = {.naps_free = 0};
-    unsigned naps_idle = 0;
 
     if (atomic_load_explicit(&question->asker, memory_order_relaxed) == asker)
         return is_left(frame) ? 0 : EDEADLK;
     place.ticket = atomic_fetch_add_explicit(&question->n_tickets, 1, memory_order_relaxed);
     for (;;) {
-        uint32_t holder = atomic_load_explicit(&question->asker, memory_order_relaxed);
-        bool is_lost = false;
-        if (holder) {
-            naps_idle = is_its_holders_turn(question) ? naps_idle + 1 : 0;
-            is_lost = naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)holder) == -ESRCH;
-        }
-        place.naps_free = holder ? 0 : place.naps_free + 1;
-        if ((holder ? is_lost : is_first(question, &place))
-            && take_turn_of(question, holder, asker, &place))
+        see_turn(question, &place);
+        if (may_take_turn(question, &place) && take_turn_of(question, asker, &place))
             return 0;
-        if (!nap(&patience, log, question))
+        if (!has_recorder(&patience, log, question))
             return ENOTCONN;
+        wait_for_turn(question, &place, &patience);
     }
 }
 
@@ -182,8 +214,11 @@ static int take_turn(const struct log_file *log, struct log_question *question, 
 static void give_turn_up(struct log_question *question, uint32_t asker)
 {
     g_asking.frame = 0;
-    (void)atomic_compare_exchange_strong_explicit(&question->asker, &asker, 0, memory_order_release,
-                                                  memory_order_relaxed);
+    if (atomic_compare_exchange_strong_explicit(&question->asker, &asker, 0, memory_order_release,
+                                                memory_order_relaxed)
+        && !sys_is_forbidden())
+        sys_wake_shared(&question->asker,
+                        bit_of(atomic_load_explicit(&question->n_admitted, memory_order_relaxed)));
 }
 
 /* What this thread did is before the marker, and nothing that anyone does from now on. False: no room. *ret_ticks: as record_event. */
@@ -211,8 +246,9 @@ static int wait_for(const struct log_file *log, const struct log_question *quest
     while ((seen = atomic_load_explicit(counter, memory_order_acquire)) != number) {
         if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) != g_asking.number)
             return ECANCELED;
-        if (!sleep_on(counter, seen, &patience, log, question))
+        if (!has_recorder(&patience, log, question))
             return ENOTCONN;
+        (void)sleep_on(counter, seen, UINT32_MAX, NAPS_PER_LOOK, &patience);
     }
     return 0;
 }

@@ -384,11 +384,17 @@ void sys_nap(uint64_t ns)
 }
 
 /* Keyed by the file and the offset, so it does not matter where others have mapped it, nor in which pid namespace they are. */
-long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint64_t ns)
+long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint32_t bits, uint64_t ns)
 {
-    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + ns;
+    struct timespec time = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
-    return call(SYS_futex, word(shared), FUTEX_WAIT, (long)seen, word(&time), 0, 0);
+    return call(SYS_futex, word(shared), FUTEX_WAIT_BITSET, (long)seen, word(&time), 0, (long)bits);
+}
+
+void sys_wake_shared(const _Atomic uint32_t *shared, uint32_t bits)
+{
+    (void)call(SYS_futex, word(shared), FUTEX_WAKE_BITSET, INT32_MAX, 0, 0, (long)bits);
 }
 
 long sys_random(void *buffer, size_t size_bytes)

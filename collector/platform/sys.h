@@ -89,9 +89,11 @@ long sys_barrier_all(void);
 /* Sleeps so long, or until a signal. By a call that leaves alone what restart_syscall would go on with: a thread
  * that --attach leads may have been called out of a sleep. */
 void sys_nap(uint64_t ns);
-/* Until who shares the word's file wakes those who wait for it, so long at most: 0 (also for nothing); -EAGAIN: it is not
- * `seen`; -ETIMEDOUT; -EINTR: a signal. Not where --attach may lead a thread: unlike a nap it is gone on with by restart_syscall. */
-long sys_wait_shared(const _Atomic uint32_t *word, uint32_t seen, uint64_t ns);
+/* Until who shares the word's file wakes those who wait for it with one of these bits, so long at most: 0 (also for nothing);
+ * -EAGAIN: it is not `seen`; -ETIMEDOUT; -EINTR: a signal. Not where --attach may lead a thread: unlike a nap it is gone on with by restart_syscall. */
+long sys_wait_shared(const _Atomic uint32_t *word, uint32_t seen, uint32_t bits, uint64_t ns);
+/* Those who wait for it with one of these bits. */
+void sys_wake_shared(const _Atomic uint32_t *word, uint32_t bits);
 long sys_random(void *buffer, size_t size_bytes);
 
 /* The 8 bytes at an address can be read now. */

@@ -8,6 +8,7 @@ sealed   questions that would have files opened, or the environment read, that b
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 turns    threads that ask all the time take turns
 quiet    who waits for an answer sleeps until it is there
+crowd    so does who waits for the turn of many others
 endless  a question that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
@@ -154,6 +155,15 @@ def quiet(tools, place):
     expect("the answers", figures["quietly"], "0")
     if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
         raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
+
+
+def crowd(tools, place):
+    """As above, but for who is next: that one looks ten times as often whether who has the turn is still there."""
+    figures = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "crowd"], place))
+    print(figures)
+    expect("the answers", figures["crowd"], "0")
+    if int(figures["sleeps"]) > int(figures["threads"]) * (25 + int(figures["ms"]) / 50):
+        raise Failure(f"too many sleeps: {figures}")
 
 
 def endless(tools, place):
@@ -462,7 +472,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
          "full": full}
 
 

@@ -430,6 +430,44 @@ static void quietly(void)
     say("quietly", code);
 }
 
+enum {
+    N_CROWD = 60,
+};
+
+static void *ask_in_crowd(void *sleeps)
+{
+    struct rusage before, after;
+    int null = open("/dev/null", O_WRONLY);
+
+    pthread_barrier_wait(&g_begin);
+    getrusage(RUSAGE_THREAD, &before);
+    int code = mtrace_report("threads --no-symbols", null);
+    getrusage(RUSAGE_THREAD, &after);
+    *(long *)sleeps = after.ru_nvcsw - before.ru_nvcsw;
+    return (void *)(intptr_t)code;
+}
+
+/* All but one wait for their turn. */
+static void crowd(void)
+{
+    pthread_t threads[N_CROWD];
+    long sleeps[N_CROWD], n_sleeps = 0;
+    long ms = milliseconds();
+    int code = 0;
+
+    pthread_barrier_init(&g_begin, NULL, N_CROWD);
+    for (int i = 0; i < N_CROWD; i++)
+        pthread_create(&threads[i], NULL, ask_in_crowd, &sleeps[i]);
+    for (int i = 0; i < N_CROWD; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        code = code ? code : (int)(intptr_t)result;
+        n_sleeps += sleeps[i];
+    }
+    printf("ms %ld\nthreads %d\nsleeps %ld\n", milliseconds() - ms, N_CROWD, n_sleeps);
+    say("crowd", code);
+}
+
 /* Holds a block until it is told to end; its figures are for reports that others ask for. */
 static void wait_for_end(void)
 {
@@ -445,13 +483,21 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless},       {"unread", unread},
-        {"together", together},         {"in_handler", in_handler},
-        {"unprivileged", unprivileged}, {"in_child", in_child},
-        {"left_alone", left_alone},     {"in_turn", in_turn},
-        {"without_end", without_end},   {"wait", wait_for_end},
-        {"outlives", outlives},         {"left_behind", left_behind},
-        {"more", more_than_totals},     {"quietly", quietly},
+        {"senseless", senseless},
+        {"unread", unread},
+        {"together", together},
+        {"in_handler", in_handler},
+        {"unprivileged", unprivileged},
+        {"in_child", in_child},
+        {"left_alone", left_alone},
+        {"in_turn", in_turn},
+        {"without_end", without_end},
+        {"wait", wait_for_end},
+        {"outlives", outlives},
+        {"left_behind", left_behind},
+        {"more", more_than_totals},
+        {"quietly", quietly},
+        {"crowd", crowd},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
