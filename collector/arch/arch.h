@@ -80,18 +80,33 @@ static inline unsigned arch_errno(int error)
 }
 #endif
 
-#if !ARCH_HAS_CODE_FRAMES
+#if ARCH_HAS_CODE_FRAMES
+/*
+ * What the last instructions that make a frame say of it, of those before a return address. They are looked for behind the first n_before
+ * bytes, which tell of others whether they are instructions. The same frame for each part of them, from one that ends with the call on.
+ */
+enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size_t n_before,
+                                      struct arch_code_frame *frame)
+    __attribute__((visibility("hidden")));
+
+/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
+enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
+                                     struct arch_code_rest *rest)
+    __attribute__((visibility("hidden")));
+#else
 #    define ARCH_RETURN_COLUMN ARCH_RA
 
 enum {
     ARCH_CALL_BYTES = 4,
+    ARCH_CODE_BEFORE_BYTES = 0,
 };
 
 static inline enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
-                                                    struct arch_code_frame *frame)
+                                                    size_t n_before, struct arch_code_frame *frame)
 {
     (void)code;
     (void)n_bytes;
+    (void)n_before;
     (void)frame;
     return ARCH_CODE_NONE;
 }

@@ -71,18 +71,9 @@ enum {
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 4 | ARCH_LINK_REGISTERS)
 
 enum {
-    ARCH_CALL_BYTES = 4, /* at most */
+    ARCH_CALL_BYTES = 4,           /* at most */
+    ARCH_CODE_BEFORE_BYTES = 4100, /* constants are loaded from no further away */
 };
-
-/* What the last instructions that make a frame say of it, of those before a return address; the same frame for each part of them. */
-enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
-                                      struct arch_code_frame *frame)
-    __attribute__((visibility("hidden")));
-
-/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
-enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
-                                     struct arch_code_rest *rest)
-    __attribute__((visibility("hidden")));
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)

@@ -58,18 +58,9 @@ enum {
  * return address, of a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 16 | ARCH_BIT(28) | ARCH_BIT(30) | ARCH_LINK_REGISTERS)
 
-/* What the last instructions that make a frame say of it, of those before a return address; the same frame for each part of them. */
-enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
-                                      struct arch_code_frame *frame)
-    __attribute__((visibility("hidden")));
-
-/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
-enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
-                                     struct arch_code_rest *rest)
-    __attribute__((visibility("hidden")));
-
 enum {
     ARCH_CALL_BYTES = 8, /* with its delay slot */
+    ARCH_CODE_BEFORE_BYTES = 0,
 };
 
 /* jalr that leaves its address in ra, jal, and those that branch and link. What it returns to is behind its delay slot. */

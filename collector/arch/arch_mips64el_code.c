@@ -3,7 +3,7 @@
  * arch_read_frame and arch_read_rest, which know what gcc's functions begin with: the stack pointer goes down, and registers are
  * saved, all before the first branch. Functions that have it otherwise save no return address that is found.
  */
-#include "collector/arch/arch_mips64el.h"
+#include "collector/arch/arch.h"
 
 enum {
     SP = ARCH_SP,
@@ -172,14 +172,14 @@ static bool is_entry(const uint32_t *code, size_t i)
     return false;
 }
 
-enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes,
+enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size_t n_before,
                                       struct arch_code_frame *frame)
 {
     const size_t n = n_bytes / sizeof(*code);
     size_t entry = 0;
     size_t last_move = 0; /* of the stack pointer, in none of the blocks that were read */
 
-    for (size_t i = n; i-- > 0;) {
+    for (size_t i = n; i-- > n_before / sizeof(*code);) {
         if (is_subtraction(code[i]) && last_move == 0)
             last_move = i;
         if (entry == 0 && is_entry(code, i))

@@ -10,6 +10,7 @@ enum {
     INSTRUCTION_BYTES = 1 << ARCH_CODE_SHIFT, /* at least */
     WORD_BYTES = sizeof(uint32_t),
     MOST_WINDOWS = 170, /* some 256 KiB of a function, before the call */
+    PART_BYTES = 1024,  /* of a function, up to the call */
 };
 
 static bool is_all_readable(uintptr_t address, size_t n_bytes)
@@ -66,7 +67,7 @@ static bool read_rest(struct arch_code_rest *rest, struct unwind_code_scratch *s
     for (unsigned i = 0; i < 2 * MOST_WINDOWS; i++) {
         /* behind the page may be nothing */
         const size_t of_page = ARCH_PAGE_BYTES - rest->at % ARCH_PAGE_BYTES;
-        size_t n_bytes = sizeof(scratch->window) / 2;
+        size_t n_bytes = PART_BYTES;
         enum arch_code_answer answer;
         if (of_page < n_bytes)
             n_bytes = of_page < ARCH_CALL_BYTES ? ARCH_CALL_BYTES : of_page;
@@ -105,18 +106,20 @@ bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_s
     if (!ARCH_HAS_CODE_FRAMES || !unwind_code_is_behind_call(end))
         return false;
     for (unsigned i = 0; i < MOST_WINDOWS && end > low; i++) {
-        const size_t n_bytes = end - low < window_bytes ? end - low : window_bytes;
+        const bool is_first = end - low <= window_bytes; /* of the code there is */
+        const size_t n_bytes = is_first ? end - low : window_bytes;
+        const size_t n_before = is_first ? 0 : ARCH_CODE_BEFORE_BYTES;
         const uintptr_t start = (end - n_bytes + WORD_BYTES - 1) & -(uintptr_t)WORD_BYTES;
         enum arch_code_answer answer;
 
         if (start >= end || !unwind_code_copy(scratch->window, start, end - start))
             return false;
-        answer = arch_read_frame(scratch->window, end - start, &frame);
+        answer = arch_read_frame(scratch->window, end - start, n_before, &frame);
         if (answer == ARCH_CODE_FOUND)
             return finish(&frame, start, address + 1, scratch, ret_row);
-        if (answer != ARCH_CODE_GO_ON || n_bytes < window_bytes)
+        if (answer != ARCH_CODE_GO_ON || is_first)
             return false;
-        end = start + ARCH_MOST_FRAME_CODE;
+        end = start + n_before + ARCH_MOST_FRAME_CODE;
     }
     return false;
 }

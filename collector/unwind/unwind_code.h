@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 enum {
+    /* words of instructions looked at at once */
     UNWIND_CODE_WINDOW =
-        ARCH_HAS_CODE_FRAMES ? 512 : 1, /* words of instructions looked at at once */
+        ARCH_HAS_CODE_FRAMES ? (2048 + ARCH_CODE_BEFORE_BYTES) / sizeof(uint32_t) : 1,
 };
 
 struct unwind_code_scratch {

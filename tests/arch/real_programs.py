@@ -7,7 +7,6 @@ lines with binutils'. Where Debian has none for the processor, or none whose sta
 both from its source package, by the same compiler with the same options. Where its words have 32 bits no size is the same: each stack has as
 many allocations as natively, but for what is known to differ."""
 
-import argparse
 import os
 import subprocess
 import sys
@@ -16,7 +15,8 @@ from collections import Counter, namedtuple
 from pathlib import Path
 from urllib.parse import unquote
 
-from recording import SKIPPED, emulator, imported, rows
+from foreign import skip, told
+from recording import imported, rows
 
 HERE = Path(__file__).parent / "real"
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,13 @@ def versions_in(root):
     return {name: unquote(version) for name, version, _ in lines}
 
 
+def is_known(architecture):
+    """Whether apt was told of it (scripts/setup)."""
+    said = [subprocess.run(["dpkg", f"--print-{which}"], check=True, capture_output=True, text=True).stdout.split()
+            for which in ("architecture", "foreign-architectures")]
+    return architecture in sum(said, [])
+
+
 def unpack(folder, names, architecture, *only, versions=None):
     """Debian's packages cannot be installed for two processors where they have programs. What is there is not fetched again."""
     root = folder / architecture.ljust(len("mips64el"), "_")  # names of files are as long for each, but for the triplet
@@ -56,10 +63,10 @@ def unpack(folder, names, architecture, *only, versions=None):
         return root
     mark.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as fetched:
-        done = subprocess.run(["apt-get", "-q", "download", *wanted], cwd=fetched, capture_output=True, text=True)
+        argv = ["apt-get", "-q", "download"] if is_known(architecture) else [ROOT / "scripts/debian-packages", architecture, fetched]
+        done = subprocess.run([*argv, *wanted], cwd=fetched, capture_output=True, text=True)
         if done.returncode:
-            print(f"cannot fetch {' '.join(wanted)}: {done.stderr.strip()}")
-            sys.exit(SKIPPED)
+            skip(f"cannot fetch {' '.join(wanted)}: {done.stderr.strip()}")
         for package in Path(fetched).glob("*.deb"):
             content = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], check=True, capture_output=True).stdout
             subprocess.run(["tar", "-x", "-C", root, *only], input=content, check=True)
@@ -77,8 +84,7 @@ def fetch_amalgamation(folder):
     if not (folder / "source").exists():
         done = subprocess.run([ROOT / "scripts/debian-source", "sqlite3", folder / "source"], capture_output=True, text=True)
         if done.returncode:
-            print(f"cannot fetch the source of sqlite3: {done.stderr.strip()}")
-            sys.exit(SKIPPED)
+            skip(f"cannot fetch the source of sqlite3: {done.stderr.strip()}")
     made = folder / "amalgamation"
     made.mkdir(exist_ok=True)
     if not (made / "shell.c").exists():
@@ -103,7 +109,7 @@ def recorded(options, root, triplet, log, **more):
     is_native = triplet == NATIVE[1]
     is_emulated = options.emulator and not is_native
     libraries = options.native / "lib/mtrace" if is_native else options.collector.parent
-    program = PROGRAMS[options.program]
+    program = PROGRAMS[options.case]
     settings = {"LD_LIBRARY_PATH": f"{root}/lib/{triplet}:{root}/usr/lib/{triplet}", "LD_PRELOAD": libraries / "libmtrace.so",
                 "MTRACE_OUTPUT": log, "PYTHONHASHSEED": 0, "PYTHONPYCACHEPREFIX": "/nonexistent", **more}
     settings = {key: str(value) for key, value in settings.items()}
@@ -184,7 +190,7 @@ def file_of_symbols(path, folder):
 
 def compare_names(options, database, root, symbols):
     """The frames with most allocations, of the program itself; innermost of what was inlined first."""
-    program = PROGRAMS[options.program]
+    program = PROGRAMS[options.case]
     found = rows(database, f"""SELECT f.object_offset, group_concat(f.function || ' ' || f.source || ':' || f.line, '\n') FROM
         (SELECT * FROM stack_frames WHERE frame_id IN (SELECT frame_id FROM stack_frames s JOIN allocations USING (backtrace_id)
            WHERE module = '{root / program.path}' AND source IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 200)
@@ -215,19 +221,9 @@ def check_stacks(options, root, folder, least):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program", choices=PROGRAMS)
-    for name in "debian", "triplet", "tools":
-        parser.add_argument(f"--{name}")
-    parser.add_argument("--level", default="-O1", help="of optimization, of what is built")
-    for name in "collector", "native", "packages":
-        parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--emulator", type=emulator)
-    options = parser.parse_args()
-    if options.emulator and not options.emulator.is_file():
-        print("no qemu-user: nothing was tested")
-        sys.exit(SKIPPED)
-    program, packages = PROGRAMS[options.program], options.packages / options.program
+    # --level of optimization, of what is built
+    options = told(PROGRAMS, names=["debian", "triplet", "tools", "level"], paths=["collector", "native", "packages"], level="-O1")
+    program, packages = PROGRAMS[options.case], options.packages / options.case
     names, symbols, more = program.packages.split(), None, []
     packages.mkdir(parents=True, exist_ok=True)
     if not options.debian:

@@ -4,7 +4,6 @@
 processor is recorded under qemu-user, its log is imported by the native mtrace-import, and what the database says is compared with
 the same program natively (totals), with its source (names), with libunwind's stacks (oracle), or with itself built otherwise."""
 
-import argparse
 import os
 import re
 import shutil
@@ -14,14 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-SKIPPED = 77
+from foreign import skip, told
+
 HWCAP_PACA = 1 << 30
 C_WITHOUT_CFI = {"mips64el"}  # Debian's C library among it
-
-
-def emulator(path):
-    """None where the processor's programs are run as they are."""
-    return Path(path) if path else None
 
 
 def run(argv, env, folder):
@@ -200,8 +195,7 @@ def signed(options, folder):
     shown = subprocess.run([options.emulator, "-cpu", "max", "-E", "LD_SHOW_AUXV=1", options.workloads / "same_everywhere.signed"],
                            capture_output=True, text=True, check=True).stdout
     if not int(re.search(r"AT_HWCAP: +(?:0x)?([0-9a-f]+)", shown)[1], 16) & HWCAP_PACA:
-        print("this qemu-user has no pointer authentication")
-        sys.exit(SKIPPED)
+        skip("this qemu-user has no pointer authentication")
     for name in "same_everywhere", "interrupted":
         plain = recorded(options, name, folder)
         here = recorded(options, f"{name}.signed", folder, cpu="max")
@@ -223,8 +217,7 @@ def pages(options, folder):
         shown = subprocess.run([options.emulator, "-p", str(page_bytes), "-E", "LD_SHOW_AUXV=1", options.workloads / "threads"],
                                capture_output=True, text=True, check=True).stdout
         if not re.search(rf"AT_PAGESZ: +{page_bytes}\b", shown):
-            print(f"this qemu-user has no pages of {page_bytes} bytes")
-            sys.exit(SKIPPED)
+            skip(f"this qemu-user has no pages of {page_bytes} bytes")
         database = recorded(options, "threads", folder, page_bytes=page_bytes)
         meta = dict(rows(database, "SELECT key, CAST(value AS TEXT) FROM meta"))
         expect_equal("size of a page", str(page_bytes), meta["page_size"])
@@ -235,16 +228,8 @@ def pages(options, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "attach", "pages", "widths"])
-    parser.add_argument("--arch")
-    for name in "collector", "recorder", "workloads", "native", "source":
-        parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--emulator", type=emulator)
-    options = parser.parse_args()
-    if options.emulator and not options.emulator.is_file():
-        print("no qemu-user: nothing was tested")
-        sys.exit(SKIPPED)
+    options = told(["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "attach", "pages", "widths"],
+                   names=["arch"], paths=["collector", "recorder", "workloads", "native", "source"])
     case = {"stacks": stacks_of}.get(options.case, globals()[options.case])
     with tempfile.TemporaryDirectory() as folder:
         case(options, Path(folder))
