@@ -115,12 +115,15 @@ static enum cfi_result find_row(uintptr_t address, struct unwind_cfi_scratch *sc
 /*
  * A return address that no call can have left, because it is the first byte of a function and the
  * byte before is nobody's: the bottom of a stack made by hand, as makecontext does. Its row says
- * that there is no caller.
+ * that there is no caller. Where much code has no rows a call that does not return may be the last
+ * of such a function.
  */
 static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
 {
     struct cfi_row *row = &scratch->row;
 
+    if (ARCH_HAS_CODE_FRAMES && unwind_code_is_behind_call(address + 1))
+        return false;
     if (find_row(address + 1, scratch) != CFI_FOUND || row->start != address + 1)
         return false;
     row->registers[row->return_column].kind = CFI_UNDEFINED;

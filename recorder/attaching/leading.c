@@ -114,11 +114,24 @@ static bool is_top(const struct tracee *tracee, uint64_t at)
            && word == 1;
 }
 
+/*
+ * On its way it may be on another stack: what it calls takes one of its own. All that can be is blocked then, which a program cannot ask
+ * libc for, and which libc does for moments only.
+ */
+static bool blocks_all(const struct tracee *tracee)
+{
+    const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+    uint64_t signals;
+
+    return ptrace(get_signal_mask, tracee->tid, sizeof(signals), &signals) != 0
+           || (signals | never) == UINT64_MAX;
+}
+
 bool leading_is_outside(const struct tracee *tracee)
 {
     const uint64_t page = 4096;
     uint64_t top = (tracee->regs.rsp | (page - 1)) + 1;
-    bool is_inside = is_code(tracee->target, tracee->regs.rip);
+    bool is_inside = is_code(tracee->target, tracee->regs.rip) || blocks_all(tracee);
 
     for (uint64_t i = 0; i < ENTRY_CODE_MAPPED_BYTES / page && !is_inside; i++)
         is_inside = is_top(tracee, top + i * page - sizeof(uint64_t));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words beside a frame pointer are taken for return addresses on ARM, and what is looked at for that. */
+/* Which words are taken for return addresses on ARM, and what is looked at for that. */
 #include "collector/log/modules.h"
+#include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_step.h"
 
 #include <setjmp.h>
@@ -18,6 +19,10 @@
 enum {
     THUMB = 1,
     STACK_WORDS = 8,
+    UNTOLD_AT = 256, /* in the module: a function without a table, and behind it one with a table */
+    TOLD_AT = 512,
+    CANNOT_UNWIND = 1,
+    TOLD = 0x00b0b0b0, /* it keeps its return address in lr */
 };
 
 static struct module g_module;
@@ -79,10 +84,49 @@ static void a_word_that_leads_into_a_hole(void **state)
     assert_int_equal(step_to((end + 2) | THUMB), STEP_TRUNCATED);
 }
 
+static void put(uintptr_t at, uint32_t word)
+{
+    memcpy((void *)at, &word, sizeof(word));
+}
+
+/* What the first instruction of a function with a table returns to, if it is a return address; the code before ends with `last`. */
+static const struct cfi_row *row_at_function(uint32_t last)
+{
+    static struct unwind_cfi_scratch scratch;
+    uint32_t module;
+
+    (void)make_module();
+    g_module.eh_frame_hdr = (const void *)g_module.start;
+    g_module.n_entries = 2;
+    put(g_module.start, UNTOLD_AT);
+    put(g_module.start + 4, CANNOT_UNWIND);
+    put(g_module.start + 8, TOLD_AT - 8);
+    put(g_module.start + 12, 1u << 31 | TOLD);
+    put(g_module.start + UNTOLD_AT, 0xbf00b510); /* push {r4, lr}; nop */
+    put(g_module.start + TOLD_AT - 4, last);
+    scratch = (struct unwind_cfi_scratch){.is_gone = false};
+    assert_int_equal(unwind_cfi_find_row(g_module.start + TOLD_AT - 1, 0, false, &scratch, &module),
+                     CFI_FOUND);
+    return &scratch.row;
+}
+
+/* bl, as the last instruction of a function; or a nop, so that no call comes back to what is behind it. */
+static void a_call_that_does_not_return(void **state)
+{
+    const struct cfi_row *row = row_at_function(0xf800f000);
+
+    (void)state;
+    assert_true(row->is_from_code);
+    assert_int_equal(row->registers[14].kind, CFI_AT_CFA);
+    row = row_at_function(0xbf00bf00);
+    assert_int_equal(row->registers[row->return_column].kind, CFI_UNDEFINED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_is_before_it),
-                                       cmocka_unit_test(a_word_that_leads_into_a_hole)};
+                                       cmocka_unit_test(a_word_that_leads_into_a_hole),
+                                       cmocka_unit_test(a_call_that_does_not_return)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
