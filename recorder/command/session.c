@@ -541,13 +541,25 @@ static bool leave(struct session *session)
     return false;
 }
 
+/* By who could not ask us for it: from another network namespace, say. */
+static bool is_left_by_other(const struct session *session)
+{
+    bool is_left =
+        session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
+
+    if (is_left)
+        closing_say(session->options->quiet, "process %d was left by another mtrace-record",
+                    (int)session->program.pid);
+    return is_left;
+}
+
 /* Until the program ends, or is left. */
 static void run(struct session *session)
 {
     bool is_left = false;
 
     while (!is_left && !sleep_until_signal(session, step(session)))
-        is_left = session->site.must_leave && leave(session);
+        is_left = is_left_by_other(session) || (session->site.must_leave && leave(session));
 }
 
 static bool is_helper(const struct session *session, pid_t pid)

@@ -360,17 +360,32 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     return code;
 }
 
-/* What announces an exec comes before it, and it may fail: the log is mapped until it has not. That a
- * mapping of this file can be told by its device and number our own shows. */
-bool recording_is_replaced(const struct recording *recording)
+/* That a mapping of this file can be told by its device and number our own shows. */
+static bool is_unmapped(const struct recording *recording)
 {
-    const struct live_log *live = &recording->live;
     struct stat status;
     bool is_known;
 
-    return atomic_load_explicit(&live->seen.end_kind, memory_order_relaxed) == LOG_END_EXEC
-           && fstat(live->fd, &status) == 0 && !running_maps(recording->pid, &status, &is_known)
-           && is_known && running_maps(getpid(), &status, NULL);
+    return fstat(recording->live.fd, &status) == 0
+           && !running_maps(recording->pid, &status, &is_known) && is_known
+           && running_maps(getpid(), &status, NULL);
+}
+
+static bool has_said(const struct recording *recording, enum log_end end)
+{
+    return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed) == end;
+}
+
+/* What announces an exec comes before it, and it may fail: the log is mapped until it has not. */
+bool recording_is_replaced(const struct recording *recording)
+{
+    return has_said(recording, LOG_END_EXEC) && is_unmapped(recording);
+}
+
+/* Until then a thread may be in the midst of an event. */
+bool recording_is_left(const struct recording *recording)
+{
+    return has_said(recording, LOG_END_DETACHED) && is_unmapped(recording);
 }
 
 /* What the program could not say about its end. */

@@ -100,6 +100,9 @@ bool recording_is_asked(const struct recording *recording);
 /* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */
 bool recording_is_replaced(const struct recording *recording);
 
+/* Has somebody led the process back, that it goes on unrecorded? */
+bool recording_is_left(const struct recording *recording);
+
 /* After the process, or its image, is gone. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err);

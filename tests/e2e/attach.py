@@ -5,7 +5,7 @@
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back, and names the log that is left, also that of what it executed; attaching again works
-silent    who records it does not answer: --detach does not go behind its back
+silent    who records it does not answer: --detach does not go behind its back; who was not asked ends by itself
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
@@ -485,6 +485,25 @@ def test_silent(folder):
     recorder.send_signal(signal.SIGCONT)
     detach(process.pid, recorder)
     is_as_before(process)
+    leave_from_elsewhere(process, place / "elsewhere.dat")
+
+
+def leave_from_elsewhere(process, log):
+    """Nobody there can be asked: the recorder ends as soon as it finds the process led back."""
+    nowhere = ("unshare", "--net")
+    if subprocess.run([*nowhere, "true"], capture_output=True).returncode != 0:
+        return
+    recorder = attach(process.pid, log)
+    say(process, "alloc 7770 30")
+    done = subprocess.run([*nowhere, TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise Failure(f"--detach from elsewhere: {done.returncode}, {done.stdout}{done.stderr}")
+    said = recorder.communicate(timeout=60)[1]
+    if recorder.returncode != 0 or "was left by another mtrace-record" not in said:
+        raise Failure(f"who was not asked ended with {recorder.returncode}: {said}")
+    is_as_before(process)
+    if images(log) != [("detached", 30)]:
+        raise Failure(f"recorded: {images(log)}")
 
 
 def hold(pid, is_seized=False):
