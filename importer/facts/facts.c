@@ -380,6 +380,8 @@ int facts_finish(struct facts *facts, struct error *err)
         if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)
             moment_blocks_peak(facts->blocks, id, facts->totals->processes[id].peak_ns,
                                facts_n_allocations(facts));
+    if (facts->blocks) /* facts_skip_rows asks which are live */
+        pairing_keep_memory(facts->pairing);
     if (code == 0)
         code = pairing_finish(facts->pairing, err);
     if (code == 0 && facts->pools)

@@ -193,7 +193,7 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
 }
 
 /* leaked_births.part: of the time from the first window to the end of the last one */
-static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64_t time_ns)
+static struct life_part find_part(const struct facts *facts, uint32_t process, uint64_t time_ns)
 {
     const struct process_facts *own = &facts->processes[process];
     uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
@@ -201,17 +201,37 @@ static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64
     uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / LIFE_PARTS : 0;
     uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
 
-    return part < LIFE_PARTS ? (uint32_t)part : LIFE_PARTS - 1;
+    if (part >= LIFE_PARTS)
+        part = LIFE_PARTS - 1;
+    bool is_last = part_ns == 0 || part == LIFE_PARTS - 1;
+    return (struct life_part){.from_ns = part ? start_ns + part * part_ns : 0,
+                              .to_ns = is_last ? UINT64_MAX : start_ns + (part + 1) * part_ns,
+                              .number = (uint32_t)part};
+}
+
+/* Those that are told one after another were mostly born so, too. */
+static inline uint32_t part_of_life(struct facts *facts, uint32_t process, uint64_t time_ns)
+{
+    struct life_part *found = &facts->processes[process].life_part;
+
+    if (time_ns < found->from_ns || time_ns >= found->to_ns)
+        *found = find_part(facts, process, time_ns);
+    return found->number;
+}
+
+static inline int count_leaked_birth(struct facts *facts, uint32_t process,
+                                     const struct live_block *block,
+                                     const struct sample_weight *weight, struct error *err)
+{
+    return totals_leaked_birth(facts->totals, process, block->node,
+                               part_of_life(facts, process, block->alloc_ns), weight, err);
 }
 
 static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
                      uint32_t group, struct error *err)
 {
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
-    int code = facts->is_lean ? 0
-                              : tally_add(&facts->totals->leaked_births, process, block->node,
-                                          part_of_life(facts, process, block->alloc_ns),
-                                          weight.blocks, weight.bytes, err);
+    int code = facts->is_lean ? 0 : count_leaked_birth(facts, process, block, &weight, err);
 
     timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, &weight);
     if (facts->processes[process].phases.n)
@@ -232,8 +252,6 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
     int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
 
-    if (code == 0 && facts->blocks)
-        code = moment_blocks_left(facts->blocks, process, block, err);
     if (code == 0 && facts->left.is_wanted)
         code = left_blocks_add(&facts->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
@@ -252,7 +270,7 @@ static bool has_one_window(const struct windows *windows)
 /* Is nothing counted of a block that is left but its stack, thread, class and time? */
 static bool is_bare(const struct facts *facts, uint32_t process)
 {
-    return facts->is_lean && !facts->blocks && !facts->left.is_wanted && !facts->groups
+    return !facts->left.is_wanted && !facts->groups
            && facts->totals->processes[process].sample_bytes == 0
            && facts->processes[process].phases.n == 0
            && has_one_window(&facts->processes[process].windows);
@@ -278,6 +296,8 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         if (!pairing_is_single(&places[i]))
             continue;
         timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
+        if (!facts->is_lean)
+            code = count_leaked_birth(facts, process, &places[i], &weight, err);
         all.blocks++;
         all.bytes += weight.bytes;
     }

@@ -24,6 +24,12 @@
 #include "importer/pairing/fates.h"
 #include "importer/pairing/pairing.h"
 
+/* The part of a process's life that was found last by a time, and which times lie in it. */
+struct life_part {
+    uint64_t from_ns, to_ns;
+    uint32_t number;
+};
+
 struct process_facts {
     struct timeline timeline;
     struct mappings mappings;
@@ -44,6 +50,7 @@ struct process_facts {
     uint64_t heap_block_bytes;     /* of all others */
     uint64_t lowest_break;         /* that the program moved; 0: it did not */
     struct pairing_process traits; /* as its definition has them */
+    struct life_part life_part;    /* while leaked blocks are told */
 };
 
 enum {

@@ -163,7 +163,8 @@ bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
 }
 
 /* As place does with a row. */
-static int place_kept(struct facts *facts, const struct moment_block *block, struct error *err)
+static int place_kept(struct facts *facts, const struct moment_block *block, bool is_at_peak,
+                      bool is_at_end, struct error *err)
 {
     struct allocation allocation = {.allocation_id = block->allocation_id,
                                     .address = block->address,
@@ -178,31 +179,46 @@ static int place_kept(struct facts *facts, const struct moment_block *block, str
         allocation.node = facts->ids.backtraces[block->node];
     if (block->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
         occupied += block->slack_bytes;
-    if (facts->definitions->processes[block->process].sample_bytes
-        || !heap_ranges_is_heap_block(block->call, occupied))
+    if (!heap_ranges_is_heap_block(block->call, occupied))
         return 0;
     allocation.heap = heap_ranges_find(facts->heaps, block->process, block->address);
-    if (block->is_at_peak)
+    if (is_at_peak)
         code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], &allocation, err);
-    if (code == 0 && block->is_at_end)
+    if (code == 0 && is_at_end)
         code = heap_pages_add(&facts->pages[FACTS_AT_END], &allocation, err);
+    return code;
+}
+
+static int place_all_kept(struct facts *facts, uint32_t process, struct error *err)
+{
+    const struct live_block *live;
+    uint32_t cursor = 0;
+    size_t n;
+    const struct moment_block *ended = moment_blocks_ended_since(facts->blocks, process, &n);
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = place_kept(facts, &ended[i], true, false, err);
+    while (code == 0 && (live = pairing_next_live(facts->pairing, process, &cursor)) != NULL) {
+        const struct moment_block block = moment_blocks_make(process, live);
+        code = place_kept(facts, &block,
+                          moment_blocks_was_at_peak(facts->blocks, process, block.allocation_id),
+                          true, err);
+    }
     return code;
 }
 
 int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *err)
 {
-    const struct moment_block *blocks = NULL;
-    size_t n = 0;
     int code;
 
     *ret_were_skipped = facts->blocks != NULL;
     if (!facts->blocks)
         return 0;
     code = init_pages(facts, err);
-    if (code == 0)
-        code = moment_blocks_sort(facts->blocks, &blocks, &n, err);
-    for (size_t i = 0; code == 0 && i < n; i++)
-        code = place_kept(facts, &blocks[i], err);
+    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
+        if (!facts->definitions->processes[id].sample_bytes)
+            code = place_all_kept(facts, id, err);
     return code ? code : facts_end_rows(facts, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/heap_pages.h"
 
+#include "common/attr.h"
 #include "support/growing.h"
 
 #include <stddef.h>
@@ -19,7 +20,8 @@ struct page_cell {
 
 enum {
     WORD_BITS = 64,
-    CHUNK_WORDS = HEAP_PAGES_CHUNK / WORD_BITS
+    CHUNK_WORDS = HEAP_PAGES_CHUNK / WORD_BITS,
+    MOST_CLOSE = HEAP_PAGES_CHUNK / 2
 };
 
 /* Neighbours lie together: blocks of one moment fill most pages of a heap, and a page on its own
@@ -30,7 +32,9 @@ struct heap_chunk {
     uint32_t heap;
     uint32_t page_bytes;
     uint64_t has[CHUNK_WORDS]; /* a bit for each page */
-    struct page_cell *cells;   /* of these pages in order; room for a power of two */
+    /* Up to MOST_CLOSE of these pages in order, with room for a power of two; of more, which takes no more room, that of page k is cells[k]. */
+    struct page_cell *cells;
+    uint64_t n_cells;
 };
 
 /* Pages that one block fills. */
@@ -91,41 +95,99 @@ static bool has_cell(const struct heap_chunk *chunk, size_t k)
     return chunk->has[k / WORD_BITS] >> k % WORD_BITS & 1;
 }
 
+static bool is_spread(const struct heap_chunk *chunk)
+{
+    return chunk->n_cells > MOST_CLOSE;
+}
+
+static size_t n_places(const struct heap_chunk *chunk)
+{
+    return is_spread(chunk) ? HEAP_PAGES_CHUNK : chunk->n_cells;
+}
+
+static bool spread(struct heap_chunk *chunk)
+{
+    struct page_cell *cells = calloc(HEAP_PAGES_CHUNK, sizeof *cells);
+    const struct page_cell *next = chunk->cells;
+
+    for (size_t k = 0; cells && k < HEAP_PAGES_CHUNK; k++)
+        if (has_cell(chunk, k))
+            cells[k] = *next++;
+    if (cells) {
+        free(chunk->cells);
+        chunk->cells = cells;
+    }
+    return cells != NULL;
+}
+
+static bool add_close(struct heap_chunk *chunk, size_t k)
+{
+    size_t n = chunk->n_cells;
+    size_t at = cells_before(chunk, k);
+
+    if ((n & (n - 1)) == 0) { /* it is full */
+        struct page_cell *cells = realloc(chunk->cells, (n ? 2 * n : 1) * sizeof *cells);
+        if (!cells)
+            return false;
+        chunk->cells = cells;
+    }
+    memmove(&chunk->cells[at + 1], &chunk->cells[at], (n - at) * sizeof *chunk->cells);
+    chunk->cells[at] = (struct page_cell){0};
+    return true;
+}
+
+static MTRACE_NOINLINE bool add_cell(struct heap_chunk *chunk, size_t k)
+{
+    if (chunk->n_cells < MOST_CLOSE ? !add_close(chunk, k)
+                                    : chunk->n_cells == MOST_CLOSE && !spread(chunk))
+        return false;
+    chunk->has[k / WORD_BITS] |= UINT64_C(1) << k % WORD_BITS;
+    chunk->n_cells++;
+    return true;
+}
+
 /* The cell of page k; NULL: no memory. */
 static struct page_cell *cell_get(struct heap_chunk *chunk, size_t k)
 {
-    size_t at = cells_before(chunk, k);
-
-    if (!has_cell(chunk, k)) {
-        size_t n = cells_before(chunk, HEAP_PAGES_CHUNK);
-        if ((n & (n - 1)) == 0) { /* it is full */
-            struct page_cell *cells = realloc(chunk->cells, (n ? 2 * n : 1) * sizeof *cells);
-            if (!cells)
-                return NULL;
-            chunk->cells = cells;
-        }
-        memmove(&chunk->cells[at + 1], &chunk->cells[at], (n - at) * sizeof *chunk->cells);
-        chunk->cells[at] = (struct page_cell){0};
-        chunk->has[k / WORD_BITS] |= UINT64_C(1) << k % WORD_BITS;
-    }
-    return &chunk->cells[at];
+    if (!has_cell(chunk, k) && !add_cell(chunk, k))
+        return NULL;
+    return &chunk->cells[is_spread(chunk) ? k : cells_before(chunk, k)];
 }
 
-/* address: of the page. */
-static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address, uint64_t page_bytes,
-                    struct page_cell **ret, struct error *err)
+/* `bytes` is a power of two. */
+static uint64_t floor_to(uint64_t address, uint64_t bytes)
 {
-    struct heap_chunk key = {
-        .base = address / (HEAP_PAGES_CHUNK * page_bytes) * (HEAP_PAGES_CHUNK * page_bytes),
+    return address & ~(bytes - 1);
+}
+
+static int find_page(struct heap_pages *pages, uint32_t heap, uint64_t address, uint64_t page_bytes,
+                     struct error *err)
+{
+    const struct heap_chunk key = {
+        .base = floor_to(address, HEAP_PAGES_CHUNK * page_bytes),
         .heap = heap,
         .page_bytes = (uint32_t)page_bytes,
     };
     struct heap_chunk *chunk = keyed_get(&pages->chunks, &key, CHUNK_KEY_BYTES, sizeof *chunk);
+    struct page_cell *cell =
+        chunk ? cell_get(chunk, (address - key.base) >> __builtin_ctzll(page_bytes)) : NULL;
 
-    *ret = chunk ? cell_get(chunk, (address - key.base) / page_bytes) : NULL;
-    return *ret ? 0
+    pages->last = (struct heap_page_found){.cell = cell, .address = address, .heap = heap};
+    return cell ? 0
                 : error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages",
                             pages->chunks.n);
+}
+
+/* address: of the page. Neighbours come one after another, mostly. */
+static inline int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address,
+                           uint64_t page_bytes, struct page_cell **ret, struct error *err)
+{
+    int code = pages->last.cell && pages->last.address == address && pages->last.heap == heap
+                   ? 0
+                   : find_page(pages, heap, address, page_bytes, err);
+
+    *ret = pages->last.cell;
+    return code;
 }
 
 /* Innermost frames that the stack of another block leaves to those of the page. */
@@ -153,8 +215,13 @@ static void live_on_page(const struct heap_pages *pages, struct page_cell *page,
         page->owner_node = allocation->node;
         page->common_frames = HEAP_PAGES_ONE_STACK;
         page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
-    } else if (page->owner_node != allocation->node && page->common_frames) {
-        page->common_frames = (uint8_t)common_frames(pages->stacks, page, allocation->node);
+    } else {
+        if (page->owner_node != allocation->node && page->common_frames)
+            page->common_frames = (uint8_t)common_frames(pages->stacks, page, allocation->node);
+        if (allocation->allocation_id < page->example_id) {
+            page->owner_node = allocation->node;
+            page->example_id = allocation->allocation_id & LIVE_BLOCK_MOST_ID;
+        }
     }
     page->live_bytes += (uint32_t)n_bytes;
 }
@@ -164,7 +231,7 @@ static int add_overhead(struct heap_pages *pages, uint32_t heap, uint64_t start,
 {
     pages->states[heap].parts.overhead_bytes += end - start;
     for (uint64_t at = start; at < end;) {
-        uint64_t address = at / page_bytes * page_bytes;
+        uint64_t address = floor_to(at, page_bytes);
         uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
         struct page_cell *page;
         int code = page_get(pages, heap, address, page_bytes, &page, err);
@@ -183,7 +250,8 @@ static void note_state(struct heap_state *state, const struct allocation *alloca
 
     state->parts.live_bytes += allocation->size_bytes;
     state->parts.slack_bytes += usable_bytes - allocation->size_bytes;
-    if (end > state->topmost_end) {
+    if (end > state->topmost_end
+        || (end == state->topmost_end && allocation->allocation_id < state->topmost_id)) {
         state->topmost_end = end;
         state->topmost_id = allocation->allocation_id;
         state->topmost_node = allocation->node;
@@ -199,7 +267,7 @@ static int add_piece(struct heap_pages *pages, const struct allocation *allocati
     if (start >= end)
         return 0;
     int code =
-        page_get(pages, allocation->heap, start / page_bytes * page_bytes, page_bytes, &page, err);
+        page_get(pages, allocation->heap, floor_to(start, page_bytes), page_bytes, &page, err);
     if (code == 0)
         live_on_page(pages, page, allocation, end - start);
     return code;
@@ -228,8 +296,8 @@ static int add_block(struct heap_pages *pages, const struct allocation *allocati
                      uint64_t page_bytes, struct error *err)
 {
     uint64_t start = allocation->address;
-    uint64_t first = (start + page_bytes - 1) / page_bytes * page_bytes;
-    uint64_t last = end / page_bytes * page_bytes;
+    uint64_t first = floor_to(start + page_bytes - 1, page_bytes);
+    uint64_t last = floor_to(end, page_bytes);
 
     if (first > last) /* within one page */
         return add_piece(pages, allocation, start, end, page_bytes, err);
@@ -306,7 +374,7 @@ static size_t sort_chunks(struct heap_pages *pages)
     if (pages->chunks.n)
         qsort(chunks, pages->chunks.n, sizeof *chunks, compare_chunks);
     for (size_t i = 0; i < pages->chunks.n; i++)
-        for (size_t k = cells_before(&chunks[i], HEAP_PAGES_CHUNK); k-- > 0;)
+        for (size_t k = n_places(&chunks[i]); k-- > 0;)
             n_used += chunks[i].cells[k].live_blocks > 0;
     return n_used;
 }
@@ -371,7 +439,7 @@ static void put_chunk(struct walk *walk, const struct heap_chunk *chunk)
     for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++) {
         if (!has_cell(chunk, k))
             continue;
-        const struct page_cell *cell = next++;
+        const struct page_cell *cell = is_spread(chunk) ? &chunk->cells[k] : next++;
         uint64_t address = chunk->base + k * chunk->page_bytes;
         put_runs(walk, address);
         if (cell->live_blocks > 0 || address < walk->covered_end)

@@ -12,7 +12,7 @@
  *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
  *        known how many innermost frames they all share, up to 254: enough to see whether they have
  *        one call site.
- *   HP-4 Memory: 24 to 48 bytes for each page on which a live block begins or ends, and 128 for each
+ *   HP-4 Memory: 24 to 48 bytes for each page on which a live block begins or ends, and 136 for each
  *        stretch of HEAP_PAGES_CHUNK pages (a MiB) that has one, which heap_pages_finish turns into
  *        48 bytes per used page; 32 bytes for each block that fills whole pages, however many: they
  *        are one run. 150 bytes per heap.
@@ -47,7 +47,7 @@ struct heap_page {
     uint64_t n_pages;
     uint64_t live_bytes; /* usable bytes of live blocks on these pages */
     uint32_t heap;
-    uint32_t owner_node;   /* the stack of the block that was added first */
+    uint32_t owner_node;   /* the stack of example_id, the block with the lowest id */
     uint8_t common_frames; /* innermost ones that all stacks share, or HEAP_PAGES_ONE_STACK */
 };
 
@@ -59,16 +59,26 @@ struct heap_state {
     uint32_t topmost_node;
 };
 
+struct page_cell;
+
+/* The page that a block was added to last; all zero: none. */
+struct heap_page_found {
+    struct page_cell *cell;
+    uint64_t address;
+    uint32_t heap;
+};
+
 struct heap_pages {
     struct heap_ranges *ranges;
-    struct keyed chunks;   /* of struct heap_chunk; until heap_pages_finish */
+    struct keyed chunks; /* of struct heap_chunk; until heap_pages_finish */
+    struct heap_page_found last;
     struct heap_run *runs; /* until heap_pages_finish */
     size_t n_runs, max_runs;
     struct heap_page *pages; /* after it, sorted by heap and address */
     size_t n_pages;
     struct heap_state *states; /* by heap id */
     size_t n_heaps;
-    const uint32_t *page_bytes; /* by process */
+    const uint32_t *page_bytes; /* by process; powers of two */
     const struct definitions_backtrace *stacks;
 };
 

@@ -21,7 +21,6 @@ struct peak {
 struct moment_blocks {
     struct peak *peaks; /* by process */
     uint32_t n_processes;
-    struct block_list left; /* then all */
 };
 
 int moment_blocks_new(uint32_t n_processes, struct moment_blocks **ret, struct error *err)
@@ -46,7 +45,6 @@ void moment_blocks_free(struct moment_blocks *blocks)
     for (uint32_t i = 0; blocks->peaks && i <= blocks->n_processes; i++)
         free(blocks->peaks[i].ended.items);
     free(blocks->peaks);
-    free(blocks->left.items);
     free(blocks);
 }
 
@@ -62,7 +60,7 @@ static int append(struct block_list *list, const struct moment_block *block, str
     return 0;
 }
 
-static struct moment_block make(uint32_t process, const struct live_block *block)
+struct moment_block moment_blocks_make(uint32_t process, const struct live_block *block)
 {
     return (struct moment_block){.allocation_id = block->allocation_id,
                                  .address = block->address,
@@ -92,47 +90,21 @@ int moment_blocks_ended(struct moment_blocks *blocks, uint32_t process,
 
     if (block->allocation_id > peak->last_id)
         return 0;
-    struct moment_block item = make(process, block);
-    item.is_at_peak = true;
+    struct moment_block item = moment_blocks_make(process, block);
     return append(&peak->ended, &item, err);
 }
 
-int moment_blocks_left(struct moment_blocks *blocks, uint32_t process,
-                       const struct live_block *block, struct error *err)
+bool moment_blocks_was_at_peak(const struct moment_blocks *blocks, uint32_t process,
+                               uint64_t allocation_id)
 {
-    struct moment_block item = make(process, block);
-
-    item.is_at_peak = block->allocation_id <= blocks->peaks[process].last_id;
-    item.is_at_end = true;
-    return append(&blocks->left, &item, err);
+    return allocation_id <= blocks->peaks[process].last_id;
 }
 
-static int compare_blocks(const void *left, const void *right)
+const struct moment_block *moment_blocks_ended_since(const struct moment_blocks *blocks,
+                                                     uint32_t process, size_t *ret_n)
 {
-    const struct moment_block *a = left;
-    const struct moment_block *b = right;
-
-    return (a->allocation_id > b->allocation_id) - (a->allocation_id < b->allocation_id);
-}
-
-int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block **ret, size_t *ret_n,
-                       struct error *err)
-{
-    struct block_list *all = &blocks->left;
-
-    for (uint32_t id = 1; id <= blocks->n_processes; id++) {
-        const struct block_list *ended = &blocks->peaks[id].ended;
-        for (size_t i = 0; i < ended->n; i++) {
-            int code = append(all, &ended->items[i], err);
-            if (code)
-                return code;
-        }
-    }
-    if (all->n)
-        qsort(all->items, all->n, sizeof *all->items, compare_blocks);
-    *ret = all->items;
-    *ret_n = all->n;
-    return 0;
+    *ret_n = blocks->peaks[process].ended.n;
+    return blocks->peaks[process].ended.items;
 }
 
 void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
@@ -149,8 +121,6 @@ void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *
         list->items = state_array(io, list->items, &list->n, &list->capacity, STATE_MOST,
                                   sizeof *list->items);
         for (size_t i = 0; i < list->n; i++) {
-            state_check_bool(io, &list->items[i].is_at_peak);
-            state_check_bool(io, &list->items[i].is_at_end);
             state_check(io,
                         list->items[i].process == id && id <= room->n_processes
                             && list->items[i].node <= room->n_nodes

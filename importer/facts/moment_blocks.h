@@ -3,10 +3,10 @@
  * moment_blocks: which blocks were live at the peaks of processes and at their ends, without a look at any other.
  *
  * Model:   those live at the peak are the ones live at the end that were born by then, and those that ended since: these are
- *          kept in a list for each process, which a new peak empties. Whoever finishes gives the live ones.
+ *          kept in a list for each process, which a new peak empties. Whoever finishes has the live ones (pairing_next_live).
  * Invariants
- *   MB-1 Blocks are told in order of id, at each moment those that rows say were live.
- *   MB-2 Memory: 56 bytes for each block that was live at the peak and has ended, and for each one that is live at the end.
+ *   MB-1 With those that are live at the end it is known which blocks rows say were live at the peak; in no order.
+ *   MB-2 Memory: 48 bytes for each block that was live at the peak and has ended.
  * Threads: none.
  * Failure: memory.
  */
@@ -28,7 +28,6 @@ struct moment_block {
     uint64_t size_bytes, slack_bytes;
     uint32_t process, node;
     uint8_t call;
-    bool is_at_peak, is_at_end;
 };
 
 struct moment_blocks;
@@ -44,15 +43,19 @@ void moment_blocks_peak(struct moment_blocks *blocks, uint32_t process, uint64_t
                         uint64_t last_id);
 int moment_blocks_ended(struct moment_blocks *blocks, uint32_t process,
                         const struct live_block *block, struct error *err);
-/* Live at the end. */
-int moment_blocks_left(struct moment_blocks *blocks, uint32_t process,
-                       const struct live_block *block, struct error *err);
 
-/* All, in order; nothing can be added afterwards. */
-int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block **ret, size_t *ret_n,
-                       struct error *err);
+/* As they are kept. */
+struct moment_block moment_blocks_make(uint32_t process, const struct live_block *block);
 
-/* Into the bytes or from them, into new ones that have room for as many processes (state_io.h); before moment_blocks_left. */
+/* Was a block that is live at the end so at the peak of the process, too? */
+bool moment_blocks_was_at_peak(const struct moment_blocks *blocks, uint32_t process,
+                               uint64_t allocation_id);
+
+/* Those that were live at the peak of the process and have ended. */
+const struct moment_block *moment_blocks_ended_since(const struct moment_blocks *blocks,
+                                                     uint32_t process, size_t *ret_n);
+
+/* Into the bytes or from them, into new ones that have room for as many processes (state_io.h). */
 void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
                          struct state_io *io);
 

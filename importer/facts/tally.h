@@ -60,7 +60,7 @@ static inline void tally_run_add(struct tally_run *run, uint32_t process, uint32
     run->bytes += weight->bytes;
 }
 
-/* Blocks of that weight end there. `to` is not 0; `from` is always the same for a run. */
+/* Blocks of that weight end there, or are of that kind. `from` is always the same for a run. */
 static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32_t process,
                               uint32_t from, uint32_t to, const struct sample_weight *weight,
                               struct error *err)

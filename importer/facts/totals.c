@@ -50,6 +50,7 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
     free(process->pieces);
     free(process->changed);
     free(process->left);
+    free(process->left_parts);
     free(process->sizes);
     free(process->lifetimes);
 }
@@ -316,6 +317,19 @@ static int count_flow(struct totals *totals, uint32_t process, uint32_t from, ui
     return code;
 }
 
+static int flush_leaked_births(struct totals *totals, struct process_totals *process,
+                               struct error *err)
+{
+    int code = 0;
+
+    for (uint32_t i = 0; process->left_parts && code == 0 && i < process->n_stacks; i++)
+        code = tally_flush(&totals->leaked_births, &process->left_parts[i],
+                           totals_stack(process, i)->node, err);
+    free(process->left_parts);
+    process->left_parts = NULL;
+    return code;
+}
+
 int totals_flush(struct totals *totals, struct error *err)
 {
     int code = 0;
@@ -323,6 +337,8 @@ int totals_flush(struct totals *totals, struct error *err)
     for (uint32_t id = 1; id <= totals->n_processes; id++) {
         struct process_totals *process = &totals->processes[id];
         take_all_left(process);
+        if (code == 0)
+            code = flush_leaked_births(totals, process, err);
         for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
             code = flush_free_site(totals, totals_stack(process, i), err);
     }
@@ -575,6 +591,20 @@ int totals_left_run(struct totals *totals, uint32_t process_id, const struct liv
         process->left[number].chains++;
     }
     return code;
+}
+
+int totals_leaked_birth(struct totals *totals, uint32_t process_id, uint32_t node, uint32_t part,
+                        const struct sample_weight *weight, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+
+    if (mtrace_unlikely(!process->left_parts))
+        process->left_parts = calloc((size_t)process->n_stacks + 1, sizeof *process->left_parts);
+    if (!process->left_parts)
+        return out_of_memory(err);
+    return tally_count(&totals->leaked_births,
+                       &process->left_parts[totals_stack_number(process, node)], process_id, node,
+                       part, weight, err);
 }
 
 static int count_culled(struct process_totals *process, const struct event *event,

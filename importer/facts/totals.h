@@ -125,6 +125,7 @@ struct process_totals {
     uint64_t told_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
     struct stack_left *
         left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
+    struct tally_run *left_parts;    /* the same of leaked_births */
     struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
@@ -207,6 +208,10 @@ int totals_left(struct totals *totals, uint32_t process, const struct live_block
 int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
                     size_t n_places, struct error *err);
 
+/* Into leaked_births: blocks that leaked of the stack were born in that part of the process's life. They are there after totals_flush. */
+int totals_leaked_birth(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
+                        const struct sample_weight *weight, struct error *err);
+
 /* EVENT_CULLED, EVENT_CULLED_LIVES and EVENT_CULLED_BIRTHS. free_node 0: not known. */
 int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err);
@@ -221,7 +226,7 @@ void totals_finish(struct totals *totals);
 /* Before the first event (TO-6). */
 void totals_bound(struct totals *totals, size_t most_pairs);
 
-/* After the last event, totals_left included: stacks, free_sites and flows are whole. */
+/* After the last event, totals_left and totals_leaked_birth included: stacks, free_sites, flows and leaked_births are whole. */
 int totals_flush(struct totals *totals, struct error *err);
 
 /* number < n_stacks, in order of the first birth. */

@@ -196,19 +196,8 @@ struct question {
     struct question_words split;
     const char *words[QUESTION_WORDS_MOST + 5];
     bool has_symbols;
-    bool is_of_rows;
+    enum cut_extent least;
 };
-
-/* Who would answer without rows, but only in part: the others say that they need them. */
-static bool is_of_rows(const char *word)
-{
-    static const char *const commands[] = {"sql", "by-pool", "report"};
-
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(word, commands[i]) == 0)
-            return true;
-    return false;
-}
 
 /* NULL, or what is wrong with it. */
 static const char *parse(struct question *question, const struct answering *answering,
@@ -217,7 +206,6 @@ static const char *parse(struct question *question, const struct answering *answ
     const char *wrong = question_words_split(&question->split, text);
     size_t n = 0;
 
-    question->is_of_rows = false;
     question->has_symbols = true;
     if (wrong || question->split.n == 0)
         return wrong ? wrong : "it is empty";
@@ -229,19 +217,20 @@ static const char *parse(struct question *question, const struct answering *answ
             question->has_symbols = false;
         else
             question->words[n++] = question->split.words[i];
-        question->is_of_rows |= is_of_rows(question->split.words[i]);
     }
     question->words[n] = NULL;
+    question->least = question_words_least(&question->split);
     return NULL;
 }
 
 /* Most questions need little of a database. Who needs more says so, but for those that know of nothing that is missing
- * (is_of_rows). One that is not understood is not for any. */
+ * (question_words_least). One that is not understood is not for any. */
 static int answer_parsed(struct answering *answering, const struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    unsigned extent = question->is_of_rows ? CUT_ROWS : answering->job->least;
+    unsigned extent =
+        question->least > answering->job->least ? question->least : answering->job->least;
     int status = LEFT_OUT_EXIT;
 
     for (; status == LEFT_OUT_EXIT && extent <= CUT_ROWS; extent++) {

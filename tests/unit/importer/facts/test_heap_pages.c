@@ -174,6 +174,41 @@ static void many_chunks(void **state)
     end(&fixture);
 }
 
+/* HP-3: the block with the lowest id says whose a page is, whichever comes first; here of pages of one chunk in any order. */
+static void any_order(void **state)
+{
+    enum {
+        N_PAGES = HEAP_PAGES_CHUNK,
+        STEP = 77 /* coprime to it */
+    };
+
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, 0);
+    for (uint64_t n = 0; n < 3; n++)
+        for (uint64_t i = 0; i < N_PAGES; i++) {
+            uint64_t k = i * STEP % N_PAGES;
+            uint64_t of_block = (n + k) % 3;
+            add(&fixture, 3 * k + of_block + 1, k * PAGE + of_block * 64, 64, 0,
+                (uint32_t)(10 + of_block));
+        }
+    add(&fixture, 3 * N_PAGES + 1, (N_PAGES - 1) * PAGE + 128, 64, 0, 20); /* overlaps the last */
+    (void)finish(&fixture);
+    assert_int_equal(fixture.pages.n_pages, N_PAGES);
+    for (uint64_t k = 0; k < N_PAGES; k++) {
+        const struct heap_page *page = &fixture.pages.pages[k];
+        assert_int_equal(page->address, HEAP + k * PAGE);
+        assert_int_equal(page->example_id, 3 * k + 1);
+        assert_int_equal(page->owner_node, 10);
+        assert_int_equal(page->common_frames, 0);
+        assert_int_equal(page->live_blocks, k + 1 < N_PAGES ? 3 : 4);
+    }
+    assert_int_equal(fixture.pages.states[1].topmost_id, 3 * N_PAGES);
+    assert_int_equal(fixture.pages.states[1].topmost_node, 12);
+    end(&fixture);
+}
+
 /* HP-4, HP-5: what one block fills is one element, beside pages that it shares; what another block
  * claims of it is not counted twice. */
 static void whole_pages(void **state)
@@ -224,9 +259,9 @@ static void nothing_live(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_parts),   cmocka_unit_test(owners),
-        cmocka_unit_test(overlapping), cmocka_unit_test(many_chunks),
-        cmocka_unit_test(whole_pages), cmocka_unit_test(nothing_live),
+        cmocka_unit_test(six_parts),    cmocka_unit_test(owners),    cmocka_unit_test(overlapping),
+        cmocka_unit_test(many_chunks),  cmocka_unit_test(any_order), cmocka_unit_test(whole_pages),
+        cmocka_unit_test(nothing_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
