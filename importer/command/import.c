@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "importer/command/import_parts.h"
 #include "importer/events/event_queue.h"
+#include "importer/facts/facts_run.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/function_totals.h"
 #include "importer/symbols/given_symbols.h"
@@ -75,6 +76,13 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
 
     for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
         const struct event *event = &batch->events[i];
+        size_t n = 0;
+        if (event->process == process)
+            code = facts_run_take(import->facts, event, batch->n_events - i, due_ns, &n, err);
+        if (n || code) {
+            i += n - 1;
+            continue;
+        }
         facts_expect(import->facts, batch->events + i, batch->n_events - i);
         if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
             process = event->process;

@@ -26,25 +26,17 @@ static inline void count(const struct facts *facts, uint32_t process,
     ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
-/* It shows how far its heap reaches, and which blocks lie where. */
-static inline int born_in_heap(struct facts *facts, uint32_t process,
-                               const struct live_block *block, const struct counted *counted,
-                               struct error *err)
+int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, struct error *err)
 {
-    const struct heap_birth birth = {.time_ns = counted->block.born_ns,
-                                     .address = block->address,
-                                     .usable_bytes = counted->occupied,
-                                     .process = process,
-                                     .call = block->call};
-    int code = heap_ranges_born(facts->heaps, &birth, err);
+    int code = heap_ranges_born(facts->heaps, birth, err);
 
-    if (code || !(block->call & LOG_CHUNK_KNOWN))
+    if (code || !(birth->call & LOG_CHUNK_KNOWN))
         return code;
     return memory_samples_born(
-        facts->memory_samples, process,
-        &(struct seen_extent){.start = birth.address,
-                              .end = birth.address + birth.usable_bytes,
-                              .is_arena = (block->call & LOG_CHUNK_NON_MAIN) != 0},
+        facts->memory_samples, birth->process,
+        &(struct seen_extent){.start = birth->address,
+                              .end = birth->address + birth->usable_bytes,
+                              .is_arena = (birth->call & LOG_CHUNK_NON_MAIN) != 0},
         err);
 }
 
@@ -80,7 +72,13 @@ static inline int count_birth(struct facts *facts, uint32_t process, const struc
     if (code == 0 && mtrace_unlikely(weight->blocks > 1))
         code = check_sum(facts, &counted, err);
     if (code == 0 && counted.has_address && mtrace_likely(counted.is_heap_block))
-        code = born_in_heap(facts, process, block, &counted, err);
+        code = facts_born_in_heap(facts,
+                                  &(struct heap_birth){.time_ns = counted.block.born_ns,
+                                                       .address = block->address,
+                                                       .usable_bytes = counted.occupied,
+                                                       .process = process,
+                                                       .call = block->call},
+                                  err);
     if (code == 0 && facts->groups)
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)

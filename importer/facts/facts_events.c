@@ -24,8 +24,7 @@ static void plan_quiet(const struct facts *facts, uint32_t process)
         own->quiet_until_ns = 0;
 }
 
-/* Before anything ends behind it. */
-static inline void tell_peak(const struct facts *facts, uint32_t id)
+void facts_tell_peak(const struct facts *facts, uint32_t id)
 {
     struct process_facts *process = &facts->processes[id];
     const struct process_totals *totals = &facts->totals->processes[id];
@@ -45,7 +44,7 @@ static MTRACE_NOINLINE int advance_slow(struct facts *facts, const struct event 
                                 totals->live_blocks, err);
 
     phases_advance(&process->phases, totals->live_bytes);
-    tell_peak(facts, event->process);
+    facts_tell_peak(facts, event->process);
     if (mtrace_unlikely(code == 0
                         && event->time_ns > snapshots_next_ns(facts->snapshots, event->process)))
         code =
@@ -66,7 +65,7 @@ static inline int advance(struct facts *facts, const struct event *event, struct
     if (mtrace_unlikely(event->time_ns >= process->quiet_until_ns))
         return advance_slow(facts, event, err);
     if (timeline_hold_outside(&process->timeline, totals->live_bytes, totals->live_blocks))
-        tell_peak(facts, event->process);
+        facts_tell_peak(facts, event->process);
     return 0;
 }
 

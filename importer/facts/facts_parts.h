@@ -111,6 +111,12 @@ static inline uint32_t facts_known_node(uint32_t node)
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
+/* A block that heap_ranges_is_heap_block shows how far its heap reaches, and which blocks lie where. */
+int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, struct error *err);
+
+/* The last instant of the process is over: before anything ends behind a new peak. */
+void facts_tell_peak(const struct facts *facts, uint32_t process);
+
 /* An ALLOC or FREE as nearly all are (pairing_plain_birth), which need not be told by pairing. False: it is for pairing_event. */
 bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
                         struct error *err);

@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STACKS_PER_PIECE = 16
-};
-
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
                struct error *err)
 {
@@ -92,7 +88,7 @@ static int add_piece(struct process_totals *process, struct error *err)
     if (!pieces)
         return out_of_memory(err);
     process->pieces = pieces;
-    pieces[process->n_pieces] = calloc(STACKS_PER_PIECE, sizeof **pieces);
+    pieces[process->n_pieces] = calloc(TOTALS_STACKS_PER_PIECE, sizeof **pieces);
     if (!pieces[process->n_pieces])
         return out_of_memory(err);
     process->n_pieces++;
@@ -101,7 +97,7 @@ static int add_piece(struct process_totals *process, struct error *err)
 
 struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number)
 {
-    return &process->pieces[number / STACKS_PER_PIECE][number % STACKS_PER_PIECE];
+    return &process->pieces[number / TOTALS_STACKS_PER_PIECE][number % TOTALS_STACKS_PER_PIECE];
 }
 
 static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *process,
@@ -115,7 +111,7 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
         *page = calloc(TOTALS_NODES_PER_PAGE, sizeof **page);
     if (!*page)
         return out_of_memory(err);
-    if (process->n_stacks == process->n_pieces * STACKS_PER_PIECE) {
+    if (process->n_stacks == process->n_pieces * TOTALS_STACKS_PER_PIECE) {
         code = add_piece(process, err);
         if (code)
             return code;
@@ -146,35 +142,15 @@ uint32_t totals_stack_number(const struct process_totals *process, uint32_t node
     return process->pages[node / TOTALS_NODES_PER_PAGE][node % TOTALS_NODES_PER_PAGE] - 1;
 }
 
-static struct stack_totals *stack_find(const struct process_totals *process, uint32_t node)
-{
-    if (!process->pages)
-        return NULL;
-    const uint32_t *page = process->pages[node / TOTALS_NODES_PER_PAGE];
-    uint32_t number = page ? page[node % TOTALS_NODES_PER_PAGE] : 0;
-    return number ? totals_stack(process, number - 1) : NULL;
-}
-
 static int stack_get(struct totals *totals, struct process_totals *process, uint32_t node,
                      struct stack_totals **ret, struct error *err)
 {
     MTRACE_ASSERT(node <= totals->n_nodes);
-    *ret = stack_find(process, node);
+    *ret = totals_stack_find(process, node);
     return *ret ? 0 : stack_new(totals, process, node, ret, err);
 }
 
 /* ---- peaks ---- */
-
-static void compare_with_peak(struct process_totals *process)
-{
-    if (process->live_bytes > process->peak_bytes) {
-        process->peak_bytes = process->live_bytes;
-        process->peak_blocks = process->live_blocks;
-        process->peak_variance = process->live_variance;
-        process->peak_ns = process->now_ns;
-        process->peak_epoch = process->now_ns + 1;
-    }
-}
 
 bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns)
 {
@@ -183,29 +159,9 @@ bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns
     if (process->now_ns == time_ns)
         return false;
     if (process->now_ns != TOTALS_NEVER)
-        compare_with_peak(process);
+        totals_compare_with_peak(process);
     process->now_ns = time_ns;
     return true;
-}
-
-/* Brings the peaks of the stack up to date, which changes now. */
-static void settle(struct process_totals *process, struct stack_totals *stack, uint64_t now_ns)
-{
-    if (stack->changed_epoch == now_ns + 1)
-        return;
-    if (process->peak_epoch >= stack->changed_epoch) {
-        stack->peak_bytes = stack->live_bytes;
-        stack->peak_blocks = stack->live_blocks;
-        if (stack->variances)
-            stack->variances->peak = stack->variances->live;
-    }
-    if (stack->live_bytes > stack->own_peak_bytes) {
-        stack->own_peak_bytes = stack->live_bytes;
-        stack->own_peak_ns = stack->changed_epoch - 1;
-    }
-    if (stack->changed_epoch <= process->told_epoch && process->n_changed < process->n_stacks)
-        process->changed[process->n_changed++] = stack;
-    stack->changed_epoch = now_ns + 1;
 }
 
 void totals_list_changed(struct process_totals *process, uint64_t told_epoch)
@@ -219,25 +175,16 @@ void totals_list_changed(struct process_totals *process, uint64_t told_epoch)
     }
 }
 
-static void thread_settle(struct thread_totals *thread, uint64_t now_ns)
-{
-    if (thread->changed_ns == now_ns)
-        return;
-    if (thread->live_bytes > thread->peak_bytes)
-        thread->peak_bytes = thread->live_bytes;
-    thread->changed_ns = now_ns;
-}
-
 void totals_finish(struct totals *totals)
 {
     for (uint32_t id = 1; id <= totals->n_processes; id++) {
         struct process_totals *process = &totals->processes[id];
         totals_advance(totals, id, TOTALS_NEVER - 1);
         for (uint32_t i = 0; i < process->n_stacks; i++)
-            settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
+            totals_settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
     }
     for (uint32_t id = 1; id <= totals->n_threads; id++)
-        thread_settle(&totals->threads[id], TOTALS_NEVER - 1);
+        totals_settle_thread(&totals->threads[id], TOTALS_NEVER - 1);
 }
 
 static void take_left(struct stack_totals *stack, const struct stack_left *left)
@@ -297,7 +244,7 @@ static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
                       &totals->n_untold_flows, err);
 }
 
-static int count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
+int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
                            uint32_t node, const struct sample_weight *weight, struct error *err)
 {
     int code =
@@ -307,7 +254,7 @@ static int count_free_site(struct totals *totals, uint32_t process, struct stack
     return code;
 }
 
-static int count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
+int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
                       const struct sample_weight *weight, struct error *err)
 {
     struct tally_run *run = &totals->threads[from].freed_by;
@@ -356,13 +303,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
 {
-    const struct stack_totals *stack = stack_find(&totals->processes[process], node);
+    const struct stack_totals *stack = totals_stack_find(&totals->processes[process], node);
 
-    if (stack) {
-        __builtin_prefetch(stack, 1);
-        __builtin_prefetch((const char *)stack + 64, 1);
-        __builtin_prefetch((const char *)stack + 128, 1);
-    }
+    if (stack)
+        totals_stack_fetch(stack);
 }
 
 static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned class,
@@ -401,7 +345,7 @@ static int count_birth(struct process_totals *process, struct thread_totals *thr
     process->n_births += weight->blocks;
     process->live_bytes += weight->bytes;
     process->live_blocks += weight->blocks;
-    thread_settle(thread, block->born_ns);
+    totals_settle_thread(thread, block->born_ns);
     thread->live_bytes += weight->bytes;
     thread->allocated_bytes += weight->bytes;
     thread->allocated_blocks += weight->blocks;
@@ -448,7 +392,7 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct totals_
 
     if (code)
         return code;
-    settle(process, stack, block->born_ns);
+    totals_settle(process, stack, block->born_ns);
     stack->live_bytes += weight->bytes;
     stack->live_blocks += weight->blocks;
     stack->allocated_bytes += weight->bytes;
@@ -483,10 +427,10 @@ static int tally_end(struct totals *totals, uint32_t process, struct stack_total
         struct thread_totals *ender = &totals->threads[end->thread];
         ender->freed_blocks += weight->blocks;
         ender->freed_bytes += weight->bytes;
-        code = count_flow(totals, process, block->thread, end->thread, weight, err);
+        code = totals_count_flow(totals, process, block->thread, end->thread, weight, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
-        code = count_free_site(totals, process, stack, end->node, weight, err);
+        code = totals_count_free_site(totals, process, stack, end->node, weight, err);
     return code;
 }
 
@@ -495,12 +439,12 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
 {
     struct process_totals *process = &totals->processes[process_id];
     struct thread_totals *thread = &totals->threads[block->thread];
-    struct stack_totals *stack = stack_find(process, block->node);
+    struct stack_totals *stack = totals_stack_find(process, block->node);
     uint64_t lifetime = end->time_ns - block->born_ns;
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
     const struct sample_weight *weight = &block->weight;
 
-    settle(process, stack, end->time_ns);
+    totals_settle(process, stack, end->time_ns);
     stack->live_bytes -= weight->bytes;
     stack->live_blocks -= weight->blocks;
     stack->lifetime_sum_ns += (double)lifetime * (double)weight->blocks;
@@ -514,7 +458,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
     process->n_ends += weight->blocks;
     process->live_bytes -= weight->bytes;
     process->live_blocks -= weight->blocks;
-    thread_settle(thread, end->time_ns);
+    totals_settle_thread(thread, end->time_ns);
     thread->live_bytes -= weight->bytes;
     class->blocks += weight->blocks;
     class->bytes += weight->bytes;
@@ -524,8 +468,8 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
 int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
                      const struct pairing_end *end, struct error *err)
 {
-    return tally_end(totals, process, stack_find(&totals->processes[process], block->node), block,
-                     end, err);
+    return tally_end(totals, process, totals_stack_find(&totals->processes[process], block->node),
+                     block, end, err);
 }
 
 static MTRACE_COLD int begin_left(struct process_totals *process, struct error *err)
@@ -562,7 +506,7 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
 
     if (ended_by != PAIRING_LEAKED)
         return 0;
-    if (mtrace_unlikely(!stack_find(process, chain_node)))
+    if (mtrace_unlikely(!totals_stack_find(process, chain_node)))
         return error_set(err, ERROR_FORMAT, "the state of the recording is damaged (a chain)");
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
     if (code)
@@ -667,10 +611,10 @@ static int culled(struct totals *totals, const struct event *event, uint32_t fre
     thread->allocated_bytes += event->size;
     thread->freed_blocks += event->n_culled;
     thread->freed_bytes += event->size;
-    code = count_flow(totals, event->process, event->thread, event->thread, &weight, err);
+    code = totals_count_flow(totals, event->process, event->thread, event->thread, &weight, err);
     return code || free_node == 0
                ? code
-               : count_free_site(totals, event->process, stack, free_node, &weight, err);
+               : totals_count_free_site(totals, event->process, stack, free_node, &weight, err);
 }
 
 static int culled_lives(struct totals *totals, const struct event *event, struct error *err)
@@ -748,7 +692,8 @@ static void load_stack(struct totals *totals, struct process_totals *process, st
 
     STATE_IMAGE(io, &copy);
     check_run(&copy.freed_at, totals->n_processes, totals->n_nodes, io);
-    state_check(io, copy.node && copy.node <= totals->n_nodes && !stack_find(process, copy.node),
+    state_check(io,
+                copy.node && copy.node <= totals->n_nodes && !totals_stack_find(process, copy.node),
                 "a stack");
     if (state_io_code(io))
         return;
@@ -832,5 +777,5 @@ void totals_visit(struct totals *totals, struct state_io *io)
 
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)
 {
-    return stack_find(&totals->processes[process], node) != NULL;
+    return totals_stack_find(&totals->processes[process], node) != NULL;
 }

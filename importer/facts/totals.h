@@ -26,6 +26,7 @@
 #ifndef MTRACE_IMPORTER_TOTALS_H
 #define MTRACE_IMPORTER_TOTALS_H
 
+#include "common/attr.h"
 #include "importer/facts/tally.h"
 #include "importer/log/state_io.h"
 #include "importer/pairing/pairing.h"
@@ -178,11 +179,10 @@ static inline void totals_block_read(const struct totals *totals, uint32_t proce
                                      const struct live_block *block, struct totals_block *ret)
 {
     uint64_t sample_bytes = totals->processes[process].sample_bytes;
-    uint64_t slack = live_block_slack(block);
 
     ret->born_ns = block->alloc_ns;
     ret->size = block->size;
-    ret->slack = slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
+    ret->slack = live_block_known_slack(block);
     ret->node = block->node;
     ret->thread = block->thread;
     ret->weight.blocks = 1;
@@ -242,5 +242,80 @@ void totals_visit(struct totals *totals, struct state_io *io);
 
 /* Was a block of the stack born in the process? */
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node);
+
+/* ---- for what counts many births and ends in a row ---- */
+
+enum {
+    TOTALS_STACKS_PER_PIECE = 16
+};
+
+/* NULL: no block of it was born so far. */
+static inline struct stack_totals *totals_stack_find(const struct process_totals *process,
+                                                     uint32_t node)
+{
+    if (!process->pages)
+        return NULL;
+    const uint32_t *page = process->pages[node / TOTALS_NODES_PER_PAGE];
+    uint32_t number = page ? page[node % TOTALS_NODES_PER_PAGE] : 0;
+    return number ? &process->pieces[(number - 1) / TOTALS_STACKS_PER_PIECE]
+                                    [(number - 1) % TOTALS_STACKS_PER_PIECE]
+                  : NULL;
+}
+
+static inline void totals_stack_fetch(const struct stack_totals *stack)
+{
+    __builtin_prefetch(stack, 1);
+    __builtin_prefetch((const char *)stack + 64, 1);
+    __builtin_prefetch((const char *)stack + 128, 1);
+}
+
+static inline void totals_compare_with_peak(struct process_totals *process)
+{
+    if (process->live_bytes > process->peak_bytes) {
+        process->peak_bytes = process->live_bytes;
+        process->peak_blocks = process->live_blocks;
+        process->peak_variance = process->live_variance;
+        process->peak_ns = process->now_ns;
+        process->peak_epoch = process->now_ns + 1;
+    }
+}
+
+/* Brings the peaks of the stack up to date, which changes now. */
+static inline void totals_settle(struct process_totals *process, struct stack_totals *stack,
+                                 uint64_t now_ns)
+{
+    if (stack->changed_epoch == now_ns + 1)
+        return;
+    if (process->peak_epoch >= stack->changed_epoch) {
+        stack->peak_bytes = stack->live_bytes;
+        stack->peak_blocks = stack->live_blocks;
+        if (mtrace_unlikely(stack->variances != NULL))
+            stack->variances->peak = stack->variances->live;
+    }
+    if (stack->live_bytes > stack->own_peak_bytes) {
+        stack->own_peak_bytes = stack->live_bytes;
+        stack->own_peak_ns = stack->changed_epoch - 1;
+    }
+    if (stack->changed_epoch <= process->told_epoch && process->n_changed < process->n_stacks)
+        process->changed[process->n_changed++] = stack;
+    stack->changed_epoch = now_ns + 1;
+}
+
+static inline void totals_settle_thread(struct thread_totals *thread, uint64_t now_ns)
+{
+    if (thread->changed_ns == now_ns)
+        return;
+    if (thread->live_bytes > thread->peak_bytes)
+        thread->peak_bytes = thread->live_bytes;
+    thread->changed_ns = now_ns;
+}
+
+/* A block of the stack was freed on the stack `node`, which is not 0. */
+int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
+                           uint32_t node, const struct sample_weight *weight, struct error *err);
+
+/* Blocks of the thread `from` were ended by `to`. */
+int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
+                      const struct sample_weight *weight, struct error *err);
 
 #endif

@@ -305,6 +305,34 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
     return 0;
 }
 
+/* A free place, or one of a piece that is there; false: there is none. */
+static bool take_place(struct live_table *table, uint32_t *ret_number)
+{
+    bool has_one =
+        table->first_free || table->n_numbers < table->n_pieces * LIVE_TABLE_PIECE_BLOCKS;
+
+    return has_one && take_number(table, ret_number, NULL) == 0;
+}
+
+struct live_block *live_table_put(struct live_table *table, uint64_t address)
+{
+    uint64_t hash = hash_of(address);
+    uint32_t number;
+
+    if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10
+                        > table->n_slots * MOST_TENTHS)
+        || table->n_blocks == 0 || live_table_seek(table, address) || !take_place(table, &number))
+        return NULL;
+    struct live_block *block = block_at(table, number);
+    size_t slot = table->sought_slot;
+    table->n_removed -= table->slots[slot] == SLOT_REMOVED;
+    table->slots[slot] = tag_of(table, hash) + number + SLOT_FIRST;
+    *recent_of(table, address) = (struct live_table_recent){block, slot};
+    table->n_blocks++;
+    block->address = address & ((UINT64_C(1) << 48) - 1);
+    return block;
+}
+
 /* The slot that leads to `block`, which is known to be in the table. */
 static size_t slot_of(const struct live_table *table, const struct live_block *block)
 {

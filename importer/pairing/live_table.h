@@ -63,6 +63,14 @@ static inline uint64_t live_block_slack(const struct live_block *block)
            | (uint64_t)block->slack_high << 32;
 }
 
+/* 0: none, or not known. */
+static inline uint64_t live_block_known_slack(const struct live_block *block)
+{
+    uint64_t slack = live_block_slack(block);
+
+    return slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
+}
+
 static inline void live_block_set_slack(struct live_block *block, uint64_t slack)
 {
     block->slack_low = slack & 0xffff;
@@ -131,6 +139,9 @@ const struct live_block *live_table_guess(struct live_table *table, uint64_t add
 /* A block for an address that is not in the table; all but the address is zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err);
+
+/* The same in one look, but the rest is as it comes; NULL, and nothing was done: the address is in the table, or the table has to grow. */
+struct live_block *live_table_put(struct live_table *table, uint64_t address);
 
 /* `block` is one of the table's; its content is lost. */
 void live_table_remove(struct live_table *table, const struct live_block *block);

@@ -334,6 +334,12 @@ static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event 
     return end_block(pairing, event->process, block, &end, err);
 }
 
+/* No field is longer than what it has in its first word. */
+static bool is_small(const struct event *event, uint64_t slack, uint64_t births)
+{
+    return slack >> 16 == 0 && births >> 32 == 0 && event->alignment_log2 == 0;
+}
+
 static void fill_block(struct pairing *pairing, const struct event *event, uint32_t chain,
                        struct live_block *block)
 {
@@ -346,6 +352,21 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
     }
     /* All fields at once: what is stored bit by bit is waited for when it is loaded as a whole. */
     uint64_t births = ++pairing->births[event->thread];
+    if (mtrace_likely(is_small(event, slack, births))) {
+        *block = (struct live_block){
+            .address = block->address,
+            .slack_low = slack & 0xffff,
+            .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MOST_ID,
+            .call = (uint8_t)(event->call | event->chunk_flags),
+            .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
+            .size = event->size & ((UINT64_C(1) << 48) - 1),
+            .node = event->node,
+            .thread = event->thread,
+            .births_low = (uint32_t)births,
+            .chain = chain,
+        };
+        return;
+    }
     *block = (struct live_block){
         .address = block->address,
         .slack_low = slack & 0xffff,
@@ -564,11 +585,14 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
 const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event)
 {
     struct live_table *live = &pairing->processes[event->process].live;
-    struct live_block *block;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
-                        || has_no_id_left(pairing) || live_table_seek(live, event->address)
-                        || live_table_add(live, event->address, &block, NULL) != 0))
+                        || has_no_id_left(pairing)))
+        return NULL;
+    struct live_block *block = live_table_put(live, event->address);
+    if (mtrace_unlikely(!block)
+        && (live_table_seek(live, event->address)
+            || live_table_add(live, event->address, &block, NULL) != 0))
         return NULL;
     fill_block(pairing, event, 0, block);
     return block;
