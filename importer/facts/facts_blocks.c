@@ -275,7 +275,7 @@ static bool is_bare(const struct facts *facts, uint32_t process)
 }
 
 static int on_left_run(void *context, uint32_t process, const struct live_block *places,
-                       size_t n_places, struct error *err)
+                       size_t n_places, size_t *ret_n_others, struct error *err)
 {
     struct facts *facts = context;
     struct process_facts *own = &facts->processes[process];
@@ -283,12 +283,13 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
     int code = 0;
 
     if (!is_bare(facts, process)) {
+        *ret_n_others = n_places;
         for (size_t i = 0; code == 0 && i < n_places; i++)
             if (pairing_is_single(&places[i]))
                 code = on_left(facts, process, &places[i], 0, PAIRING_LEAKED, places[i].node, err);
         return code;
     }
-    code = totals_left_run(facts->totals, process, places, n_places, err);
+    code = totals_left_run(facts->totals, process, places, n_places, ret_n_others, err);
     for (size_t i = 0; code == 0 && i < n_places; i++) {
         const struct sample_weight weight = {.blocks = 1, .bytes = places[i].size};
         if (!pairing_is_single(&places[i]))

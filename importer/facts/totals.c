@@ -478,8 +478,10 @@ static MTRACE_COLD int begin_left(struct process_totals *process, struct error *
     return process->left ? 0 : out_of_memory(err);
 }
 
-static void count_left(struct totals *totals, struct process_totals *process, uint32_t number,
-                       const struct live_block *block, const struct sample_weight *weight)
+/* For each of a million blocks: not called. */
+MTRACE_INLINE void count_left(struct totals *totals, struct process_totals *process,
+                              uint32_t number, const struct live_block *block,
+                              const struct sample_weight *weight)
 {
     struct stack_left *left = &process->left[number];
     struct thread_totals *thread = &totals->threads[block->thread];
@@ -520,16 +522,20 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
 }
 
 int totals_left_run(struct totals *totals, uint32_t process_id, const struct live_block *places,
-                    size_t n_places, struct error *err)
+                    size_t n_places, size_t *ret_n_others, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
 
+    *ret_n_others = 0;
     for (size_t i = 0; code == 0 && i < n_places; i++) {
         const struct live_block *block = &places[i];
         const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
-        if (!pairing_is_single(block))
+        __builtin_prefetch(block + LIVE_TABLE_PIECE_BLOCKS); /* bit by bit: memory is slower */
+        if (!pairing_is_single(block)) {
+            *ret_n_others += block->address != 0;
             continue;
+        }
         uint32_t number = totals_stack_number(process, block->node);
         count_left(totals, process, number, block, &weight);
         process->left[number].chains++;

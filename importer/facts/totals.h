@@ -204,9 +204,9 @@ int totals_explained(struct totals *totals, uint32_t process, const struct total
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
-/* The same for the places that pairing_is_single, all leaked; not where blocks are samples. */
+/* The same for the places that pairing_is_single, all leaked; not where blocks are samples. *ret_n_others: those of other blocks. */
 int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
-                    size_t n_places, struct error *err);
+                    size_t n_places, size_t *ret_n_others, struct error *err);
 
 /* Into leaked_births: blocks that leaked of the stack were born in that part of the process's life. They are there after totals_flush. */
 int totals_leaked_birth(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,

@@ -420,10 +420,6 @@ const struct live_block *live_table_piece(const struct live_table *table, size_t
         return NULL;
     *ret_n = table->n_numbers - first < LIVE_TABLE_PIECE_BLOCKS ? table->n_numbers - first
                                                                 : LIVE_TABLE_PIECE_BLOCKS;
-    for (size_t i = 0;
-         index + 1 < table->n_pieces && i < sizeof **table->pieces * LIVE_TABLE_PIECE_BLOCKS;
-         i += LINE_BYTES)
-        __builtin_prefetch((const char *)table->pieces[index + 1] + i);
     return table->pieces[index];
 }
 

@@ -665,9 +665,11 @@ static int tell_all_left(struct pairing *pairing, uint32_t process, struct error
     int code = 0;
 
     for (size_t i = 0; code == 0 && (places = live_table_piece(live, i, &n)) != NULL; i++) {
+        size_t n_others = n;
         if (has_runs)
-            code = pairing->sink.left_run(pairing->sink.context, process, places, n, err);
-        for (size_t k = 0; code == 0 && k < n; k++)
+            code =
+                pairing->sink.left_run(pairing->sink.context, process, places, n, &n_others, err);
+        for (size_t k = 0; code == 0 && n_others && k < n; k++)
             if (places[k].address && !(has_runs && pairing_is_single(&places[k])))
                 code = tell_left(pairing, process, &places[k], err);
     }

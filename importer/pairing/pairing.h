@@ -117,9 +117,10 @@ struct pairing_sink {
      * of the first block of its chain (its own without one). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
-    /* Many of them at once: those of `places` that pairing_is_single, all leaked and the root's. NULL: left is told of these, too. */
+    /* Many of them at once: those of `places` that pairing_is_single, all leaked and the root's. What the next call is about mostly lies behind them.
+     * *ret_n_others: places that hold a block that is not. NULL: left is told of these, too. */
     int (*left_run)(void *context, uint32_t process, const struct live_block *places,
-                    size_t n_places, struct error *err);
+                    size_t n_places, size_t *ret_n_others, struct error *err);
 };
 
 /* A block, and of no chain. */

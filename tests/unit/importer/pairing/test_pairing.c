@@ -109,14 +109,17 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 }
 
 static int on_left_run(void *context, uint32_t process, const struct live_block *places,
-                       size_t n_places, struct error *err)
+                       size_t n_places, size_t *ret_n_others, struct error *err)
 {
     (void)process;
     (void)err;
     tell(context, "run:");
+    *ret_n_others = 0;
     for (size_t i = 0; i < n_places; i++)
         if (pairing_is_single(&places[i]))
             tell(context, "%u", (unsigned)places[i].allocation_id);
+        else
+            *ret_n_others += places[i].address != 0;
     tell(context, " ");
     return 0;
 }
