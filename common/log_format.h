@@ -192,7 +192,8 @@ struct log_file {
     _Atomic uint32_t recorder_pid; /* 0: no recorder packs this log */
     _Atomic uint32_t end_kind;     /* enum log_end */
     _Atomic int32_t end_value;     /* status or signal */
-    _Atomic uint32_t n_threads;    /* thread indexes handed out so far */
+    _Atomic uint32_t
+        n_threads; /* that were recorded so far; there are fewer indexes where threads share some */
     _Atomic uint32_t
         unwind_mismatches; /* MTRACE_UNWINDER=check: stacks that differ from libunwind's */
     _Atomic uint32_t unwind_checked; /* stacks compared */
@@ -580,7 +581,8 @@ enum log_def_kind {
     LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
-    LOG_DEF_MODULE_END = 3,  /* id; unloaded at ticks; defined again: the same file came back */
+    LOG_DEF_MODULE_END =
+        3, /* id; unloaded at ticks; defined again: the same file came back; not told of one that came back often */
     LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
                                 length, both 0 when not known; main's as far as it may grow */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */

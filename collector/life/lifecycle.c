@@ -26,6 +26,7 @@
 #include "collector/record/sampled_blocks.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
+#include "collector/record/thread_numbers.h"
 #include "collector/record/trackers.h"
 
 #include <signal.h>
@@ -91,6 +92,7 @@ static void forget_log(void)
     record_forget();
     stack_tree_forget();
     modules_forget();
+    thread_numbers_forget();
     mapped_path_forget();
     residency_forget();
 }

@@ -27,6 +27,7 @@ struct module_slot {
     _Atomic uint32_t state;
     _Atomic uint32_t id;
     _Atomic uint64_t file;
+    _Atomic uint32_t n_returns;
     _Atomic uintptr_t words[N_WORDS];
 };
 
@@ -72,16 +73,21 @@ static struct module_identity read_words(const struct module_slot *slot)
     return identity;
 }
 
-/* Words of most others differ in the first. */
-static bool is_same(const struct module_slot *slot, const struct module_identity *identity)
+/* The same addresses? Words of most others differ in the first. */
+static bool is_at(const struct module_slot *slot, const struct module_identity *identity)
 {
     struct module_identity own;
 
     if (atomic_load_explicit(&slot->words[0], memory_order_relaxed) != identity->start)
         return false;
     own = read_words(slot);
-    return own.end == identity->end && own.link_map == identity->link_map
-           && own.dynamic == identity->dynamic && own.eh_frame == identity->eh_frame;
+    return own.end == identity->end && own.dynamic == identity->dynamic
+           && own.eh_frame == identity->eh_frame;
+}
+
+static bool is_it(const struct module_slot *slot, const struct module_identity *identity)
+{
+    return is_at(slot, identity) && read_words(slot).link_map == identity->link_map;
 }
 
 /* What was read since `state` was is of that state. */
@@ -97,24 +103,10 @@ uint32_t module_table_find(const struct module_identity *identity)
         const struct module_slot *slot = &g_slots[i];
         uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         uint32_t id = atomic_load_explicit(&slot->id, memory_order_relaxed);
-        if (kind_of(state) == KIND_READY && is_same(slot, identity) && is_still(slot, state))
+        if (kind_of(state) == KIND_READY && is_it(slot, identity) && is_still(slot, state))
             return id;
     }
     return 0;
-}
-
-/* A library opened and closed again and again needs one id, not one for each time. */
-static struct module_slot *revive(const struct module_identity *identity, uint64_t file)
-{
-    for (uint32_t i = 0, n = n_slots(); file != 0 && i < n; i++) {
-        struct module_slot *slot = &g_slots[i];
-        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-        if (kind_of(state) == KIND_ENDED
-            && atomic_load_explicit(&slot->file, memory_order_relaxed) == file
-            && is_same(slot, identity) && change(slot, state, KIND_BUSY))
-            return slot;
-    }
-    return NULL;
 }
 
 static struct module_slot *take_unused(void)
@@ -141,7 +133,7 @@ static struct module_slot *take_ended(void)
     return NULL;
 }
 
-static void fill(struct module_slot *slot, const struct module_identity *identity, uint64_t file)
+static void put_words(struct module_slot *slot, const struct module_identity *identity)
 {
     uintptr_t words[N_WORDS];
 
@@ -149,7 +141,30 @@ static void fill(struct module_slot *slot, const struct module_identity *identit
     atomic_thread_fence(memory_order_release); /* who sees a word sees the slot busy: is_still */
     for (unsigned i = 0; i < N_WORDS; i++)
         atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
+}
+
+/* A library opened and closed again and again needs one id, not one for each time, wherever ld.so has its link map. */
+static struct module_slot *revive(const struct module_identity *identity, uint64_t file)
+{
+    for (uint32_t i = 0, n = n_slots(); file != 0 && i < n; i++) {
+        struct module_slot *slot = &g_slots[i];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if (kind_of(state) == KIND_ENDED
+            && atomic_load_explicit(&slot->file, memory_order_relaxed) == file
+            && is_at(slot, identity) && change(slot, state, KIND_BUSY)) {
+            put_words(slot, identity);
+            atomic_fetch_add_explicit(&slot->n_returns, 1, memory_order_relaxed);
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+static void fill(struct module_slot *slot, const struct module_identity *identity, uint64_t file)
+{
+    put_words(slot, identity);
     atomic_store_explicit(&slot->file, file, memory_order_relaxed);
+    atomic_store_explicit(&slot->n_returns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->id,
                           atomic_fetch_add_explicit(&g_last_id, 1, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -175,6 +190,11 @@ uint32_t module_table_id(const struct module_slot *slot)
     return atomic_load_explicit(&slot->id, memory_order_relaxed);
 }
 
+bool module_table_is_settled(const struct module_slot *slot)
+{
+    return atomic_load_explicit(&slot->n_returns, memory_order_relaxed) > MODULE_TABLE_TOLD;
+}
+
 /* Release: who sees it ready sees its words. */
 void module_table_publish(struct module_slot *slot, bool is_defined)
 {
@@ -195,11 +215,13 @@ bool module_table_end(bool (*is_there)(const struct module_identity *identity),
         struct module_slot *slot = &g_slots[i];
         uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         uint32_t id = module_table_id(slot);
+        bool is_told =
+            atomic_load_explicit(&slot->n_returns, memory_order_relaxed) < MODULE_TABLE_TOLD;
         struct module_identity identity = read_words(slot);
         if (kind_of(state) != KIND_READY || !is_still(slot, state) || is_there(&identity))
             continue;
         is_any_gone = true;
-        if (change(slot, state, KIND_ENDED))
+        if (change(slot, state, KIND_ENDED) && is_told)
             ended(id);
     }
     return is_any_gone;

@@ -246,7 +246,8 @@ static uint32_t add_unblocked(const struct module_identity *identity)
     append_path(map, &file.path);
     slot = module_table_claim(identity, hash_file(&file));
     if (slot) {
-        bool is_defined = define(module_table_id(slot), identity, &file);
+        bool is_defined =
+            module_table_is_settled(slot) || define(module_table_id(slot), identity, &file);
         id = is_defined ? module_table_id(slot) : 0;
         module_table_publish(slot, is_defined);
     } else {

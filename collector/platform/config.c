@@ -298,6 +298,8 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->max_depth = (uint32_t)read_number(&source, "MTRACE_MAX_DEPTH", config, 0, UINT32_MAX);
     config->max_live_bytes =
         read_number(&source, "MTRACE_MAX_LIVE", config, (uint64_t)4 << 30, UINT64_MAX);
+    config->max_threads =
+        (uint32_t)read_number(&source, "MTRACE_MAX_THREADS", config, 0, UINT32_MAX);
     config->sample_bytes =
         read_number(&source, "MTRACE_SAMPLE_BYTES", config, 0, LOG_MAX_SAMPLE_BYTES);
     config->sample_seed = read_number(&source, "MTRACE_SAMPLE_SEED", config, 0, UINT64_MAX);

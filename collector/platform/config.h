@@ -55,6 +55,7 @@ struct config {
     int toggle_signal;  /* 0 = none */
     uint32_t max_depth; /* 0 = no limit */
     uint64_t max_live_bytes;
+    uint32_t max_threads;  /* that are told apart, 0 = all */
     uint64_t sample_bytes; /* mean distance between samples; 0 = every block is recorded */
     uint64_t sample_seed;  /* 0 = any */
     bool is_disabled_by_default;

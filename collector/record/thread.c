@@ -7,6 +7,7 @@
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
+#include "collector/record/thread_numbers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,11 +63,16 @@ void thread_set_stack(uintptr_t low, uintptr_t high)
     g_thread.unwind.stack_high = high;
 }
 
+static bool is_shared(uint32_t index)
+{
+    return thread_numbers_is_shared(index, g_state_config.max_threads);
+}
+
 void thread_define_name(const struct thread *of, const char *name)
 {
     char own_name[16] = "";
 
-    if (of->index == 0)
+    if (of->index == 0 || is_shared(of->index))
         return;
     if (!name && sys_thread_name(own_name) < 0)
         return;
@@ -75,20 +81,44 @@ void thread_define_name(const struct thread *of, const char *name)
     definition_text(LOG_DEF_THREAD_NAME, of->index, name, fmt_length(name));
 }
 
-static void define(struct thread *thread)
+/* What a shared number stands for is told once, and nothing of the first thread that has it. */
+static uint32_t define_shared(uint32_t number)
 {
+    static const char name[] = "other threads";
+    struct log_def def = {.kind = LOG_DEF_THREAD, .id = number};
+
+    if (!definition_write(&def, NULL, 0, NULL, 0))
+        return 0;
+    definition_text(LOG_DEF_THREAD_NAME, number, name, sizeof(name) - 1);
+    return number;
+}
+
+static uint32_t define_own(const struct thread *thread, uint32_t number)
+{
+    long id = sys_gettid();
     struct log_def def = {
         .kind = LOG_DEF_THREAD,
+        .id = number,
+        .a = id > 0 ? (uint64_t)id : 0,
+        .b = thread->unwind.stack_low,
+        .c = thread->unwind.stack_high - thread->unwind.stack_low,
     };
-    long id = sys_gettid();
+
+    return definition_write(&def, NULL, 0, NULL, 0) ? number : 0;
+}
+
+static void define(struct thread *thread)
+{
+    bool is_new;
+    uint32_t number;
 
     if (!segment_log())
         return;
-    def.a = id > 0 ? (uint64_t)id : 0;
-    def.b = thread->unwind.stack_low;
-    def.c = thread->unwind.stack_high - thread->unwind.stack_low;
-    def.id = atomic_fetch_add_explicit(&segment_log()->n_threads, 1, memory_order_relaxed) + 1;
-    thread->index = definition_write(&def, NULL, 0, NULL, 0) ? def.id : 0;
+    atomic_fetch_add_explicit(&segment_log()->n_threads, 1, memory_order_relaxed);
+    number = thread_numbers_take(&is_new);
+    if (is_new)
+        number = is_shared(number) ? define_shared(number) : define_own(thread, number);
+    thread->index = number;
     thread_define_name(thread, NULL);
 }
 
@@ -352,7 +382,9 @@ static void end(struct thread *thread)
     memory_unmap(thread->walk, thread->walk_bytes);
     thread->walk = NULL;
     unmap_scopes(thread);
-    if (thread->index)
+    if (is_shared(thread->index))
+        thread_numbers_leave(thread->index);
+    else if (thread->index)
         definition_write(&def, NULL, 0, NULL, 0);
 }
 

@@ -261,6 +261,15 @@ static int write_left_out_kind(sqlite3_stmt *insert, const char *name, uint64_t 
     return n ? database_insert(insert, err, "tu", key, n) : 0;
 }
 
+static uint64_t count_joined_threads(const struct definitions *definitions)
+{
+    uint64_t n = 0;
+
+    for (size_t id = 1; id <= definitions->n_processes; id++)
+        n += definitions->processes[id].n_joined_threads;
+    return n;
+}
+
 /* What a bounded log has no room for. */
 static int write_left_out(sqlite3_stmt *insert, const struct import *import, struct error *err)
 {
@@ -271,6 +280,9 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
         uint64_t n = facts_n_left_out(import->facts, (enum facts_bounded)kind, &name);
         code = write_left_out_kind(insert, name, n, err);
     }
+    if (code == 0)
+        code = write_left_out_kind(insert, "threads",
+                                   count_joined_threads(log_set_definitions(import->logs)), err);
     for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
         uint64_t n = kept_facts_n_left_out(import->kept, kind, &name);
         code = write_left_out_kind(insert, name, n, err);

@@ -70,6 +70,7 @@ struct definitions_process {
     uint32_t unwind_checked;
     uint32_t
         n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
+    uint32_t n_joined_threads;                         /* recorded under the numbers of others */
     uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */
     uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counts */
     bool has_lost_events; /* some of its log could not be read when it was opened */

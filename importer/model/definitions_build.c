@@ -92,6 +92,16 @@ static uint32_t find_parent(const struct build *build, size_t child)
     return 0;
 }
 
+/* Of a bounded log. Those that are lost count, too, where some of it is. */
+static uint32_t count_joined_threads(const struct log_input *input)
+{
+    uint32_t n_all = atomic_load_explicit(&input->header.n_threads, memory_order_relaxed);
+
+    return (input->header.flags & LOG_FLAG_RING) && n_all > input->names.n_threads
+               ? n_all - (uint32_t)input->names.n_threads
+               : 0;
+}
+
 static void fill_process(const struct build *build, size_t i)
 {
     const struct log_input *input = build->inputs[i];
@@ -122,6 +132,7 @@ static void fill_process(const struct build *build, size_t i)
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .n_untold_modules = header->n_untold_modules,
+        .n_joined_threads = count_joined_threads(input),
         .stale_exits = header->stale_exits,
         .bad_handles = header->bad_handles,
         .refused_groups = header->refused_groups,

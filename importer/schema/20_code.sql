@@ -16,7 +16,7 @@ CREATE TABLE modules (          -- an object mapped into a process for a while
   load_address INTEGER NOT NULL,        -- what is added to an ELF virtual address to have it in the process
   size_bytes   INTEGER,                 -- from the first to the last mapped byte
   seen_ns      INTEGER,                 -- when its code was first on a stack: it was mapped then or before
-  unloaded_ns  INTEGER                  -- NULL: mapped to the end
+  unloaded_ns  INTEGER                  -- NULL: mapped to the end, or unloaded and loaded again too often for each time to be told
 ) STRICT;
 
 CREATE TABLE frames (           -- a distinct code position, shared by all processes

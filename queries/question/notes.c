@@ -151,7 +151,7 @@ static const char bounded_sql[] =
     "WITH kind(name, told) AS (VALUES"
     " ('frees_by_stack', 'frees by stacks that are told as one'),"
     " ('frees_by_thread', 'frees by threads that are told as one'),"
-    " ('windows', 'windows told as one with the last'),"
+    " ('threads', 'threads told as one with others'), ('windows', 'windows told as one with the last'),"
     " ('phases', 'phases but in phase_totals'),"
     " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
     " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"

@@ -8,7 +8,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define BOUNDED_THREADS "4096" /* that a bounded log tells apart */
 
 enum key {
     KEY_FOLLOW = 256,
@@ -98,6 +101,15 @@ static void add_max_live(struct argp_state *state)
     add_setting(state, "MTRACE_MAX_LIVE", bytes);
 }
 
+/* Each has a definition for good, where nothing else stays of it. */
+static void add_max_threads(struct argp_state *state)
+{
+    const struct options *options = state->input;
+
+    if (options->is_aggregate && !getenv("MTRACE_MAX_THREADS"))
+        add_setting(state, "MTRACE_MAX_THREADS", BOUNDED_THREADS);
+}
+
 /* Of the ways to start late the collector knows only that there is one; but for the signal, nothing of the program is used for it. */
 static void add_windows(struct argp_state *state)
 {
@@ -113,6 +125,7 @@ static void add_windows(struct argp_state *state)
 void collector_options_add_settings(struct argp_state *state)
 {
     add_max_live(state);
+    add_max_threads(state);
     add_windows(state);
 }
 
