@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -101,6 +102,25 @@ static bool is_child(const struct log_input *parent, const struct text_note *not
     return input->header.parent_run_id == parent->header.run_id && input->header.pid == note->pid;
 }
 
+/* Is the parent's path a link into the folder where it said that the child's log is? A copy of it has copies beside it, or none: what the others have become
+ * since is not what it was copied with. */
+static bool is_link(const struct log_input *parent, const struct text_note *note)
+{
+    const char *name = strrchr(note->text, '/');
+    char *real = realpath(log_input_path(parent), NULL);
+    const char *slash = real ? strrchr(real, '/') : NULL;
+    char *there = name ? strndup(note->text, (size_t)(name - note->text) + 1) : NULL;
+    char *here = slash ? strndup(real, (size_t)(slash - real) + 1) : NULL;
+    struct stat first, second;
+    bool is_same = there && here && stat(there, &first) == 0 && stat(here, &second) == 0
+                   && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+
+    free(here);
+    free(there);
+    free(real);
+    return is_same;
+}
+
 /* Opens the file if it is the child's log; *ret stays NULL if it is not. Damage of a file that does
  * not belong to the set is none of ours. */
 static int try_child(struct log_set *set, const struct log_input *parent,
@@ -123,6 +143,27 @@ static int try_child(struct log_set *set, const struct log_input *parent,
     return 0;
 }
 
+/* A child that never called the allocator has no log; only one known by its run must be there, and one whose log lies where it was made. */
+static int find_missing(struct log_set *set, const struct log_input *parent,
+                        const struct text_note *note, const char *path, struct error *err)
+{
+    struct log_input *elsewhere = NULL;
+    size_t n = strlen(path);
+    size_t n_suffix = sizeof(LOG_INPUT_POOL_SUFFIX) - 1;
+    int r = try_child(set, parent, note, note->text, &elsewhere, err);
+
+    if (r != 0 || (note->run_id == 0 && !elsewhere))
+        return r;
+    if (elsewhere)
+        log_input_close(elsewhere);
+    if (n > n_suffix && strcmp(path + n - n_suffix, LOG_INPUT_POOL_SUFFIX) == 0)
+        n -= n_suffix;
+    const char *name = text_arena_copy(&set->arena, path, n);
+    log_damage_add(&set->damage, LOG_DAMAGE_MISSING_CHILD, name ? name : note->text, 0, 0,
+                   "log of a child process is not beside its parent's, or cannot be read");
+    return 0;
+}
+
 static int add_child(struct log_set *set, const struct log_input *parent,
                      const struct text_note *note, struct error *err)
 {
@@ -136,17 +177,12 @@ static int add_child(struct log_set *set, const struct log_input *parent,
     if (!path)
         return out_of_memory(err);
     r = try_child(set, parent, note, path, &input, err);
-    if (r == 0 && !input)
+    if (r == 0 && !input && is_link(parent, note))
         r = try_child(set, parent, note, note->text, &input, err);
+    if (r == 0 && !input)
+        r = find_missing(set, parent, note, path, err);
     free(path);
-    if (r == 0 && input)
-        return add_input(set, input, err);
-    /* A child that never called the allocator has no log; only one known by its run must be there.
-     */
-    if (r == 0 && note->run_id != 0)
-        log_damage_add(&set->damage, LOG_DAMAGE_MISSING_CHILD, note->text, 0, 0,
-                       "log of a child process cannot be read");
-    return r;
+    return r == 0 && input ? add_input(set, input, err) : r;
 }
 
 /* The set grows while it is walked: children have children. */

@@ -1,0 +1,48 @@
+# A copy of a log has the logs of children that lie beside it, and says which do not: those of the original are another recording's by then. A link to a log has what lies beside the log.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 30000 };
+
+int main(void)
+{
+    static void *blocks[N];
+    int child = fork();
+
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < N; i++)
+            blocks[i] = malloc(16 + i % 100);
+        for (int i = 0; i < N; i++)
+            free(blocks[i]);
+    }
+    return child ? waitpid(child, NULL, 0) != child : 0;
+}
+END
+gcc -O0 -fno-builtin -w -o program program.c
+mkdir recorded alone whole linked
+import() {
+    mtrace-import -f --no-symbols "$1" import.db 2>said.txt || true
+    sed "s/run.dat.[0-9]*\.\([0-9]\)/run.dat.PID.\1/g; s/.*, \([0-9]* process[es]*\), in .*/\1/; s|$PWD|.|g" said.txt
+}
+for option in "" --aggregate; do
+    MTRACE_RING_BYTES=100000 mtrace-record -f -q $option --follow-children -o recorded/run.dat -- ./program
+    rm -f alone/* whole/* linked/*
+    cp recorded/run.dat recorded/run.dat.g[0-9]* recorded/run.dat.state alone/ 2>/dev/null || true
+    cp recorded/run.dat* whole/
+    ln -s ../recorded/run.dat linked/run.dat
+    for folder in recorded whole; do
+        echo "$folder ${option:-plain}"
+        import $folder/run.dat
+    done
+    [ -n "$option" ] || import linked/run.dat
+    echo "alone ${option:-plain}"
+    [ -n "$option" ] || import alone/run.dat
+done
+import alone/run.dat >said.txt # by then there was a state, or not
+grep -q "are missing or cannot be read, of images after an exec or of children\|is not beside its parent's" said.txt && echo "it is said" || cat said.txt
+rm -r recorded
+echo "the original is gone"
+import whole/run.dat
