@@ -555,7 +555,12 @@ static struct child_report cut_here(struct standing_import *standing,
             return report;
     }
     if (standing->is_sole) {
-        report.code = fail_sole(standing, &report.err);
+        report.code =
+            standing->has_no_rows && !options->slim
+                ? error_set(&report.err, ERROR_FORMAT,
+                            "this question is about single blocks, which a log of --aggregate "
+                            "does not keep: ask for totals, or record without --aggregate")
+                : fail_sole(standing, &report.err);
         return report;
     }
     again.force = true;

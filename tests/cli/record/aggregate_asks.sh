@@ -1,0 +1,33 @@
+# A program that asks about itself under --aggregate has all that is made of totals; a question about single blocks is refused, and says why, and what is recorded stays right.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include <errno.h>
+#include <mtrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N = 1000 };
+
+int main(void)
+{
+    static void *blocks[N];
+    int totals;
+    int rows;
+
+    for (int round = 0; access("run.dat.state", F_OK) != 0 && round < 100000; round++) {
+        for (int i = 0; i < N; i++)
+            blocks[i] = malloc(10 + i % 200);
+        for (int i = 0; i < N; i++)
+            free(blocks[i]);
+        usleep(1000);
+    }
+    totals = mtrace_report("threads --csv", 1);
+    rows = mtrace_report("allocations -n 2", 1);
+    printf("\n%s, %s\n", totals == 0 ? "answered" : "refused", rows == EIO ? "refused" : "answered");
+    return 0;
+}
+END
+api=$(dirname "$(dirname "$CASES")")
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+MTRACE_RING_BYTES=100000 mtrace-record -q -o run.dat --aggregate -- ./program | sed -n '/^thread_id/s/,.*//p; /^mtrace-import/p; $p'
