@@ -10,7 +10,7 @@ room: after a state there is no more room for what the program does, while the r
 and of a log whose last part is torn all the rest is imported, with a word about it.
 disk: the log lies on a small file system that becomes full after a state: others follow, and generations go. When nobody makes room any more, what is dropped
 is said to be so for that.
-damage: parts of the log are removed and overwritten meanwhile.
+damage: while nobody takes parts of the log in, one is removed and one overwritten, of events that nobody can have read before: both are said to be lost.
 """
 
 import os
@@ -26,10 +26,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import exhaust  # noqa: E402
 import harness  # noqa: E402
+import raw_log  # noqa: E402
 import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
 RING_BYTES = 256 << 10
+FRAME = struct.Struct("<IIHHIIIQQQ")  # struct log_frame, up to its segment
+FRAME_SEGMENT = 1  # LOG_FRAME_SEGMENT
+# A small live log: so that the first state has room on the disk; and what waits in it has room in parts that nobody takes in, beside what comes afterwards.
+MAX_LIVE = {"disk": "1M", "damage": "8M"}
+DAMAGED_RING_BYTES = 4 * RING_BYTES  # of which 16 are the most (LOG_RING_MOST): twice as much as that live log
 # What the program is for mtrace-record: itself, an image behind an exec of the one that is started, or a child of one that waits for it.
 PROGRAMS = {"one": ([], []), "exec": ([], ["env"]), "child": (["--follow-children"], ["sh", "-c", 'exec 2>/dev/null; "$@"; :', "sh"])}
 LEAST_S, LATEST_S = 0.9, 1.6  # what is certain lies a quarter of a second behind
@@ -55,11 +61,12 @@ def keepers(recorder):
 def start(tools, args, place, folder):
     counts = place / "counts"
     options, words = PROGRAMS[args.images]
-    if args.kill == "disk":  # so that the first state has room
-        options = [*options, "--max-live=1M"]
+    if args.kill in MAX_LIVE:
+        options = [*options, f"--max-live={MAX_LIVE[args.kill]}"]
+    unit = DAMAGED_RING_BYTES if args.kill == "damage" else RING_BYTES
     program = [*words, tools.workloads / "survive", counts, args.threads]
     argv = [tools.record, "--aggregate", *(["-q"] if args.kill != "disk" else []), *options, "-o", folder / "run.dat", "--", *program]
-    process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES)}),
+    process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(unit)}),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     survive.wait_for(process, "the workload's first calls", lambda: survive.published(counts)[args.threads - 1][0] != 0)
     return process, survive.published(counts)[0][2]
@@ -113,27 +120,81 @@ def numbers_of(folder):
     return sorted(int(path.suffix[2:]) for path in folder.glob("run.dat.g[0-9]*"))
 
 
-def damage(folder, process):
-    """One part is removed, one has other bytes where a frame was; whoever takes them in goes on, and what is lost of them is said for good."""
-    survive.wait_for(process, "parts that nobody has taken in", lambda: len(numbers_of(folder)) > 12)  # a quarter, the oldest, goes at once
-    everybody = [process.pid, *keepers(process.pid)]
-    for pid in everybody:
+def size_of(path):
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def ring_bytes(folder):
+    """Of all parts of all logs of the run; they may go meanwhile."""
+    return sum(size_of(path) for path in folder.glob("run.dat*.g[0-9]*"))
+
+
+def part_of(folder, number):
+    return folder / f"run.dat.g{number}"
+
+
+def stop(process, pids):
+    """All of their threads stand still when this returns."""
+    def states(pid):
+        try:
+            return {path.read_text().rsplit(")", 1)[1].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")}
+        except (FileNotFoundError, ProcessLookupError):  # a thread ended meanwhile
+            return set()
+    for pid in pids:
         os.kill(pid, signal.SIGSTOP)
-    numbers = numbers_of(folder)
-    (folder / f"run.dat.g{numbers[-3]}").unlink()
-    with open(folder / f"run.dat.g{numbers[-2]}", "r+b") as part:
-        part.seek(4096 + 400)
-        part.write(bytes(range(200)))
-    for pid in everybody:
-        os.kill(pid, signal.SIGCONT)
-    survive.wait_for(process, "the damaged parts were taken in", lambda: numbers[-2] < numbers_of(folder)[0])
+    survive.wait_for(process, "they stand still", lambda: all(states(pid) == {"T"} for pid in pids))
+
+
+def first_frame(folder, number):
+    """Kind and payload bytes of the first frame of a part, and when what it has was begun."""
+    with open(part_of(folder, number), "rb") as part:
+        head = part.read(raw_log.HEADER_BYTES + FRAME.size + raw_log.SEGMENT_HEADER_BYTES)
+    _, _, kind, _, payload_bytes, *_ = FRAME.unpack_from(head, raw_log.HEADER_BYTES)
+    return kind, payload_bytes, raw_log.SEGMENT.unpack_from(head, raw_log.HEADER_BYTES + FRAME.size)[8]
+
+
+def parts_since(folder, began_ns):
+    """Those that are complete and begin with events of a segment that was not there before. Any other one, however new, may have what the keeper read in the live log."""
+    frames = [(number, first_frame(folder, number)) for number in numbers_of(folder)[:-1]]
+    return [number for number, (kind, _, since_ns) in frames if kind == FRAME_SEGMENT and since_ns > began_ns]
+
+
+def overwrite(folder, number):
+    """No byte of the first frame's payload is what it was, up to 200 of them."""
+    n_bytes = min(200, first_frame(folder, number)[1])
+    with open(part_of(folder, number), "r+b") as part:
+        at = raw_log.HEADER_BYTES + FRAME.size + raw_log.SEGMENT_HEADER_BYTES
+        part.seek(at)
+        wrong = bytes(byte ^ 255 for byte in part.read(n_bytes))
+        part.seek(at)
+        part.write(wrong)
+
+
+def damage(folder, process, pid):
+    """One part is removed, one has other bytes in a frame; whoever takes them in goes on, and what is lost of them is said for good."""
+    stop(process, [pid])
+    survive.wait_for(process, "room for what comes next", lambda: ring_bytes(folder) < DAMAGED_RING_BYTES)
+    keeping = keepers(process.pid)
+    stop(process, keeping)
+    began_ns = time.monotonic_ns()
+    os.kill(pid, signal.SIGCONT)
+    survive.wait_for(process, "parts of what came since then", lambda: len(parts_since(folder, began_ns)) >= 2)
+    missing, damaged = parts_since(folder, began_ns)[:2]
+    part_of(folder, missing).unlink()
+    overwrite(folder, damaged)
+    for keeper in keeping:
+        os.kill(keeper, signal.SIGCONT)
+    survive.wait_for(process, "the damaged parts were taken in", lambda: damaged < numbers_of(folder)[0])
 
 
 def check_damaged(tools, place, folder):
     recorded, _ = count_events(tools, place, folder)
     database = harness.Database(place / "run.db")
     found = dict(database.rows("SELECT key, value FROM meta WHERE key GLOB 'log.damage*' OR key = 'log.lost_bytes'"))
-    if int(found.get("log.damage.missing_part", 0)) < 2:
+    if int(found.get("log.damage.missing_part", 0)) < 2 or int(found.get("log.lost_bytes", 0)) == 0:
         raise Failure(f"a part that is missing, and one that is damaged, and this is what is said: {found}")
     return recorded
 
@@ -239,7 +300,7 @@ def one_round(tools, args, place, randomness):
         if args.kill == "disk":
             fill(folder, process)
         if args.kill == "damage":
-            damage(folder, process)
+            damage(folder, process, pid)
         stderr = kill(args, process, pid, randomness)
         if args.kill == "disk":
             check_said(stderr)

@@ -69,7 +69,7 @@ class Run:
             time.sleep(0.1)
 
     def ring_bytes(self):
-        return sum(size_of(path) for path in self.place.glob("run.dat*.g[0-9]*"))
+        return aggregate.ring_bytes(self.place)
 
     def signal(self, number):
         os.kill(self.pid, number)
@@ -104,7 +104,7 @@ class Watch(threading.Thread):
 
     def run(self):
         while not self.has_ended.wait(0.02):
-            sizes = {path.name: size_of(path) for path in self.run_.place.iterdir() if path.name.startswith("run.dat")}
+            sizes = {path.name: aggregate.size_of(path) for path in self.run_.place.iterdir() if path.name.startswith("run.dat")}
             self.folder = max(self.folder, sum(sizes.values()))
             self.ring = max(self.ring, sum(size for name, size in sizes.items() if ".g" in name))
             self.state = max(self.state, sizes.get("run.dat.state", 0))
@@ -118,13 +118,6 @@ class Watch(threading.Thread):
             raise Failure(f"generations had {self.ring} bytes, {ring} are the most")
         if self.folder > ring + LIVE_BYTES + 4 * self.state + SLACK_BYTES:
             raise Failure(f"the folder had {self.folder} bytes")
-
-
-def size_of(path):
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def check_catches_up(run):
