@@ -127,11 +127,18 @@ static bool blocks_all(const struct tracee *tracee)
            || (signals | never) == UINT64_MAX;
 }
 
+/* Of io_uring's workers, which the kernel made: they have the process' memory and no code there, and block all signals for good. */
+static bool has_no_code(const struct tracee *tracee)
+{
+    return tracee->regs.rip == 0 && tracee->regs.rsp == 0;
+}
+
 bool leading_is_outside(const struct tracee *tracee)
 {
     const uint64_t page = 4096;
     uint64_t top = (tracee->regs.rsp | (page - 1)) + 1;
-    bool is_inside = is_code(tracee->target, tracee->regs.rip) || blocks_all(tracee);
+    bool is_inside =
+        !has_no_code(tracee) && (is_code(tracee->target, tracee->regs.rip) || blocks_all(tracee));
 
     for (uint64_t i = 0; i < ENTRY_CODE_MAPPED_BYTES / page && !is_inside; i++)
         is_inside = is_top(tracee, top + i * page - sizeof(uint64_t));

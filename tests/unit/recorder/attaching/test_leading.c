@@ -39,7 +39,7 @@ static pid_t start(uint64_t signals)
     return pid;
 }
 
-static bool is_outside(uint64_t signals)
+static bool is_outside(uint64_t signals, bool has_code)
 {
     const pid_t pid = start(signals);
     const struct target target = {.pid = pid, .once_code = 1};
@@ -51,6 +51,8 @@ static bool is_outside(uint64_t signals)
     tracee.memory = open(path, O_RDWR | O_CLOEXEC);
     assert_true(tracee.memory >= 0);
     assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &tracee.regs), 0);
+    if (!has_code)
+        tracee.regs.rip = tracee.regs.rsp = 0;
     is_outside = leading_is_outside(&tracee);
     assert_int_equal(close(tracee.memory), 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -62,21 +64,29 @@ static bool is_outside(uint64_t signals)
 static void a_program_blocks_its_signals(void **unused)
 {
     (void)unused;
-    assert_true(is_outside(0));
-    assert_true(is_outside(~(UINT64_C(3) << (32 - 1))));
+    assert_true(is_outside(0, true));
+    assert_true(is_outside(~(UINT64_C(3) << (32 - 1)), true));
 }
 
 /* As our code does, on whatever stack. */
 static void all_are_blocked_on_the_way(void **unused)
 {
     (void)unused;
-    assert_false(is_outside(UINT64_MAX));
+    assert_false(is_outside(UINT64_MAX, true));
+}
+
+/* As a worker of io_uring, which the kernel made. */
+static void without_code_it_is_not_on_the_way(void **unused)
+{
+    (void)unused;
+    assert_true(is_outside(UINT64_MAX, false));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_program_blocks_its_signals),
-                                       cmocka_unit_test(all_are_blocked_on_the_way)};
+                                       cmocka_unit_test(all_are_blocked_on_the_way),
+                                       cmocka_unit_test(without_code_it_is_not_on_the_way)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
