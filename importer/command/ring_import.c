@@ -3,6 +3,7 @@
 
 #include "importer/command/import.h"
 #include "importer/command/standing_import.h"
+#include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
 #include "importer/log/log_input.h"
 #include "importer/log/state_file.h"
@@ -94,14 +95,19 @@ static int open_whole(const struct import_options *options, struct progress *pro
         code = standing_import_open(options, progress, ret, err);
     if (code == 0)
         standing_import_leave_rows_out(*ret);
+    bool is_current = true;
+    bool is_held = false;
     if (code == 0 && reader) {
         struct state_source source = state_reader_source(reader);
         code = standing_import_load(*ret, &source, err);
+        if (code == 0)
+            code = state_reader_is_current(reader, path, &is_current, err);
+        /* what is listed is read then, though the keeper removes its names */
+        is_held = code == 0 && is_current && log_set_holds_files(standing_import_logs(*ret));
     }
-    if (code == 0)
+    if (code == 0 && is_current)
         code = standing_import_advance(*ret, UINT64_MAX, err);
-    bool is_current = true;
-    if (*ret) { /* else nothing was read that could be of another state */
+    if (*ret && is_current && !is_held) { /* without it nothing was read */
         struct error ignored;
         int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
         code = code ? code : again;

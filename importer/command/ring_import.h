@@ -3,7 +3,8 @@
  * ring_import: the database of a log, be it a bounded one: of its state, and of the events that came after it (support/log_ring.h).
  *
  * Model:   what the state has is taken as what was read before (standing_import.h), the rest is read. Somebody may keep up with the log
- *          meanwhile: who finds another state when he has opened the rest begins again with that one.
+ *          meanwhile: who finds another state when he has opened the rest begins again with that one. What is open is read, though its name goes;
+ *          of a log with more parts than are held open, whether it is still that state is looked at behind all of it, too.
  * Invariants
  *   RX-1 Totals are those of all events of the recording, as if none had been removed; rows are those of no block.
  * Threads: one. Failure: as import.h.

@@ -474,8 +474,9 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
                        struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
-    int code = standing_import_open_logs(standing, err);
+    int code = standing->has_new_logs ? 0 : standing_import_open_logs(standing, err);
 
+    standing->has_new_logs = false;
     standing->sure_mark = standing->final_ticks = 0;
     standing->is_behind = false;
     if (code == 0 && standing->most_bytes) /* who takes pieces has no haste */

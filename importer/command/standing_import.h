@@ -84,7 +84,8 @@ int standing_import_save(struct standing_import *standing, const struct state_si
                          struct error *err);
 
 /* In place of the first advance, where rows are left out: what is kept is what was saved of this recording (KI-4), with
- * the limits it was saved with; it is sole from then on. Its logs are opened meanwhile. */
+ * the limits it was saved with; it is sole from then on. Its logs are opened meanwhile, and
+ * are those that the next advance reads. */
 int standing_import_load(struct standing_import *standing, const struct state_source *source,
                          struct error *err);
 

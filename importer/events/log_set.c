@@ -805,6 +805,14 @@ bool log_set_is_asked(const struct log_set *set)
     return false;
 }
 
+bool log_set_holds_files(const struct log_set *set)
+{
+    for (size_t i = 0; i < set->n_inputs; i++)
+        if (!log_input_holds_files(set->inputs[i]))
+            return false;
+    return true;
+}
+
 uint64_t log_set_n_segments(const struct log_set *set)
 {
     return set->n_segments;

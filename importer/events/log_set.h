@@ -105,6 +105,9 @@ bool log_set_still_grows(const struct log_set *set);
 /* Does a thread of a program ask about one of them (log_input_is_asked)? */
 bool log_set_is_asked(const struct log_set *set);
 
+/* Of all (log_input_holds_files). */
+bool log_set_holds_files(const struct log_set *set);
+
 /* Segments of events. */
 uint64_t log_set_n_segments(const struct log_set *set);
 

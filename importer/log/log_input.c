@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_OPEN_GENERATIONS = 16
+    MOST_OPEN_GENERATIONS = 256 /* a ring as it comes has half as many */
 };
 
 static int out_of_memory(struct error *err)
@@ -196,6 +196,15 @@ static void rest_generation(const struct log_input *input, size_t index)
 {
     if (index > MOST_OPEN_GENERATIONS)
         log_file_rest(input->files[index]);
+}
+
+bool log_input_holds_files(const struct log_input *input)
+{
+    bool holds = true;
+
+    for (size_t i = 0; i < input->n_files && holds; i++)
+        holds = input->files[i]->fd >= 0;
+    return holds;
 }
 
 /* Places where an event may have been. */

@@ -80,6 +80,9 @@ bool log_input_is_from_here(const struct log_input *input);
 /* Of one that was growing when it was opened: has its process or its recorder still to finish it? */
 bool log_input_still_grows(const struct log_input *input);
 
+/* Are all of its files open, so that what was listed can be read though their names go? */
+bool log_input_holds_files(const struct log_input *input);
+
 /* Has a thread of its program the turn to ask (struct log_question)? From before its marker is in the log until it has the answer. */
 bool log_input_is_asked(const struct log_input *input);
 

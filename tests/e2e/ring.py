@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ring.py stopped|dead|paced|early|long [--threads N] [--rounds N]: the bound of a bounded log (mtrace-record --aggregate), and how whoever takes it in catches up.
+"""ring.py stopped|dead|paced|early|long|asked [--threads N] [--rounds N]: the bound of a bounded log (mtrace-record --aggregate), and how whoever takes it in catches up.
 
 stopped: the keeper is stopped by SIGSTOP while the program allocates as fast as it can. The program runs on, the folder stays within its bound; when the keeper is
 continued, and the program stopped, generations go. What is recorded and what was dropped are the program's own count.
@@ -8,6 +8,7 @@ dead: each keeper is killed as soon as it is there. The same, to the end.
 paced: the program is stopped by SIGSTOP whenever it has written some rings, until they are taken in, though it writes nothing meanwhile.
 early: the program is stopped by SIGSTOP before anything that it wrote is certain, after the keeper has looked in vain again and again. Once it can be certain it goes.
 long: the keeper is stopped until there is a ring of some length, and then reads it while the program stands: the bytes it reads grow with the length, and not with its square.
+asked: it is imported while the program goes on as fast as it can, and states are taken. Each import has what was there when it began.
 """
 
 import argparse
@@ -30,7 +31,8 @@ RING_BYTES = aggregate.RING_BYTES
 MOST_RINGS = 16  # LOG_RING_MOST of support/log_ring.h
 LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
-SHORT_BYTES = 64 << 10  # a ring that has many looks before the first certain event
+UNITS = {"early": 64 << 10,  # a ring that has many looks before the first certain event
+         "asked": 16 << 20}  # as it comes: more than is read before the next state
 CERTAIN_SECONDS = 2  # SOLE_PATIENCE_NS of importer/command/standing_import.h
 
 
@@ -196,6 +198,21 @@ def early(run):
     run.check_counts(run.end())
 
 
+def asked(run):
+    state = run.place / "run.dat.state"
+    run.wait_for("a state", state.exists)
+    counts = []
+    while len(counts) < 4 or counts[-1] == counts[0]:
+        taken_ns = state.stat().st_mtime_ns
+        run.wait_for("another state", lambda before=taken_ns: state.stat().st_mtime_ns != before)
+        database = harness.import_log(run.tools, run.place / "run.dat", run.place / "now.db", "--no-symbols", "--force")
+        end, n = database.rows("SELECT end_kind, (SELECT sum(allocated_blocks) FROM backtrace_totals) FROM processes")[0]
+        if end != "running" or counts and n < counts[-1]:
+            raise Failure(f"of a program that goes on an import says that it is {end}, with {n} allocations after {counts}")
+        counts.append(n)
+    run.check_counts(run.end())
+
+
 def bytes_read(pid):
     return int(dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())["rchar"])
 
@@ -220,7 +237,7 @@ def read_long(run, n_rings):
 
 def main():
     parser = argparse.ArgumentParser(description="the bound of a bounded log")
-    parser.add_argument("how", choices=("stopped", "dead", "paced", "early", "long"))
+    parser.add_argument("how", choices=("stopped", "dead", "paced", "early", "long", "asked"))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
@@ -228,7 +245,7 @@ def main():
 
     def one_run(do):
         with harness.scratch() as place:
-            run = Run(tools, Path(place), args.threads, SHORT_BYTES if args.how == "early" else RING_BYTES)
+            run = Run(tools, Path(place), args.threads, UNITS.get(args.how, RING_BYTES))
             try:
                 return do(run)
             finally:
@@ -236,7 +253,7 @@ def main():
 
     for _ in range(args.rounds):
         if args.how != "long":
-            one_run({"stopped": stopped, "dead": dead, "paced": paced, "early": early}[args.how])
+            one_run({"stopped": stopped, "dead": dead, "paced": paced, "early": early, "asked": asked}[args.how])
             continue
         figures = [one_run(lambda run, n=n: read_long(run, n)) for n in (3, 11)]
         (short, less), (length, more) = figures
