@@ -80,10 +80,6 @@ static void follow(struct arch_code_frame *frame, const struct arm_instruction *
     case ARM_PUSH:
         push(frame, instruction);
         break;
-    case ARM_STORE: /* of what has room there already; the return address is last */
-        if (!(frame->saved >> ARM_LR & 1) && bytes_of(instruction) <= frame->cfa_offset)
-            save(frame, instruction->mask, instruction->value - frame->cfa_offset);
-        break;
     case ARM_LOWER:
         if (instruction->value <= 0 || instruction->value >= MOST_ALLOCATED - frame->cfa_offset)
             frame->needs_fp = true;
@@ -97,6 +93,38 @@ static void follow(struct arch_code_frame *frame, const struct arm_instruction *
     default:
         break;
     }
+}
+
+/* Where registers are stored one by one, as seen from the CFA. */
+struct room {
+    size_t push; /* the instruction that makes it; SIZE_MAX: none */
+    int32_t low, high;
+};
+
+static void fill(struct room *room, size_t i, const struct arm_instruction *instruction,
+                 struct arch_code_frame *frame)
+{
+    const int32_t place = instruction->value - frame->cfa_offset;
+    const int32_t behind = place + 4 * __builtin_popcount(instruction->mask);
+
+    if (i == room->push) {
+        room->low = -frame->cfa_offset;
+        room->high = room->low + bytes_of(instruction);
+    } else if (instruction->kind == ARM_STORE && place >= room->low && behind <= room->high) {
+        save(frame, instruction->mask, place);
+    }
+}
+
+/* Each word of it has a register, so that none of the stores was missed. */
+static bool is_full(const struct room *room, const struct arch_code_frame *frame)
+{
+    int32_t n_bytes = 0;
+
+    for (unsigned number = 0; number < 16; number++)
+        if ((frame->saved >> number & 1) && frame->offset[number] >= room->low
+            && frame->offset[number] < room->high)
+            n_bytes += 4;
+    return n_bytes == room->high - room->low;
 }
 
 /* Behind instructions that are done perhaps, where these make no frame; `i`: they may. */
@@ -114,7 +142,8 @@ static size_t skip_perhaps(const struct arm_code *part, size_t i, int32_t n)
 }
 
 /* The block that begins with the instruction at `first`; where it ends. */
-static size_t read_block(const struct arm_code *part, size_t first, struct arch_code_frame *frame)
+static size_t read_block(const struct arm_code *part, size_t first, struct room *room,
+                         struct arch_code_frame *frame)
 {
     size_t i = first;
 
@@ -129,6 +158,7 @@ static size_t read_block(const struct arm_code *part, size_t first, struct arch_
             || (instruction.kind == ARM_IF ? behind == next : instruction.kind >= ARM_BRANCH))
             break;
         follow(frame, &instruction);
+        fill(room, i, &instruction, frame);
         i = behind;
     }
     frame->end = i * 2;
@@ -147,7 +177,7 @@ static bool is_first_push(const struct arm_instruction *instruction)
            && (used & (used + 1)) == 0 && !(instruction->mask & (1u << ARM_SP | 1u << ARM_PC));
 }
 
-/* Code that is tuned for the Cortex-A15 makes room with the first store, and has lr in the last word of it; `store`: there is none. */
+/* Code that is tuned for the Cortex-A15 makes room with the first store, and has lr in the last word of it, in any order; `store`: there is none. */
 static size_t push_of(const struct arm_code *part, size_t store,
                       const struct arm_instruction *instruction)
 {
@@ -212,8 +242,11 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
         return ARCH_CODE_NONE;
     part.is_arm = frame->set == ARM;
     for (size_t i = part.n; i-- > n_before / 2;) {
+        if (!arm_may_touch_sp(&part, i))
+            continue;
         const struct arm_instruction instruction = arm_instruction_at(&part, i);
         const bool needed_fp = frame->needs_fp;
+        struct room room;
         size_t push;
         size_t end;
         if ((!moves_sp(&instruction) && !may_save_lr(&instruction)) || !arm_is_begin(&part, i))
@@ -225,8 +258,11 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
         }
         if (arm_is_constant(&part, push))
             continue;
-        end = read_block(&part, begin_of(&part, push), frame);
+        room = (struct room){.push = push == i ? SIZE_MAX : push};
+        end = read_block(&part, begin_of(&part, push), &room, frame);
         frame->needs_fp |= last_move >= end;
+        if (!is_full(&room, frame))
+            return ARCH_CODE_NONE;
         if (!frame->needs_fp || (frame->fp != 0 && (frame->saved >> frame->fp & 1)))
             return ARCH_CODE_FOUND;
         frame->needs_fp = needed_fp;

@@ -280,6 +280,13 @@ struct arm_instruction arm_instruction_at(const struct arm_code *part, size_t i)
     return instruction;
 }
 
+bool arm_may_touch_sp(const struct arm_code *part, size_t i)
+{
+    const uint32_t half = half_at(part, i);
+
+    return part->is_arm ? i % 2 == 0 : is_wide(half) || half >> 12 == 0xb || half >> 8 == 0xaf;
+}
+
 bool arm_is_begin(const struct arm_code *part, size_t i)
 {
     size_t n = 0;

@@ -59,6 +59,9 @@ struct arm_code {
 struct arm_instruction arm_instruction_at(const struct arm_code *part, size_t i)
     __attribute__((visibility("hidden")));
 
+/* False for most halfwords at a glance: no push, store or sum with the stack pointer begins there. */
+bool arm_may_touch_sp(const struct arm_code *part, size_t i) __attribute__((visibility("hidden")));
+
 /* Whether an instruction begins there: what is before it are whole ones. */
 bool arm_is_begin(const struct arm_code *part, size_t i) __attribute__((visibility("hidden")));
 

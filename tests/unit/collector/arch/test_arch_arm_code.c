@@ -58,6 +58,19 @@ static void registers_stored_one_by_one(void **unused)
     assert_int_equal(frame.offset[7], -8);
 }
 
+/* str r4, [sp, #-20]!; strd r7, lr, [sp, #12]; nop; strd r5, r6, [sp, #4]: as a compiler orders them; and without the last */
+static void lr_is_not_stored_last(void **unused)
+{
+    const uint16_t code[] = {0xf84d, 0x4d14, 0xe9cd, 0x7e03, NOP, 0xe9cd, 0x5601, NOP, BL, BL_END};
+    const struct arch_code_frame frame = frame_of(code);
+
+    (void)unused;
+    expect_frame(&frame, 20, 0x40f0);
+    assert_int_equal(frame.offset[5], -16);
+    frame_of_bytes((const uint16_t[]){0xf84d, 0x4d14, 0xe9cd, 0x7e03, BL, BL_END}, 12,
+                   ARCH_CODE_NONE);
+}
+
 /* strd r4, lr, [sp, #-8]! */
 static void a_pair_is_pushed(void **unused)
 {
@@ -145,6 +158,7 @@ static void what_is_done_perhaps(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(registers_stored_one_by_one),
+                                       cmocka_unit_test(lr_is_not_stored_last),
                                        cmocka_unit_test(a_pair_is_pushed),
                                        cmocka_unit_test(arm_code_stores_one_by_one),
                                        cmocka_unit_test(a_store_is_not_always_a_save),
