@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
@@ -105,6 +106,8 @@ static int open_whole(const struct import_options *options, struct progress *pro
         /* what is listed is read then, though the keeper removes its names */
         is_held = code == 0 && is_current && log_set_holds_files(standing_import_logs(*ret));
     }
+    if (is_held)
+        standing_import_keep_logs(*ret);
     if (code == 0 && is_current)
         code = standing_import_advance(*ret, UINT64_MAX, err);
     if (*ret && is_current && !is_held) { /* without it nothing was read */
@@ -120,6 +123,17 @@ static int open_whole(const struct import_options *options, struct progress *pro
     return is_current ? code : 0;
 }
 
+/* A ring as it comes has more files than most processes may have open unless they ask (MOST_OPEN_GENERATIONS). */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int import_state(const struct import_options *options, struct progress *progress,
                         struct import_result *ret_result, struct error *err)
 {
@@ -127,6 +141,7 @@ static int import_state(const struct import_options *options, struct progress *p
     struct standing_import *standing = NULL;
     int code = check_options(options, err);
 
+    raise_descriptors();
     slim.slim = true;
     slim.is_aggregate = true;
     for (int i = 0; code == 0 && !standing && i < MOST_TRIES; i++)

@@ -128,6 +128,11 @@ unsigned standing_import_n_beginnings(const struct standing_import *standing)
     return standing->n_beginnings;
 }
 
+void standing_import_keep_logs(struct standing_import *standing)
+{
+    standing->keeps_logs = true;
+}
+
 uint64_t standing_import_opening_ns(const struct standing_import *standing)
 {
     return standing->opening_ns;
@@ -474,9 +479,9 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
                        struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
-    int code = standing->has_new_logs ? 0 : standing_import_open_logs(standing, err);
+    int code = standing->keeps_logs ? 0 : standing_import_open_logs(standing, err);
 
-    standing->has_new_logs = false;
+    standing->keeps_logs = false;
     standing->sure_mark = standing->final_ticks = 0;
     standing->is_behind = false;
     if (code == 0 && standing->most_bytes) /* who takes pieces has no haste */

@@ -84,10 +84,12 @@ int standing_import_save(struct standing_import *standing, const struct state_si
                          struct error *err);
 
 /* In place of the first advance, where rows are left out: what is kept is what was saved of this recording (KI-4), with
- * the limits it was saved with; it is sole from then on. Its logs are opened meanwhile, and
- * are those that the next advance reads. */
+ * the limits it was saved with; it is sole from then on. Its logs are opened meanwhile. */
 int standing_import_load(struct standing_import *standing, const struct state_source *source,
                          struct error *err);
+
+/* The next advance reads the logs as they are open, and not what came since. Behind standing_import_load. */
+void standing_import_keep_logs(struct standing_import *standing);
 
 /* Was all taken in that the segment holds, and will it not grow? What is kept does not need it any more then. */
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,

@@ -29,7 +29,7 @@ struct standing_import {
     size_t n_pasts, pasts_capacity;
     const char *why;            /* it is not the beginning of the log any more; NULL: it is */
     struct facts_limits limits; /* all 0 if not is_sole */
-    bool has_new_logs;   /* they were opened for the next advance */
+    bool keeps_logs;            /* the next advance does not open them again */
     bool is_sole;        /* segments that were taken in may be gone: nothing can begin anew */
     uint64_t most_bytes; /* of events that an advance takes in; 0: any */
     bool is_behind;      /* the last one left some for that */

@@ -204,7 +204,6 @@ int standing_import_load(struct standing_import *standing, const struct state_so
     standing->is_sole = true;
     if (code == 0)
         code = load(standing, io, err);
-    standing->has_new_logs = code == 0;
     state_io_close(io);
     if (code)
         standing_import_forget(standing);

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
-    MOST_OPEN_GENERATIONS = 256 /* a ring as it comes has half as many */
+    MOST_OPEN_GENERATIONS = 256, /* a ring as it comes has half as many */
+    OPEN_SHARE = 64,             /* of the descriptors, as there may be many logs */
 };
 
 static int out_of_memory(struct error *err)
@@ -194,7 +196,10 @@ static int open_generation(struct log_input *input, uint32_t number, struct text
 /* Where nobody keeps up with a log it has thousands of generations, and a process has fewer descriptors. */
 static void rest_generation(const struct log_input *input, size_t index)
 {
-    if (index > MOST_OPEN_GENERATIONS)
+    struct rlimit limit = {0};
+
+    if (index > MOST_OPEN_GENERATIONS || getrlimit(RLIMIT_NOFILE, &limit) != 0
+        || index > limit.rlim_cur / OPEN_SHARE)
         log_file_rest(input->files[index]);
 }
 
