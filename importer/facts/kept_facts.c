@@ -157,7 +157,7 @@ static int put_sample(struct kept_facts *kept, struct spill_file *file, const st
     if (waiting->memory.time_ns / kept->slot_ns == item->memory.time_ns / kept->slot_ns) {
         kept->n[KEPT_MEMORY]--;
         kept->n_left_out[KEPT_MEMORY]++;
-        if (item->memory.rss_bytes <= waiting->memory.rss_bytes)
+        if (item->memory.rss_bytes < waiting->memory.rss_bytes)
             return 0;
     } else {
         code = spill_file_append(file, waiting, sizeof *waiting, err);
@@ -212,7 +212,7 @@ static int thin_samples(struct kept_facts *kept, struct error *err)
     return 0;
 }
 
-/* Slots so long that there is room for as much time again as has passed. */
+/* Slots so long that there is room for as much time again as has passed. Longer than that none is: each process has one sample already. */
 static int widen_slots(struct kept_facts *kept, uint64_t now_ns, struct error *err)
 {
     int code = 0;
@@ -221,7 +221,8 @@ static int widen_slots(struct kept_facts *kept, uint64_t now_ns, struct error *e
         kept->slot_ns = 1;
     while (kept->slot_ns < now_ns / kept->most)
         kept->slot_ns *= 2;
-    while (code == 0 && kept->n[KEPT_MEMORY] > kept->most / 2 && kept->slot_ns < MOST_SLOT_NS) {
+    while (code == 0 && kept->n[KEPT_MEMORY] > kept->most / 2 && kept->slot_ns <= now_ns
+           && kept->slot_ns < MOST_SLOT_NS) {
         kept->slot_ns *= 2;
         code = thin_samples(kept, err);
     }

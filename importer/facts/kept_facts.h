@@ -6,7 +6,7 @@
  *          all of it, and hands on at once whatever comes then: with the ids that stand for the numbers in it.
  * Invariants
  *   KF-1 Snapshots, which are told at the end, come only after kept_facts_tell.
- *   KF-2 Where it is bounded: of samples of memory each process has the highest of each slot of time, and slots get twice as long whenever there are too
+ *   KF-2 Where it is bounded: of samples of memory each process has the highest of each slot of time (the last of equally high ones), and slots get twice as long whenever there are too
  *        many, so that all of its life has as many, whenever it was, and the highest of all stays; of mappings, moves and other events those that come
  *        first stay. What is left out is counted.
  * Threads: none.

@@ -15,10 +15,12 @@ enum {
     N = 5000,
     HIGHEST = 1234,
     N_PROCESSES = 2,
+    MANY = 60,          /* processes, more than half of MOST */
+    MANY_N = 4096 + 30, /* samples of them, a little behind a slot */
 };
 
 struct told {
-    uint64_t n_events, n_samples, last_ns[N_PROCESSES + 1];
+    uint64_t n_events, n_samples, last_ns[MANY + 1];
     uint64_t highest;
     uint64_t n_early; /* of the first tenth of the time */
 };
@@ -88,9 +90,46 @@ static void bounded(void **state)
     kept_facts_free(kept);
 }
 
+static struct told tell_samples(uint64_t n, uint32_t n_processes)
+{
+    static uint32_t zero[1];
+    const struct facts_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
+    struct told told = {0};
+    const struct facts_sink last = {.context = &told, .memory = on_memory};
+    struct kept_facts *kept;
+
+    assert_int_equal(kept_facts_new("/tmp/kept", &kept, NULL), 0);
+    kept_facts_bound(kept, MOST);
+    struct facts_sink sink = kept_facts_sink(kept);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct memory_sample sample = {
+            .process = 1 + (uint32_t)(i % n_processes), .time_ns = i + 1, .rss_bytes = 1};
+        assert_int_equal(sink.memory(sink.context, &sample, NULL), 0);
+    }
+    assert_int_equal(kept_facts_tell(kept, &last, &ids, NULL), 0);
+    kept_facts_free(kept);
+    return told;
+}
+
+static void the_last_of_equal_ones(void **state)
+{
+    (void)state;
+    assert_int_equal(tell_samples(N, 1).last_ns[1], N);
+}
+
+static void many_processes(void **state)
+{
+    struct told told = tell_samples(MANY_N, MANY);
+
+    (void)state;
+    assert_in_range(told.n_samples, MANY + 1, MOST); /* one each, and what came since */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bounded),
+                                       cmocka_unit_test(the_last_of_equal_ones),
+                                       cmocka_unit_test(many_processes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
