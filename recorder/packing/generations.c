@@ -5,6 +5,7 @@
 #include "support/log_ring.h"
 #include "support/monotonic.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -109,6 +110,11 @@ static bool has_room(struct generations_run *run, size_t n_bytes)
     return run->there_bytes + n_bytes <= run->most_bytes;
 }
 
+void generations_note_failure(struct generations_run *run, const struct error *err)
+{
+    run->was_disk_full |= err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+}
+
 int generations_append(struct generations *generations, const struct log_file *file,
                        const void *frame, size_t n_bytes, struct error *err)
 {
@@ -124,7 +130,8 @@ int generations_append(struct generations *generations, const struct log_file *f
     if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
         code = begin_next(generations, file, err);
     code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
-    generations->run->was_disk_full |= code == ERROR_IO;
+    if (code)
+        generations_note_failure(generations->run, err);
     if (code == 0) {
         generations->run->written_bytes += n_bytes;
         generations->run->there_bytes += n_bytes;

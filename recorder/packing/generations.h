@@ -54,7 +54,10 @@ void generations_init(struct generations *generations, const char *log_path,
 /* Closes; the files stay. All zero is fine. */
 void generations_done(struct generations *generations);
 
-/* As packed_log_append. `file`: the log's header as of now. */
+/* A frame could not be written, as err says: was the disk full? */
+void generations_note_failure(struct generations_run *run, const struct error *err);
+
+/* As packed_log_append, but that err must not be NULL. `file`: the log's header as of now. */
 int generations_append(struct generations *generations, const struct log_file *file,
                        const void *frame, size_t n_bytes, struct error *err);
 

@@ -232,7 +232,7 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     if (code)
         *part = before;
     if (code && packing->ring)
-        packing->ring->run->was_disk_full = true;
+        generations_note_failure(packing->ring->run, err);
     fault_point("defined");
     return code;
 }

@@ -19,15 +19,15 @@
 
 static char folder[] = "/tmp/mtrace-test-generations-XXXXXX";
 static char path[48], first[64], second[64];
-static bool is_full;
+static int failure;
 
 ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset)
 {
-    errno = ENOSPC;
-    return is_full ? -1 : __real_pwrite(fd, bytes, n, offset);
+    errno = failure;
+    return failure ? -1 : __real_pwrite(fd, bytes, n, offset);
 }
 
 static int make_folder(void **state)
@@ -67,8 +67,10 @@ static void it_is_begun_once_there_is_room(void **state)
     generations_init(&generations, path, &run);
     generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    failure = EIO;
+    assert_int_not_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
     assert_false(run.was_disk_full);
-    is_full = true;
+    failure = ENOSPC;
     for (int i = 0; i < 2; i++) {
         assert_int_not_equal(generations_append(&generations, &file, frame, sizeof(frame), &err),
                              0);
@@ -77,7 +79,7 @@ static void it_is_begun_once_there_is_room(void **state)
         assert_false(is_there(second));
     }
     assert_true(run.was_disk_full);
-    is_full = false;
+    failure = 0;
     assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
     assert_true(is_there(second));
     generations_done(&generations);
@@ -139,9 +141,9 @@ static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **
 
     (void)state;
     assert_int_equal(packed_log_create(path, true, &log, &err), 0);
-    is_full = true;
+    failure = ENOSPC;
     assert_int_not_equal(packed_log_write_header(&log, &file, &err), 0);
-    is_full = false;
+    failure = 0;
     packed_log_close(&log);
     assert_int_equal(packed_log_check_target(path, true, &err), 0);
 }
