@@ -4,7 +4,8 @@
 #include "importer/facts/facts_parts.h"
 
 enum {
-    VERSION = 3
+    VERSION = 3,
+    MOMENTS_VERSION = 4,
 };
 
 /* What is said of a process is said of one that the definitions have. */
@@ -119,6 +120,6 @@ void facts_visit(struct facts *facts, struct state_io *io)
     snapshots_visit(facts->snapshots, facts->totals, io);
     state_part(io, STATE_SAMPLES, VERSION);
     memory_samples_visit(facts->memory_samples, io);
-    state_part(io, STATE_MOMENTS, VERSION);
+    state_part(io, STATE_MOMENTS, MOMENTS_VERSION);
     moment_blocks_visit(facts->blocks, &room, io);
 }
