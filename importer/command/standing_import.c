@@ -491,7 +491,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
         return fail_sole(standing, err);
     code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
-    standing->opening_ns = own_cpu_ns() - began_ns;
+    standing->opening_ns += own_cpu_ns() - began_ns;
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
 
@@ -500,6 +500,7 @@ int standing_import_advance(struct standing_import *standing, uint64_t until_ns,
     int code;
     bool is_other;
 
+    standing->opening_ns = 0;
     do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
         is_other = false;
         code = try_advance(standing, until_ns, &is_other, err);

@@ -39,7 +39,7 @@ struct standing_import {
     uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
     uint64_t sure_mark, final_ticks;
-    uint64_t opening_ns; /* of the last advance */
+    uint64_t opening_ns; /* of the last advance, and of each time that it began */
     unsigned n_beginnings;
 };
 
