@@ -346,14 +346,19 @@ static size_t first_load(const struct arm_code *part, size_t i)
     return find_load(part, i, i > most ? i - most : 0);
 }
 
+enum {
+    MOST_LOOKED_AT = 16, /* constants that look like it; each takes a search */
+};
+
 /* A constant may look like what loads another. */
 bool arm_is_constant(const struct arm_code *part, size_t i)
 {
-    size_t load = first_load(part, i);
+    size_t load;
 
     if (part->is_arm)
         return false;
-    while (load < i && first_load(part, load) < load)
+    load = first_load(part, i);
+    for (int n = 0; n < MOST_LOOKED_AT && load < i && first_load(part, load) < load; n++)
         load = find_load(part, i, load + 1);
     return load < i;
 }
