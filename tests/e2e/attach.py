@@ -479,6 +479,7 @@ def test_silent(folder):
     process = start(sys.executable, "-c", SERVER)
     recorder = attach(process.pid, place / "run.dat")
     recorder.send_signal(signal.SIGSTOP)
+    os.waitpid(recorder.pid, os.WUNTRACED)  # who is about to stop may still be asked
     done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
     if done.returncode == 0 or f"mtrace-record {recorder.pid} does not answer" not in done.stderr:
         raise Failure(f"--detach: {done.returncode}, {done.stderr}")
