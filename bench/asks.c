@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asks BLOCKS ASKS SECONDS [QUESTION]: makes BLOCKS blocks from 10,000 stacks that stay, with as many that do not, works for SECONDS
- * of its own processor time at what a program does between allocations, and asks for a report ASKS times meanwhile. Prints for each how many
- * milliseconds of CLOCK_MONOTONIC the thread that asked has waited.
+ * asks BLOCKS ASKS SECONDS [QUESTION [ADDITIONS]]: makes BLOCKS blocks from 10,000 stacks that stay, with as many that do not, works for SECONDS
+ * of its own processor time at what a program does between allocations (ADDITIONS for each pair of malloc and free), and asks for a report ASKS
+ * times meanwhile. Prints for each how many milliseconds of CLOCK_MONOTONIC the thread that asked has waited.
  */
 #include "api/mtrace.h"
 
@@ -14,9 +14,9 @@
 
 enum {
     N_STACKS = 10000,
-    WORK_PER_PAIR =
-        400, /* additions: a tenth of the time is malloc and free, as in many a program */
-    PAIRS = 1000,
+    /* a tenth of the time is malloc and free, as in a program that does little else */
+    ADDITIONS_PER_PAIR = 400,
+    ADDITIONS_PER_LOOK = 400000, /* at the clock */
 };
 
 static void **g_blocks;
@@ -67,14 +67,14 @@ LEVEL(third, fourth)
 LEVEL(second, third)
 LEVEL(first, second)
 
-static void work(double for_seconds)
+static void work(double for_seconds, unsigned n_additions)
 {
     double until = seconds(CLOCK_PROCESS_CPUTIME_ID) + for_seconds;
 
     while (seconds(CLOCK_PROCESS_CPUTIME_ID) < until)
-        for (unsigned i = 0; i < PAIRS; i++) {
+        for (unsigned n = 0; n < ADDITIONS_PER_LOOK; n += n_additions) {
             void *block = malloc(100);
-            for (unsigned k = 0; k < WORK_PER_PAIR; k++)
+            for (unsigned k = 0; k < n_additions; k++)
                 g_sum += k;
             free(block);
         }
@@ -95,14 +95,17 @@ int main(int argc, char **argv)
     size_t n_blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
     int n_asks = argc > 2 ? atoi(argv[2]) : 0;
     double for_seconds = argc > 3 ? atof(argv[3]) : 1;
+    unsigned n_additions = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : ADDITIONS_PER_PAIR;
 
+    if (n_additions == 0)
+        n_additions = 1;
     g_blocks = calloc(n_blocks + 1, sizeof *g_blocks);
     if (!g_blocks)
         return 1;
     for (size_t i = 0; i < n_blocks; i++)
         first((unsigned)(i % N_STACKS));
     for (int i = 0; i <= n_asks; i++) {
-        work(for_seconds / (n_asks + 1));
+        work(for_seconds / (n_asks + 1), n_additions);
         if (i < n_asks)
             ask(argc > 4 ? argv[4] : "groups --csv --count 0 --no-symbols");
     }
