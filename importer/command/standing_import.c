@@ -7,13 +7,8 @@
 #include "support/growing.h"
 #include "support/own_cpu.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     MIN_PROCESSES = 64, /* room for as many more, at least */
@@ -156,7 +151,7 @@ int standing_import_open_logs(struct standing_import *standing, struct error *er
                         &standing->import.logs, err);
 }
 
-static bool is_fit(const struct standing_import *standing)
+bool standing_import_is_fit(const struct standing_import *standing)
 {
     const struct log_set *logs = standing->import.logs;
 
@@ -379,7 +374,7 @@ static bool are_clocks_kept(const struct standing_import *standing)
 }
 
 /* Nothing can begin anew where segments may be gone. */
-static int fail_sole(const struct standing_import *standing, struct error *err)
+int standing_import_fail_sole(const struct standing_import *standing, struct error *err)
 {
     return error_set(err, ERROR_FORMAT,
                      "the recording is not the continuation of its state any more: %s",
@@ -415,7 +410,7 @@ static int continue_facts(struct standing_import *standing, bool *ret_is_other, 
 }
 
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
-static int go_on(struct standing_import *standing, bool *ret_is_other, struct error *err)
+int standing_import_go_on(struct standing_import *standing, bool *ret_is_other, struct error *err)
 {
     struct import *import = &standing->import;
     int code = take_definitions(standing, ret_is_other, err);
@@ -451,8 +446,8 @@ static uint64_t piece_before(struct standing_import *standing, uint64_t mark)
     return standing->is_behind ? end : mark;
 }
 
-static int read_to_mark(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
-                        struct error *err)
+int standing_import_read_to_mark(struct standing_import *standing, uint64_t until_ns,
+                                 bool *ret_is_other, struct error *err)
 {
     struct import *import = &standing->import;
     uint64_t mark = piece_before(standing, mark_before(standing, until_ns));
@@ -486,13 +481,16 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
     standing->is_behind = false;
     if (code == 0 && standing->most_bytes) /* who takes pieces has no haste */
         log_set_be_frugal(standing->import.logs);
-    if (code || !is_fit(standing))
+    if (code || !standing_import_is_fit(standing))
         return code;
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
-        return fail_sole(standing, err);
-    code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
+        return standing_import_fail_sole(standing, err);
+    code = standing->import.facts ? standing_import_go_on(standing, ret_is_other, err)
+                                  : begin(standing, err);
     standing->opening_ns += own_cpu_ns() - began_ns;
-    return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
+    return code || *ret_is_other
+               ? code
+               : standing_import_read_to_mark(standing, until_ns, ret_is_other, err);
 }
 
 int standing_import_advance(struct standing_import *standing, uint64_t until_ns, struct error *err)
@@ -504,308 +502,10 @@ int standing_import_advance(struct standing_import *standing, uint64_t until_ns,
     do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
         is_other = false;
         code = try_advance(standing, until_ns, &is_other, err);
-        if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
-            code = fail_sole(standing, err);
-        if (code || is_other || !is_fit(standing))
+        if (code == 0 && standing->is_sole && (is_other || !standing_import_is_fit(standing)))
+            code = standing_import_fail_sole(standing, err);
+        if (code || is_other || !standing_import_is_fit(standing))
             standing_import_forget(standing);
     } while (code == 0 && is_other);
     return code;
-}
-
-/* ---- writing ---- */
-
-/* What the child says of itself. */
-struct child_report {
-    int code;
-    bool is_other;
-    struct error err;
-    struct import_result result;
-};
-
-static struct child_report write_here(struct standing_import *standing,
-                                      const struct import_options *options)
-{
-    struct child_report report = {0};
-
-    standing->import.options = options;
-    report.code = import_write(&standing->import, &report.result, &report.err);
-    report.is_other = standing->stream.is_late;
-    return report;
-}
-
-/* Was all up to the instant, and nothing behind it, taken in? */
-static bool is_cut_well(const struct standing_import *standing,
-                        const struct import_options *options, const struct child_report *report)
-{
-    if (report->is_other)
-        return false;
-    return !options->until_marker || standing->stream.is_cut;
-}
-
-/* Has what is kept all that is wanted, and ends before the instant, as far as one knows? */
-static bool may_be_cut(const struct standing_import *standing, const struct import_options *options)
-{
-    if (!standing->import.facts || (standing->has_no_rows && !options->slim))
-        return false;
-    return standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= standing->cut_ns;
-}
-
-static struct child_report cut_here(struct standing_import *standing,
-                                    const struct import_options *options)
-{
-    struct import_options again = *options;
-    struct child_report report = {0};
-
-    if (may_be_cut(standing, options)) {
-        report = write_here(standing, options);
-        if (is_cut_well(standing, options, &report))
-            return report;
-    }
-    if (standing->is_sole) {
-        report.code =
-            standing->has_no_rows && !options->slim
-                ? error_set(&report.err, ERROR_FORMAT,
-                            "this question is about single blocks, which a log of --aggregate "
-                            "does not keep: ask for totals, or record without --aggregate")
-                : fail_sole(standing, &report.err);
-        return report;
-    }
-    again.force = true;
-    report.code = import_run(&again, standing->import.progress, &report.result, &report.err);
-    return report;
-}
-
-static void put_report(int fd, const struct child_report *report)
-{
-    const char *bytes = (const char *)report;
-    size_t n_done = 0;
-
-    while (n_done < sizeof *report) {
-        ssize_t n = write(fd, bytes + n_done, sizeof *report - n_done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        n_done += (size_t)n;
-    }
-}
-
-/* A signal that came here is for the child, too. */
-static bool get_report(const struct standing_import *standing, pid_t pid, int fd,
-                       struct child_report *ret)
-{
-    const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
-    bool is_told = false;
-    size_t n_done = 0;
-
-    while (n_done < sizeof *ret) {
-        ssize_t n = read(fd, (char *)ret + n_done, sizeof *ret - n_done);
-        if (n < 0 && errno == EINTR) {
-            if (interrupted && *interrupted && !is_told)
-                is_told = kill(pid, *interrupted) == 0;
-            continue;
-        }
-        if (n <= 0)
-            return false;
-        n_done += (size_t)n;
-    }
-    return true;
-}
-
-/* What the child does. */
-typedef struct child_report make_fn(struct standing_import *standing,
-                                    const struct import_options *options);
-
-/* false: there is no memory for it, or no room for a process. */
-static bool fork_writer(struct standing_import *standing, const struct import_options *options,
-                        make_fn *make, int *ret_fd, pid_t *ret_pid)
-{
-    pid_t parent = getpid();
-    int fds[2];
-
-    if (pipe(fds) != 0)
-        return false;
-    *ret_pid = fork();
-    if (*ret_pid == 0) {
-        close(fds[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
-        if (getppid() == parent) {
-            if (standing->import.facts) /* to give it back would first copy its pages */
-                facts_keep_memory(standing->import.facts);
-            struct child_report report = make(standing, options);
-            put_report(fds[1], &report);
-        }
-        _exit(0);
-    }
-    close(fds[1]);
-    *ret_fd = fds[0];
-    if (*ret_pid < 0)
-        close(fds[0]);
-    return *ret_pid > 0;
-}
-
-/* false: it did not come to its end, be it that there was no memory for a second process. */
-static bool write_in_child(struct standing_import *standing, const struct import_options *options,
-                           make_fn *make, struct child_report *report)
-{
-    int status;
-    int fd;
-    pid_t pid;
-
-    if (!fork_writer(standing, options, make, &fd, &pid))
-        return false;
-    bool has_report = get_report(standing, pid, fd, report);
-    close(fd);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return has_report;
-}
-
-/* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
-static struct child_report make_database(struct standing_import *standing,
-                                         const struct import_options *options, make_fn *make)
-{
-    struct child_report report = {0};
-
-    if (!standing->import.blank && database_blank_make(&standing->blank, NULL) == 0)
-        standing->import.blank = &standing->blank;
-    if (write_in_child(standing, options, make, &report))
-        return report;
-    report = make(standing, options);
-    report.result.has_lost_writer = true;
-    if (!report.is_other)
-        standing_import_forget(standing); /* writing has used it up */
-    return report;
-}
-
-static int take_report(const struct child_report *report, struct import_result *ret_result,
-                       struct error *err)
-{
-    *ret_result = report->result;
-    if (report->code && err)
-        *err = report->err;
-    return report->code;
-}
-
-static struct child_report write_once(struct standing_import *standing,
-                                      const struct import_options *options, bool is_last)
-{
-    return is_last ? write_here(standing, options) : make_database(standing, options, write_here);
-}
-
-int standing_import_write(struct standing_import *standing, const struct import_options *options,
-                          bool is_last, struct import_result *ret_result, struct error *err)
-{
-    struct child_report report = write_once(standing, options, is_last);
-
-    if (report.is_other && standing->is_sole)
-        return fail_sole(standing, err);
-    if (report.is_other) { /* an event behind the mark lies before it */
-        standing_import_forget(standing);
-        int code = standing_import_advance(standing, UINT64_MAX, err);
-        if (code)
-            return code;
-        report = write_once(standing, options, is_last);
-    }
-    return take_report(&report, ret_result, err);
-}
-
-/* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
- * says. */
-static bool know_marker(struct standing_import *standing, const struct import_options *options,
-                        uint64_t *ret_ns)
-{
-    const struct log_set *logs = standing->import.logs;
-    struct clock_cursor cursor = {0};
-
-    if (options->marker_ticks == 0 || logs->n_inputs != 1)
-        return false;
-    *ret_ns = log_set_time(logs, logs->inputs[0], &cursor,
-                           options->marker_ticks & UINT64_MAX << logs->inputs[0]->time_shift)
-              >> CLOCK_MAP_FRACTION_BITS;
-    standing->sure_mark = log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
-    return true;
-}
-
-/* A marker is looked for behind what is kept only. 0: it is not there. */
-static int find_instant(struct standing_import *standing, const struct import_options *options,
-                        uint64_t *ret_ns, struct error *err)
-{
-    struct import *import = &standing->import;
-    bool is_found = true;
-    int code = 0;
-
-    *ret_ns = options->until_ns;
-    if (options->until_marker && !know_marker(standing, options, ret_ns)) {
-        log_set_skip_done(import->logs, import->stream);
-        code = import_find_marker(import, options->until_marker, &is_found, ret_ns, err);
-    }
-    if (!is_found)
-        *ret_ns = 0;
-    else if (options->until_ns && options->until_ns < *ret_ns)
-        *ret_ns = options->until_ns;
-    return code;
-}
-
-/* What is certain before the instant is taken in here, so that it is read once, and not by each child. Not of several
- * logs, as one of them may begin behind the instant. */
-static int take_certain(struct standing_import *standing, bool *ret_is_other, struct error *err)
-{
-    struct import *import = &standing->import;
-    int code = go_on(standing, ret_is_other, err);
-
-    if (code == 0 && !*ret_is_other)
-        code = read_to_mark(standing, import->logs->origin_ns + standing->cut_ns - 1, ret_is_other,
-                            err);
-    return code;
-}
-
-/* The log as it was at the instant. */
-static int cut_logs(struct standing_import *standing, const struct import_options *options,
-                    bool *ret_is_other, struct error *err)
-{
-    struct import *import = &standing->import;
-    int code = find_instant(standing, options, &standing->cut_ns, err);
-    bool is_continued = standing->cut_ns && import->logs->n_inputs == 1;
-
-    if (code == 0 && is_continued)
-        code = take_certain(standing, ret_is_other, err);
-    if (code || *ret_is_other)
-        return code;
-    if (standing->cut_ns)
-        code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
-    if (code == 0 && is_continued)
-        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs),
-                                        &import->ids, standing->is_sole);
-    else if (code == 0)
-        code = go_on(standing, ret_is_other, err);
-    return code;
-}
-
-/* What is kept goes on with the log as it is now, if it can. */
-static int open_cut(struct standing_import *standing, const struct import_options *options,
-                    struct error *err)
-{
-    bool is_other = false;
-    int code = standing_import_open_logs(standing, err);
-
-    standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
-    if (code == 0 && standing->import.facts && is_fit(standing))
-        code = cut_logs(standing, options, &is_other, err);
-    if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
-        code = fail_sole(standing, err);
-    if (code || is_other || !is_fit(standing))
-        standing_import_forget(standing);
-    return code;
-}
-
-int standing_import_cut(struct standing_import *standing, const struct import_options *options,
-                        struct import_result *ret_result, struct error *err)
-{
-    int code = open_cut(standing, options, err);
-
-    if (code)
-        return code;
-    struct child_report report = make_database(standing, options, cut_here);
-    return take_report(&report, ret_result, err);
 }

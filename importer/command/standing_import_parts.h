@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standing_import_parts: the inside of a standing import, for what saves and loads its state.
+ * standing_import_parts: the inside of a standing import, for what saves and loads its state and for what writes databases of it.
  *
  * Model, invariants, threads and failure are those of standing_import.h.
  */
@@ -56,6 +56,19 @@ int standing_import_make_room(struct standing_import *standing, struct error *er
 
 /* Room for where the samples of each log are. */
 int standing_import_reserve_samples(struct standing_import *standing, struct error *err);
+
+/* Can what is kept of this recording go on, or begin? */
+bool standing_import_is_fit(const struct standing_import *standing);
+
+/* What is kept goes on with the log that is open. *ret_is_other: it does not belong to it. */
+int standing_import_go_on(struct standing_import *standing, bool *ret_is_other, struct error *err);
+
+/* Takes in what is certain up to this CLOCK_MONOTONIC. *ret_is_other: an event lies before what was taken in. */
+int standing_import_read_to_mark(struct standing_import *standing, uint64_t until_ns,
+                                 bool *ret_is_other, struct error *err);
+
+/* ERROR_FORMAT: what is kept is not the beginning of the log any more, and nothing can begin anew. */
+int standing_import_fail_sole(const struct standing_import *standing, struct error *err);
 
 /* The clocks of the logs that are open. */
 int standing_import_take_pasts(struct standing_import *standing, struct error *err);
