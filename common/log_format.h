@@ -372,6 +372,9 @@ enum log_event_kind {
         1,
         8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_CULLED; address
                   field: bytes of such that were live at a time, at most */
+    LOG_NEXT_OWNER = LOG_EVENT_KIND(
+        1, 9), /* the number of the thread was another one's, which has ended: what that one made is
+                                 not what this one makes */
     /* three words */
     LOG_ALLOC = LOG_EVENT_KIND(
         2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
@@ -450,7 +453,8 @@ enum {
 /* Records that say how to read the others: no events, and not counted as such. */
 static inline bool log_event_is_bookkeeping(unsigned kind)
 {
-    return kind == LOG_THREAD || kind == LOG_TIME_BASE || kind == LOG_GROUP;
+    return kind == LOG_THREAD || kind == LOG_TIME_BASE || kind == LOG_GROUP
+           || kind == LOG_NEXT_OWNER;
 }
 
 /* Whom memory is charged to, as api/mtrace.h names it. */
@@ -536,7 +540,7 @@ struct log_side_record {
     uint64_t words[6]; /* an event of at most six words; its 40 bits of time: log_group_code of the
                           group */
     uint64_t ticks;    /* its absolute time */
-    uint32_t thread;   /* thread index, 0 if unknown */
+    uint32_t thread; /* thread index, 0 if unknown, or if it gave its number back: LOG_NEXT_OWNER */
     _Atomic uint32_t valid;
 };
 

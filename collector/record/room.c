@@ -12,6 +12,7 @@ enum {
     TIME_BASE_WORDS = 2,
     THREAD_WORDS = 2,
     GROUP_WORDS = 2,
+    NEXT_OWNER_WORDS = 2,
 };
 
 _Static_assert(THREAD_SPARE_WORDS == TIME_BASE_WORDS + GROUP_WORDS + ROOM_MOST_WORDS, "room");
@@ -98,6 +99,18 @@ static void write_group(struct thread *thread, uint64_t ticks)
     thread->written_group = group;
 }
 
+/* TN-3. There is room: it is the first event of the thread, in a segment where much is free. Abandoned on the way it comes twice, which says no more. */
+static void write_next_owner(struct thread *thread, uint64_t ticks)
+{
+    uint64_t delta = ticks - thread->base_ticks;
+    uint64_t *out = thread->cursor;
+
+    out[0] = head_word(LOG_NEXT_OWNER, 0, delta);
+    out[1] = delta >> 24 << LOG_ADDRESS_BITS;
+    room_commit(thread, out + NEXT_OWNER_WORDS);
+    thread->is_next_owner = false;
+}
+
 /* The group may change again while this goes on, in a handler: then the next event looks again. */
 static void settle_group(struct thread *thread, uint64_t ticks)
 {
@@ -145,6 +158,8 @@ MTRACE_COLD bool room_make_slow(struct thread *thread, uint64_t *ticks, uint64_t
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);
+    if (thread->is_next_owner)
+        write_next_owner(thread, *ticks);
     settle_group(thread, *ticks);
     return true;
 }

@@ -119,6 +119,7 @@ static void define(struct thread *thread)
     if (is_new)
         number = is_shared(number) ? define_shared(number) : define_own(thread, number);
     thread->index = number;
+    thread->is_next_owner = !is_new;
     thread_define_name(thread, NULL);
 }
 
@@ -134,6 +135,7 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->segment = NULL;
     thread->last_ticks = thread->base_ticks = 0;
     thread->index = 0;
+    thread->is_next_owner = false;
     thread->is_dead = thread->is_forking = thread->is_execing = false;
     thread->n_rounds = 0;
     thread->walk = NULL;
@@ -363,6 +365,16 @@ static void unmap_scopes(struct thread *thread)
     }
 }
 
+/* What it does from here on is in the log under no number: this one may be another thread's. A handler sees either. */
+static void leave_number(struct thread *thread)
+{
+    uint32_t number = thread->index;
+
+    thread->index = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread_numbers_leave(number);
+}
+
 static void end(struct thread *thread)
 {
     struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
@@ -383,7 +395,7 @@ static void end(struct thread *thread)
     thread->walk = NULL;
     unmap_scopes(thread);
     if (is_shared(thread->index))
-        thread_numbers_leave(thread->index);
+        leave_number(thread);
     else if (thread->index)
         definition_write(&def, NULL, 0, NULL, 0);
 }

@@ -70,6 +70,7 @@ static bool is_event(const uint64_t *words, size_t n_words)
         return true;
     case LOG_CULLED_BIRTHS:
     case LOG_CULLED_LIVES:
+    case LOG_NEXT_OWNER:
         return true;
     case LOG_CULLED:
         return n_words >= LOG_CULLED_WORDS
@@ -431,6 +432,9 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
     case LOG_EXEC_FAILED:
         ret->kind = EVENT_END;
         ret->value = LOG_END_UNKNOWN;
+        break;
+    case LOG_NEXT_OWNER:
+        ret->kind = EVENT_NEXT_OWNER;
         break;
     default: /* LOG_END */
         ret->kind = EVENT_END;

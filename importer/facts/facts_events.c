@@ -290,6 +290,7 @@ static uint64_t n_recorded_as(const struct event *event)
     case EVENT_LOST:
     case EVENT_CULLED_LIVES:
     case EVENT_CULLED_BIRTHS:
+    case EVENT_NEXT_OWNER:
         return 0;
     case EVENT_CULLED:
         return 2 * event->n_culled;
@@ -316,6 +317,7 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
     switch (event->kind) {
     case EVENT_ALLOC:
     case EVENT_REALLOC_END:
+    case EVENT_NEXT_OWNER:
         return pairing_event(facts->pairing, event, err);
     case EVENT_FREE:
     case EVENT_REALLOC_BEGIN:

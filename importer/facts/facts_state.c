@@ -5,6 +5,7 @@
 
 enum {
     VERSION = 3,
+    PAIRING_VERSION = 4, /* of what has a pairing in it */
     MOMENTS_VERSION = 4,
 };
 
@@ -106,11 +107,11 @@ void facts_visit(struct facts *facts, struct state_io *io)
     visit_own(facts, io);
     state_part(io, STATE_TOTALS, VERSION);
     totals_visit(facts->totals, io);
-    state_part(io, STATE_PAIRING, VERSION);
+    state_part(io, STATE_PAIRING, PAIRING_VERSION);
     pairing_visit(facts->pairing, &most, io);
     state_part(io, STATE_GROUPS, VERSION);
     visit_groups(facts, io);
-    state_part(io, STATE_POOLS, VERSION);
+    state_part(io, STATE_POOLS, PAIRING_VERSION);
     visit_pools(facts, io);
     state_part(io, STATE_WALKS, VERSION);
     object_walks_visit(&facts->walks, &room, io);

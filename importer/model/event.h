@@ -66,6 +66,7 @@ enum event_kind {
     EVENT_OBJECT_NODE, /* address = node, old_address = parent, value, text = name, size = own bytes, n_culled = objects, call = enum log_object_kind */
     EVENT_OBJECT_CLAIM, /* address, size = declared, old_address = node, value, call = kind: 0 root, 1 unique, 2 shared */
     EVENT_OBJECT_WARNING, /* value, text */
+    EVENT_NEXT_OWNER,     /* the thread's number was another one's until now */
     EVENT_LOST,           /* none of the log: here a part of it could not be read */
 };
 

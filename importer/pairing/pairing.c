@@ -39,12 +39,18 @@ struct process {
     uint64_t inherited_frees;
 };
 
+/* Blocks that were made under its number. */
+struct thread_births {
+    uint64_t n;
+    uint64_t n_before; /* by those that had the number before */
+};
+
 struct pairing {
     struct pairing_sink sink;
     struct pairing_counts counts;
-    bool keeps_memory;         /* of pairing_keep_memory */
-    struct process *processes; /* by id */
-    uint64_t *births;          /* by thread id */
+    bool keeps_memory;            /* of pairing_keep_memory */
+    struct process *processes;    /* by id */
+    struct thread_births *births; /* by thread id */
     uint32_t n_processes, n_threads;
     struct chain *chains; /* 1-based */
     uint32_t n_chains, free_chain;
@@ -232,6 +238,14 @@ static int end_block(struct pairing *pairing, uint32_t process, struct live_bloc
     return code;
 }
 
+/* By the thread itself; PAIRING_UNKNOWN: the block is of one that had the number before it. */
+static uint64_t births_since(const struct thread_births *births, const struct live_block *block)
+{
+    uint64_t n = (births->n - live_block_births(block)) & ((UINT64_C(1) << 40) - 1);
+
+    return mtrace_likely(n < births->n - births->n_before) ? n : PAIRING_UNKNOWN;
+}
+
 static struct pairing_end end_of_free(const struct pairing *pairing, const struct event *event,
                                       const struct live_block *block)
 {
@@ -245,8 +259,7 @@ static struct pairing_end end_of_free(const struct pairing *pairing, const struc
     };
 
     if (event->thread == block->thread)
-        end.intervening =
-            (pairing->births[event->thread] - live_block_births(block)) & ((UINT64_C(1) << 40) - 1);
+        end.intervening = births_since(&pairing->births[event->thread], block);
     return end;
 }
 
@@ -351,7 +364,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
             slack = LIVE_BLOCK_SLACK_UNKNOWN - 1;
     }
     /* All fields at once: what is stored bit by bit is waited for when it is loaded as a whole. */
-    uint64_t births = ++pairing->births[event->thread];
+    uint64_t births = ++pairing->births[event->thread].n;
     if (mtrace_likely(is_small(event, slack, births))) {
         *block = (struct live_block){
             .address = block->address,
@@ -572,7 +585,10 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     case EVENT_MOVE:
         return on_move(pairing, event, err);
     case EVENT_CULLED_BIRTHS:
-        pairing->births[event->thread] += event->n_culled;
+        pairing->births[event->thread].n += event->n_culled;
+        return 0;
+    case EVENT_NEXT_OWNER:
+        pairing->births[event->thread].n_before = pairing->births[event->thread].n;
         return 0;
     case EVENT_LOST:
         pairing->processes[event->process].traits.has_lost_events = true;
@@ -788,8 +804,11 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     visit_pending(&pairing->ends, false, &most, io);
     visit_pending(&pairing->unseen, true, &most, io);
     state_count(io, &n_threads, pairing->n_threads);
-    for (size_t i = 1; i <= n_threads; i++)
-        state_u64(io, &pairing->births[i]);
+    for (size_t i = 1; i <= n_threads; i++) {
+        state_u64(io, &pairing->births[i].n);
+        state_u64(io, &pairing->births[i].n_before);
+        state_check(io, pairing->births[i].n_before <= pairing->births[i].n, "births of a thread");
+    }
     state_count(io, &n_processes, pairing->n_processes);
     for (uint32_t i = 1; i <= n_processes && state_io_code(io) == 0; i++) {
         most.process = i;

@@ -22,8 +22,8 @@
  *   PA-1 Ids are dense, in order of birth; every id that was born is ended or left over once.
  *   PA-2 Of two blocks at one address of a process the first has ended when the second is born.
  *   PA-3 A block ended by realloc has the id that its successor names as realloc_from_id.
- *   PA-4 An end with an intervening count was made by the thread that allocated the block.
- *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, one counter per thread.
+ *   PA-4 An end with an intervening count was made by the thread that allocated the block: not by the next one of its number.
+ *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, two counters per thread.
  *   PA-6 An unknown end belongs to the birth behind it only in a process whose births are all in
  *        the log: not forked, no untracked blocks, nothing lost, and no unknown end so far that
  *        no birth explained. Elsewhere the block stays live until an end of its own.
@@ -69,7 +69,7 @@ struct pairing_link {
 
 struct pairing_end {
     uint64_t time_ns;
-    uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread */
+    uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread (PA-4) */
     uint32_t thread;      /* 0: not known */
     uint32_t node;        /* 0: not known */
     uint32_t group;       /* that the thread was in; of an end that nobody made, block_group */
@@ -163,7 +163,7 @@ void pairing_keep_memory(struct pairing *pairing);
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
-/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED_BIRTHS and LOST; other kinds mean nothing to it. */
+/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED_BIRTHS, NEXT_OWNER and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
 /* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of

@@ -139,7 +139,8 @@ static void add_rare(struct fixture *fixture)
                                     LOG_PHASE,
                                     LOG_POOL_ALLOC,
                                     LOG_POOL_RESIZE,
-                                    LOG_POOL_END};
+                                    LOG_POOL_END,
+                                    LOG_NEXT_OWNER};
     unsigned kind = kinds[draw(fixture, sizeof(kinds))];
     size_t n = log_event_words(kind) ? log_event_words(kind) : 3 + draw(fixture, 40);
     uint64_t *words =

@@ -275,6 +275,9 @@ static void test_process(void **state)
     assert_int_equal(event.kind, EVENT_CULLED_BIRTHS);
     assert_int_equal(event.n_culled, 300);
     assert_int_equal(event.size, 4000);
+
+    event = DECODE(LOG_NEXT_OWNER | 5 << 8, 0);
+    assert_int_equal(event.kind, EVENT_NEXT_OWNER);
 }
 
 /* A group holds until the next one, or until another thread writes. */

@@ -107,8 +107,8 @@ static void make_events(struct program *program, uint64_t seed)
         } else if (what % 7 == 0) {
             event->node = DEFINITIONS_NO_BACKTRACE;
         }
-        if (what == 999)
-            event->kind = EVENT_CULLED_BIRTHS;
+        if (what >= 998)
+            event->kind = what == 999 ? EVENT_CULLED_BIRTHS : EVENT_NEXT_OWNER;
     }
     for (uint32_t id = 1; id <= N_PROCESSES; id++)
         program->processes[id].last_ns = time_ns;

@@ -495,6 +495,31 @@ static void culled_between(void **state)
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
 
+/* PA-4: a block that one leaves to the next of its number is freed by another thread, though the next one makes blocks and frees them itself. */
+static void next_owner_of_a_number(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    born(&story, 11, 1, X + 16);
+    freed(&story, 12, 1, X + 16);
+    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 20, .thread = 1});
+    freed(&story, 30, 1, X);
+    born(&story, 40, 1, Y);
+    born(&story, 41, 1, X);
+    freed(&story, 50, 1, Y);
+    give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 60, .thread = 1});
+    born(&story, 61, 1, Y);
+    freed(&story, 62, 1, X);
+    freed(&story, 63, 1, Y);
+    finish(&story,
+           "born1 born2 freed2@12by1+0 freed1@30by1 born3 born4 freed3@50by1+1 born5 freed4@62by1 "
+           "freed5@63by1+0 ",
+           COUNTS());
+}
+
 /* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by either way in, and ends go on. */
 static void ids_are_given_once(void **state)
 {
@@ -577,6 +602,7 @@ int main(void)
         cmocka_unit_test(inverted_realloc),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(culled_between),
+        cmocka_unit_test(next_owner_of_a_number),
         cmocka_unit_test(ids_are_given_once),
         cmocka_unit_test(left_in_runs),
     };
