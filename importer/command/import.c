@@ -261,13 +261,20 @@ static int write_left_out_kind(sqlite3_stmt *insert, const char *name, uint64_t 
     return n ? database_insert(insert, err, "tu", key, n) : 0;
 }
 
-static uint64_t count_joined_threads(const struct definitions *definitions)
+/* Of which rows other ones are, too: of any log. */
+static int write_joined_threads(sqlite3_stmt *insert, const struct import *import,
+                                struct error *err)
 {
-    uint64_t n = 0;
+    const struct definitions *definitions = log_set_definitions(import->logs);
+    int code = 0;
 
-    for (size_t id = 1; id <= definitions->n_processes; id++)
-        n += definitions->processes[id].n_joined_threads;
-    return n;
+    for (size_t id = 1; code == 0 && id <= definitions->n_processes; id++) {
+        uint64_t n = definitions->processes[id].n_joined_threads;
+        char key[64];
+        snprintf(key, sizeof key, "threads.joined.%zu", id);
+        code = n ? database_insert(insert, err, "tu", key, n) : 0;
+    }
+    return code;
 }
 
 /* What a bounded log has no room for. */
@@ -280,9 +287,6 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
         uint64_t n = facts_n_left_out(import->facts, (enum facts_bounded)kind, &name);
         code = write_left_out_kind(insert, name, n, err);
     }
-    if (code == 0)
-        code = write_left_out_kind(insert, "threads",
-                                   count_joined_threads(log_set_definitions(import->logs)), err);
     for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
         uint64_t n = kept_facts_n_left_out(import->kept, kind, &name);
         code = write_left_out_kind(insert, name, n, err);
@@ -318,6 +322,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
     if (code == 0)
         code = write_left_out(insert, import, err);
+    if (code == 0)
+        code = write_joined_threads(insert, import, err);
     if (code == 0 && result->damage_text[0])
         code = database_insert(insert, err, "tt", "log.damage", result->damage_text);
     for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {

@@ -92,14 +92,27 @@ static uint32_t find_parent(const struct build *build, size_t child)
     return 0;
 }
 
-/* Of a bounded log. Those that are lost count, too, where some of it is. */
+/* Were no more than so many threads told apart? */
+static bool has_most_threads(const struct log_names *names)
+{
+    static const char setting[] = "MTRACE_MAX_THREADS=";
+    const size_t length = sizeof(setting) - 1;
+
+    for (size_t k = 1; k <= names->n_texts; k++)
+        if (names->texts[k].kind == LOG_DEF_SETTING
+            && strncmp(names->texts[k].text, setting, length) == 0)
+            return strcmp(names->texts[k].text + length, "0") != 0;
+    return false;
+}
+
+/* Those that are lost count, too, where some of the log is. */
 static uint32_t count_joined_threads(const struct log_input *input)
 {
     uint32_t n_all = atomic_load_explicit(&input->header.n_threads, memory_order_relaxed);
+    bool are_joined = (input->header.flags & LOG_FLAG_RING) || has_most_threads(&input->names);
 
-    return (input->header.flags & LOG_FLAG_RING) && n_all > input->names.n_threads
-               ? n_all - (uint32_t)input->names.n_threads
-               : 0;
+    return are_joined && n_all > input->names.n_threads ? n_all - (uint32_t)input->names.n_threads
+                                                        : 0;
 }
 
 static void fill_process(const struct build *build, size_t i)

@@ -26,7 +26,8 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
   -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check);
   -- 'modules.untold': libraries whose code has no names, because more were loaded at once than are told apart.
-  -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'aggregate' (1: of a log of --aggregate: rows of blocks that are live at the end alone, beside 'slim'), 'aggregate.left_out.<kind>' (how many rows such a log had no room for: events, mappings, moves, samples of memory, extents of heaps, windows, phases, threads, walks over objects; and of how many frees only that others made them: 'frees_by_stack', 'frees_by_thread'), 'early' (1: --follow goes on, and brings them at the end), 'lean' (1: of a live report, totals alone), 'allocations', 'import.seconds', 'symbols.seconds'.
+  -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'aggregate' (1: of a log of --aggregate: rows of blocks that are live at the end alone, beside 'slim'), 'aggregate.left_out.<kind>' (how many rows such a log had no room for: events, mappings, moves, samples of memory, extents of heaps, windows, phases, walks over objects; and of how many frees only that others made them: 'frees_by_stack', 'frees_by_thread'), 'early' (1: --follow goes on, and brings them at the end), 'lean' (1: of a live report, totals alone), 'allocations', 'import.seconds', 'symbols.seconds'.
+  -- Threads: 'threads.joined.<process_id>': how many of its threads have no row of their own: beyond MTRACE_MAX_THREADS they share those called 'other threads'.
   -- Program: 'suppression.<n>' (its own rules of what is no leak, as heaptrack records them: see the view suppressions).
   -- Collector: 'message.<n>' (its diagnostics), 'setting.<NAME>' (of its environment).
   key   TEXT PRIMARY KEY,               -- one of the above
@@ -59,8 +60,8 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
 CREATE TABLE threads (
   thread_id  INTEGER PRIMARY KEY,       -- 1, 2, … in order of process and start
   process_id INTEGER NOT NULL,          -- that it ran in
-  tid        INTEGER NOT NULL,          -- as the kernel numbered it
-  name       TEXT,                      -- NULL: none, or it stands for all threads that the log does not name; 'other threads': of a bounded log, more than 4,096 of a process, one after the other (meta: aggregate.left_out.threads)
+  tid        INTEGER NOT NULL,          -- as the kernel numbered it; 0: of 'other threads', or not known
+  name       TEXT,                      -- NULL: none, or it stands for all threads that the log does not name; 'other threads': those beyond MTRACE_MAX_THREADS (4,096 of a bounded log), of each row one after the other (meta: threads.joined.<process_id>)
   start_ns   INTEGER,                   -- when it was first seen; NULL: not known
   end_ns     INTEGER,                   -- NULL: it lived to the end of the process, or nobody saw it end
   allocated_blocks INTEGER,             -- by this thread, reallocs included

@@ -151,7 +151,7 @@ static const char bounded_sql[] =
     "WITH kind(name, told) AS (VALUES"
     " ('frees_by_stack', 'frees by stacks that are told as one'),"
     " ('frees_by_thread', 'frees by threads that are told as one'),"
-    " ('threads', 'threads told as one with others'), ('windows', 'windows told as one with the last'),"
+    " ('windows', 'windows told as one with the last'),"
     " ('phases', 'phases but in phase_totals'),"
     " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
     " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"
@@ -163,6 +163,20 @@ static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
     (void)snprintf(text, size,
                    "the log (--aggregate) had no room for rows of its own for each of these: %s",
                    rundb_text(row, 0));
+}
+
+static const char joined_sql[] =
+    "SELECT CAST(sum(value) AS TEXT) FROM meta WHERE key GLOB 'threads.joined.*'"
+    " AND :process IN (0, CAST(substr(key, 16) AS INTEGER))";
+
+static void format_joined(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char threads[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' "
+                   "is of several, one after the other",
+                   units_format_counted(sqlite3_column_int64(row, 0), "thread", threads));
 }
 
 static const char until_sql[] =
@@ -342,7 +356,7 @@ int notes_below_headline(const struct query *query,
     static const struct missing missing[] = {
         {damage_sql, format_damage},   {unseen_sql, format_unseen}, {untold_sql, format_untold},
         {partial_sql, format_partial}, {until_sql, format_until},   {sampled_sql, format_sampled},
-        {bounded_sql, format_bounded}};
+        {bounded_sql, format_bounded}, {joined_sql, format_joined}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
