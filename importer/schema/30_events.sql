@@ -68,7 +68,7 @@ CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-i
 ) STRICT, WITHOUT ROWID;
 
 -- Not joins but subqueries: SQLite leaves out those that a query does not use.
-CREATE VIEW allocations(        -- the public face of allocation_rows: one heap block from birth to death; columns that a query does not use cost nothing
+CREATE VIEW allocations(        -- the public face of allocation_rows: one heap block from birth to death, where 'aggregate' of meta is 1 those alone that are live at the end, where only 'slim' is 1 none; columns that a query does not use cost nothing
   allocation_id,           -- in the order of birth
   process_id,              -- that allocated it
   thread_id,               -- that allocated it

@@ -40,6 +40,12 @@ enum rundb_made {
     /* site_shapes comes with leaks and growth, for those of the two that are asked for */
 };
 
+/* Tables of single blocks, which an import may leave out, and a log may lack rows for. */
+enum rundb_rows {
+    RUNDB_BLOCK_ROWS = 1,
+    RUNDB_POOL_ROWS = 2
+};
+
 struct rundb {
     struct sqlite3 *handle;
     const char *path;
@@ -51,6 +57,7 @@ struct rundb {
     bool is_early;    /* not yet, as the log still grows */
     int64_t sample_bytes; /* of the processes whose blocks are samples, the most; 0: none */
     const char *left_out; /* a table that was asked for, and is not in a lean import; or NULL */
+    unsigned rows_read;   /* enum rundb_rows: by statements behind the lock */
     unsigned made;        /* enum rundb_made: not those of the file */
     struct database_views *views; /* NULL: those of the file are asked */
     bool is_locked;

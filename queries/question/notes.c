@@ -436,11 +436,17 @@ static const char *ended_tail(const struct query_options *options)
     return "";
 }
 
+static const char in_no_answer[] = "not in this answer, which is made of rows";
+static const char culled_in_no_row[] =
+    "they are in totals, and in no row of allocations and the like";
+static const char in_no_rows[] = "in no row of allocations and the like";
+static const char in_no_pool_rows[] = "in no row of pool_blocks";
+
 /* All that ended of a bounded log, those that were culled among them. */
-static int note_ended(const struct query *query, struct error *err)
+static int note_ended(const struct query *query, bool is_of_pools, const char *where,
+                      struct error *err)
 {
-    const struct command *command = query->options->command;
-    const char *table = command->stand_in ? "main.pools" : "main.backtrace_totals";
+    const char *table = is_of_pools ? "main.pools" : "main.backtrace_totals";
     char ended[UNITS_TEXT_BYTES];
     char culled[UNITS_TEXT_BYTES];
     char of_these[UNITS_TEXT_BYTES + 32] = "";
@@ -448,18 +454,18 @@ static int note_ended(const struct query *query, struct error *err)
     int64_t n_culled = 0;
     int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
 
-    if (rc == 0 && !command->stand_in) /* of pools none is ever culled */
+    if (rc == 0 && !is_of_pools) /* of pools none is ever culled */
         rc = get_of_process(query, "sum(culled_blocks)", table, &n_culled, err);
     if (rc != 0 || n_ended <= 0)
         return rc;
     if (n_culled > 0)
         (void)snprintf(of_these, sizeof(of_these), " (of these %s were culled)",
                        units_format_count(n_culled, culled));
-    query_remark(
-        query,
-        "%s that ended%s are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
-        " single blocks that are live at the end alone%s",
-        units_format_counted(n_ended, "block", ended), of_these, ended_tail(query->options));
+    query_remark(query,
+                 "%s that ended%s are in totals, and %s: the log (--aggregate) has"
+                 " single blocks that are live at the end alone%s",
+                 units_format_counted(n_ended, "block", ended), of_these, where,
+                 ended_tail(query->options));
     return 0;
 }
 
@@ -475,6 +481,51 @@ static int note_culled(const struct query *query, const char *what, struct error
     return rc;
 }
 
+/* Why there is no row of any block; NULL: there are some. */
+static const char *without_rows_text(const struct rundb *database)
+{
+    if (!database->is_slim || database->is_aggregate)
+        return NULL;
+    return database->is_early
+               ? "tables of single blocks are empty: they get their rows when the recording, which is followed, has ended"
+               : "tables of single blocks are empty: the log was imported with --slim or --follow";
+}
+
+/* What it reads is known when it was prepared, which nobody did where its answer is not made. */
+static int look_at_statement(const struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = rundb_load_all_views(&query->database, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* Beside a statement of who asks: canned commands refuse, or say it themselves. */
+static int note_statement(const struct query *query, struct error *err)
+{
+    const struct rundb *database = &query->database;
+    int rc = query->is_of_remarks ? look_at_statement(query, err) : 0;
+    const char *why = without_rows_text(database);
+    unsigned rows = database->rows_read;
+
+    if (rc != 0)
+        return rc;
+
+    if (rows && why) {
+        query_remark(query, "%s", why);
+        return 0;
+    }
+    if (database->is_aggregate && (rows & RUNDB_POOL_ROWS))
+        rc = note_ended(query, true, in_no_pool_rows, err);
+    if (rc != 0 || !(rows & RUNDB_BLOCK_ROWS))
+        return rc;
+    return database->is_aggregate ? note_ended(query, false, in_no_rows, err)
+                                  : note_culled(query, culled_in_no_row, err);
+}
+
 int notes_after(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
@@ -482,7 +533,9 @@ int notes_after(const struct query *query, struct error *err)
 
     if (!options->database_path || query->is_culled_noted)
         return 0;
+    if (strcmp(options->command->name, "sql") == 0)
+        return note_statement(query, err);
     if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))
-        return note_ended(query, err);
+        return note_ended(query, options->command->stand_in != NULL, in_no_answer, err);
     return what ? note_culled(query, what, err) : 0;
 }

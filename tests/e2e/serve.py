@@ -23,6 +23,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -225,6 +226,14 @@ def remarks(tools, folder, database):
             expect(f"beside leaks {parameters}", (status, [row["note"] for row in json.loads(body)]), (200, said))
         status, message = error_of(server.ask("/api/v1/last/notes?command=leaks&nothing=1"))
         expect("a parameter that there is not", (status, "nothing" in message), (400, True))
+    slim = Path(shutil.copy(database, Path(folder, "slim.db")))
+    with contextlib.closing(sqlite3.connect(slim)) as connection, connection:
+        connection.execute("UPDATE meta SET value = 1 WHERE key = 'slim'")
+    with Server([slim], folder) as server:
+        for table, n_notes in (("allocations", 1), ("backtrace_totals", 0)):
+            statement = f"SELECT count(*) FROM {table}"
+            status, _, body = server.ask("/api/v1/last/notes?" + urllib.parse.urlencode({"command": "sql", "argument": statement}))
+            expect(f"beside {statement}", (status, len(json.loads(body))), (200, n_notes))
 
 
 def completion(tools, folder, database):

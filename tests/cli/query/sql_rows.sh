@@ -1,0 +1,22 @@
+# A statement of one's own that reads single blocks, by whatever view, is told which of them have no row; one that reads totals is not.
+. "$CASES/../fixture.sh"
+ask() {
+    echo "$2" >&2
+    mtrace-query sql "$2" "$1" >/dev/null
+}
+make_fixture whole.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
+cp whole.db bounded.db
+sqlite3 bounded.db "INSERT INTO meta VALUES ('slim', 1), ('aggregate', 1);
+    UPDATE backtrace_totals SET culled_blocks = 2 WHERE process_id = 1 AND backtrace_id = 2"
+cp whole.db slim.db
+sqlite3 slim.db "INSERT INTO meta VALUES ('slim', 1)"
+cp slim.db early.db
+sqlite3 early.db "INSERT INTO meta VALUES ('early', 1)"
+for statement in "SELECT size_bytes FROM allocations" "SELECT count(*) FROM allocations" "SELECT 1 WHERE EXISTS (SELECT 1 FROM live_blocks WHERE at_ns = 5)" \
+    "WITH a AS (SELECT * FROM realloc_chains) SELECT count(*) FROM a" "SELECT * FROM pool_blocks" "SELECT * FROM leaks" "SELECT allocated_blocks FROM backtrace_totals"; do
+    ask bounded.db "$statement"
+done
+for database in whole slim early run; do
+    ask $database.db "SELECT count(*) FROM allocations"
+    ask $database.db "SELECT count(*) FROM backtrace_totals"
+done
