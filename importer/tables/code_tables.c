@@ -343,6 +343,25 @@ static uint64_t count_partial(const struct definitions *definitions)
     return n;
 }
 
+static void write_of_process(struct meta_writer *meta, const char *name, size_t id, uint64_t n)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "%s.%zu", name, id);
+    if (n)
+        meta_number(meta, key, n);
+}
+
+/* What the answer about one process need not speak of when it is another's. */
+static void write_flaws(const struct definitions *definitions, struct meta_writer *meta)
+{
+    for (size_t id = 1; id <= definitions->n_processes; id++) {
+        const struct definitions_process *process = &definitions->processes[id];
+        write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
+        write_of_process(meta, "modules.untold", id, process->n_untold_modules);
+    }
+}
+
 static uint64_t count_unlooked(const struct facts *facts)
 {
     uint64_t n = 0;
@@ -387,6 +406,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
     meta_number(meta, "modules.untold", untold);
+    write_flaws(facts->definitions, meta);
 }
 
 /* One row for each executable, however many processes ran it. */

@@ -101,7 +101,8 @@ static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
 static const char unseen_sql[] =
     "SELECT value, substr(key, 8), count(*) OVER (), "
     "(SELECT ' (' || value || ')' FROM meta AS why WHERE why.key = 'unseen_why.' || substr(meta.key, 8)) "
-    "FROM meta WHERE key GLOB 'unseen.*' ORDER BY key LIMIT 1";
+    "FROM meta WHERE key GLOB 'unseen.*' AND (:process = 0 OR EXISTS (SELECT 1 FROM processes"
+    " WHERE process_id = :process AND coalesce(executable, '?') = substr(key, 8))) ORDER BY key LIMIT 1";
 
 static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -119,8 +120,13 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- modules that were not told apart ---- */
 
-static const char untold_sql[] =
-    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'modules.untold' AND value > 0";
+/* Of the process that is asked for, or the sum. An older import has the sum alone: then it stands for each. */
+#define FLAWS_SQL(key_)                                                                     \
+    "SELECT CAST(value AS TEXT) FROM meta WHERE value > 0 AND key = '" key_ "' ||"          \
+    " iif(:process = 0 OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB '" key_ ".*'), ''," \
+    " '.' || :process)"
+
+static const char untold_sql[] = FLAWS_SQL("modules.untold");
 
 static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -133,8 +139,7 @@ static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- times that were not recorded ---- */
 
-static const char partial_sql[] =
-    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'processes.partial' AND value > 0";
+static const char partial_sql[] = FLAWS_SQL("processes.partial");
 
 static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -202,7 +207,7 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
  * of small blocks comes near to. */
 static const char sampled_sql[] =
     "SELECT CAST(max(sample_bytes) AS TEXT), max(sample_bytes),"
-    " 1.959964 * sqrt(104857600.0 * max(sample_bytes)) FROM processes";
+    " 1.959964 * sqrt(104857600.0 * max(sample_bytes)) FROM processes WHERE :process IN (0, process_id)";
 
 static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
 {

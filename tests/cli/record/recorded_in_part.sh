@@ -14,7 +14,7 @@ mtrace-record -q -o whole.dat -- ./program
 mv cut.db cut_before.db
 for name in later twice whole cut; do
     mtrace-import --no-symbols $name.dat $name.db 2>>import.txt
-    echo "$name: $(sqlite3 $name.db "SELECT value FROM meta WHERE key = 'processes.partial'")"
+    echo "$name: $(sqlite3 $name.db "SELECT group_concat(substr(key, 11) || ' ' || value, ', ') FROM (SELECT * FROM meta WHERE key GLOB 'processes.partial*' ORDER BY key)")"
 done
 printf '#include <unistd.h>\nint main(int argc, char **argv) { usleep(200000); return argc > 1 ? execv(argv[0], (char *[]){argv[0], 0}) : 0; }\n' >again.c
 gcc -o again again.c

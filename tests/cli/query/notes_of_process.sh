@@ -1,0 +1,17 @@
+# What is missing of one process is not said beside an answer about another one.
+. "$CASES/../fixture.sh"
+sqlite3 run.db "INSERT OR REPLACE INTO meta VALUES ('processes.partial', 1), ('processes.partial.2', 1), ('modules.untold', 5), ('modules.untold.2', 5),
+    ('threads.joined.2', 7); UPDATE processes SET executable = '/opt/other' WHERE process_id = 2; INSERT INTO meta VALUES ('unseen./opt/other', 'jemalloc')"
+for process in "" "--process 1" "--process 2"; do
+    echo "of ${process:-all}:" >&2
+    # shellcheck disable=SC2086
+    mtrace-query threads $process --format csv run.db >/dev/null
+done
+echo 'an older import has sums alone:' >&2
+sqlite3 run.db "DELETE FROM meta WHERE key GLOB '*.2'"
+mtrace-query threads --process 1 --format csv run.db >/dev/null
+echo 'samples of process 2:' >&2
+sqlite3 run.db "UPDATE processes SET sample_bytes = 1024 WHERE process_id = 2"
+for process in 1 2; do
+    mtrace-query peak --process $process --format csv run.db 2>&1 >/dev/null | grep -c 'estimates from samples' || true
+done
