@@ -321,6 +321,16 @@ static bool is_rounded(const struct log_input *input)
     return input->has_time_shift || input->n_files == 1;
 }
 
+/* Up to when events were taken in, as the map of its clock has it. Where nothing is read any more all readings have had their say. */
+static uint64_t absolute_mark(const struct standing_import *standing, const struct log_input *input)
+{
+    uint64_t origin = standing->import.logs->origin_ns << CLOCK_MAP_FRACTION_BITS;
+
+    return !input->is_growing || standing->stream.mark > UINT64_MAX - origin
+               ? UINT64_MAX
+               : standing->stream.mark + origin;
+}
+
 int standing_import_take_pasts(struct standing_import *standing, struct error *err)
 {
     const struct log_set *logs = standing->import.logs;
@@ -332,11 +342,13 @@ int standing_import_take_pasts(struct standing_import *standing, struct error *e
     standing->pasts = pasts;
     standing->n_pasts = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
+        const struct clock_map *clock = &logs->inputs[i]->clock;
+        uint64_t mark = absolute_mark(standing, logs->inputs[i]);
         pasts[i].run_id = logs->inputs[i]->header.run_id;
         pasts[i].has_time_shift = logs->inputs[i]->has_time_shift;
         pasts[i].time_shift = logs->inputs[i]->time_shift;
-        if (is_rounded(logs->inputs[i])
-            && clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
+        if ((is_rounded(logs->inputs[i]) || clock_past_is_due(clock, mark))
+            && clock_past_take(&pasts[i].clock, clock, mark) != 0)
             return error_set(err, ERROR_NOMEM, "out of memory");
     }
     digest_pasts(standing);

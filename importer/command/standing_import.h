@@ -21,7 +21,7 @@
  *        Without `slim` the time of a database grows with the rows.
  *   KI-3 A cut is what import_run makes of the log with these options, if no other marker has the name of that of the instant.
  *   KI-4 What was saved, loaded, and goes on makes the database of what was never saved, though no segment is there any more that
- *        was done by then. It never begins anew: where it would have to, an error says why.
+ *        was done by then; but for times where a process that wrote little was not waited for (CM-5), and what comes late (SX-4). It never begins anew: where it would have to, an error says why.
  * Threads: one caller; none of the importer's runs between the calls.
  * Failure: as import.h. What was kept is forgotten, and read again with the next advance. So it is, too, after a child was killed,
  *          which is what happens when memory ends, or could not be started: the database is then written here.

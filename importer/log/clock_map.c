@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/clock_map.h"
 
+#include "support/columns.h"
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/lower_bound.h"
@@ -395,26 +396,73 @@ void clock_past_done(struct clock_past *past)
     memset(past, 0, sizeof(*past));
 }
 
-/* Every other one of the older half of the knots goes, but for the first: what is long ago is told as exactly as its rate was even. */
-static void make_coarser(struct clock_past *past)
+/* Every other one of the older half of the knots goes, but for the first: what is long ago is told as exactly as its rate was even. None goes that
+ * what comes behind `known_ticks` is between (CM-5). */
+static void make_coarser(struct clock_past *past, uint64_t known_ticks)
 {
-    size_t n_old = past->n_closed / 2;
+    size_t n_known;
     size_t n = 1;
 
+    LOWER_BOUND(n_known, past->n_closed, past->pairs[n_known].ticks < known_ticks);
+    size_t n_old = past->n_closed / 2 < n_known ? past->n_closed / 2 : n_known;
+    if (n_old < 3)
+        return;
     for (size_t i = 2; i < n_old; i += 2)
         past->pairs[n++] = past->pairs[i];
+    if (past->pairs[n - 1].ticks != past->pairs[n_old - 1].ticks) /* between it and the next one */
+        past->pairs[n++] = past->pairs[n_old - 1];
     memmove(&past->pairs[n], &past->pairs[n_old], (past->n_pairs - n_old) * sizeof(*past->pairs));
     past->n_pairs -= n_old - n;
     past->n_closed -= n_old - n;
 }
 
-int clock_past_take(struct clock_past *past, const struct clock_map *map)
+/* The first ticks behind the time; UINT64_MAX: there are none. */
+static uint64_t find_behind(const struct clock_map *map, uint64_t fixed_ns)
+{
+    struct clock_cursor cursor = {0};
+    uint64_t ticks = 0;
+
+    for (uint64_t step = UINT64_C(1) << 63; step; step /= 2)
+        if (clock_map_fixed_ns(map, &cursor, ticks + step - 1) <= fixed_ns)
+            ticks += step;
+    return ticks;
+}
+
+/* The knots of now that lie before `ticks`, and one there: behind it no time will be before that of now, rounded up. */
+static void close_at(struct clock_past *past, const struct clock_map *map, uint64_t ticks)
+{
+    struct clock_cursor cursor = {0};
+    uint64_t fixed_ns = clock_map_fixed_ns(map, &cursor, ticks);
+    uint64_t rounded = ticks & UINT64_MAX << COLUMNS_MAX_TIME_SHIFT; /* as events may be, later */
+    size_t n = past->n_closed;
+
+    for (size_t i = map->n_made; i < map->n_knots && map->knots[i].ticks < rounded; i++)
+        if (map->knots[i].ticks > past->pairs[n - 1].ticks)
+            past->pairs[n++] =
+                (struct clock_pair){.ticks = map->knots[i].ticks, .ns = map->knots[i].ns};
+    past->pairs[n].ticks = rounded > past->pairs[n - 1].ticks ? rounded : ticks;
+    past->pairs[n++].ns =
+        (fixed_ns + (1U << CLOCK_MAP_FRACTION_BITS) - 1) >> CLOCK_MAP_FRACTION_BITS;
+    past->n_pairs = past->n_closed = n;
+    past->has_open = false;
+}
+
+/* Behind the last knot for good no time will be before its own. */
+bool clock_past_is_due(const struct clock_map *map, uint64_t mark)
+{
+    return !map->is_identity && map->pairs[map->n_closed - 1].ns << CLOCK_MAP_FRACTION_BITS < mark
+           && find_behind(map, mark) < UINT64_MAX;
+}
+
+int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64_t mark)
 {
     struct clock_pair *pairs;
 
     if (map->is_identity || map->n_pairs == 0)
         return 0;
-    pairs = growing_reserve(past->pairs, &past->capacity, map->n_pairs, sizeof(*pairs));
+    /* room for the knots of now, and that at the mark */
+    pairs = growing_reserve(past->pairs, &past->capacity,
+                            map->n_pairs + (map->n_knots - map->n_made) + 1, sizeof(*pairs));
     if (!pairs)
         return ERROR_NOMEM;
     memcpy(pairs, map->pairs, map->n_pairs * sizeof(*pairs));
@@ -422,8 +470,10 @@ int clock_past_take(struct clock_past *past, const struct clock_map *map)
     past->n_pairs = map->n_pairs;
     past->n_closed = map->n_closed;
     past->has_open = map->has_open;
+    if (clock_past_is_due(map, mark))
+        close_at(past, map, find_behind(map, mark));
     if (past->n_closed > CLOCK_PAST_MOST)
-        make_coarser(past);
+        make_coarser(past, find_behind(map, mark));
     return 0;
 }
 

@@ -15,6 +15,8 @@
  *   CM-3 A clock of LOG_CLOCK_MONOTONIC is its own nanoseconds.
  *   CM-4 Pairs added later, unless clock_map_make calls one late, change nothing for ticks up to
  *        final_ticks. Made at once or bit by bit, the knots are the same.
+ *   CM-5 With a past that was taken at a mark, what lay behind the mark then does so for good, whatever readings come: a mark may lie behind
+ *        final_ticks, where nobody is waited for.
  * Threads: read-only after clock_map_make; each reader has its own struct clock_cursor.
  */
 #ifndef MTRACE_IMPORTER_CLOCK_MAP_H
@@ -134,7 +136,12 @@ enum {
 };
 
 void clock_past_done(struct clock_past *past);
-int clock_past_take(struct clock_past *past, const struct clock_map *map); /* ERROR_NOMEM or 0 */
+
+/* mark: up to when, in fixed point, events were handed out (CM-5); UINT64_MAX: that is not known. ERROR_NOMEM or 0. */
+int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64_t mark);
+
+/* Does the mark lie where readings to come have a say, so that nothing but a past holds them to it? Of a map that was made. */
+bool clock_past_is_due(const struct clock_map *map, uint64_t mark);
 
 /* clock_map_digest of the map that is made with it, up to a knot. */
 uint64_t clock_past_digest(const struct clock_past *past, uint64_t until_ticks);

@@ -2,6 +2,7 @@
 /* Ticks to nanoseconds: the rate, its drift, disturbed readings, and never backwards. */
 #include "importer/log/clock_map.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -331,7 +332,7 @@ static void test_past(void **state)
                                        .ns = SECOND + (i + 1) * 25000000 + i % 7 * 3};
     struct clock_map whole = make(pairs, N, 1);
     struct clock_map half = make(pairs, N / 2, 1);
-    assert_int_equal(clock_past_take(&past, &half), 0);
+    assert_int_equal(clock_past_take(&past, &half, UINT64_MAX), 0);
     assert_true(past.n_closed <= CLOCK_PAST_MOST && past.pairs[0].ticks == pairs[0].ticks);
     clock_map_init(&later, false);
     for (size_t i = N / 2 - 3; i < N; i++)
@@ -353,10 +354,58 @@ static void test_past(void **state)
     free(pairs);
 }
 
+/* CM-5: whatever is read later, and wherever the mark lies, what was behind it stays there. */
+static void test_past_at_a_mark(void **state)
+{
+    uint64_t random = 11;
+    unsigned n_due = 0;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct clock_pair pairs[120];
+        struct clock_past past = {0};
+        struct clock_map early, later;
+        bool is_late;
+        size_t n = make_readings(pairs, 120, &random);
+        size_t n_early = 1 + (random >> 33) % (n - 1);
+        clock_map_init(&early, false);
+        for (size_t i = 0; i < n_early; i++)
+            assert_int_equal(clock_map_add(&early, pairs[i].ticks, pairs[i].ns), 0);
+        unsigned shift = round % 2 ? 12 : 0;
+        clock_map_round(&early, shift);
+        assert_int_equal(clock_map_make(&early, 1, &is_late), 0);
+        uint64_t newest = pairs[n_early - 1].ticks;
+        uint64_t mark_ticks = newest + (round % 3 ? random % (6 * SECOND) : 0);
+        struct clock_cursor cursor = {0};
+        uint64_t mark = clock_map_fixed_ns(&early, &cursor, mark_ticks);
+        n_due += clock_past_is_due(&early, mark);
+        assert_int_equal(clock_past_take(&past, &early, mark), 0);
+        clock_map_init(&later, false);
+        for (size_t i = n_early; i < n; i++)
+            assert_int_equal(clock_map_add(&later, pairs[i].ticks, pairs[i].ns), 0);
+        clock_map_round(&later, shift);
+        assert_int_equal(clock_map_put_past(&later, &past), 0);
+        assert_int_equal(clock_map_make(&later, 1, &is_late), 0);
+        cursor = (struct clock_cursor){0};
+        for (uint64_t i = 1; i <= 5000; i++) {
+            uint64_t ticks = (mark_ticks + i * i) & UINT64_MAX << shift;
+            if (clock_map_fixed_ns(&early, &(struct clock_cursor){0}, ticks) <= mark)
+                continue;
+            if (clock_map_fixed_ns(&later, &cursor, ticks) < mark)
+                fail_msg("round %d: %" PRIu64 " ticks behind the mark are before it", round, i * i);
+        }
+        clock_past_done(&past);
+        clock_map_done(&early);
+        clock_map_done(&later);
+    }
+    assert_in_range(n_due, 200, 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_past),
+        cmocka_unit_test(test_past_at_a_mark),
         cmocka_unit_test(test_monotonic_is_itself),
         cmocka_unit_test(test_two_pairs),
         cmocka_unit_test(test_fractions),
