@@ -31,6 +31,7 @@ struct event_stream {
     uint64_t next_due;  /* first time of the next place, UINT64_MAX if there is none */
     uint64_t last_time; /* handed out */
     uint64_t mark;      /* UINT64_MAX: no end but that of the log */
+    uint64_t told_mark; /* SX-4: what lies before it is handed out at it; 0: nothing does */
     uint64_t bound; /* the root is next as long as its key is less: nothing else is due; 0: look */
     uint64_t opened_bytes;
     struct log_damage_report ignored; /* takes the damage of a second reading */
@@ -411,6 +412,8 @@ static int find_next(struct event_stream *stream, struct error *err)
     }
     while (stream->heap[0].source->is_at_first)
         keep_own_order(stream);
+    if (stream->heap[0].source->time < stream->told_mark && stream->last_time < stream->told_mark)
+        stream->last_time = stream->told_mark;
     stream->bound = find_bound(stream);
     return FOUND_ROOT;
 }
@@ -532,6 +535,7 @@ int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_
     stream->sources.state = state;
     stream->mark = mark;
     if (state) {
+        stream->told_mark = state->is_sole && state->has_begun ? state->mark : 0;
         stream->last_time = state->last_time;
         stream->sources.claimed_bytes = state->claimed_bytes;
         stream->sources.n_lost_nodes = state->n_lost_nodes;

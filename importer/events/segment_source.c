@@ -288,14 +288,6 @@ static void skip_told_items(struct segment_sources *all, struct segment_source *
     source->next_item = n;
 }
 
-/* SX-4 */
-static void be_at_mark(const struct segment_sources *all, struct segment_source *source)
-{
-    if (all->state && all->state->is_sole && all->state->has_begun
-        && source->time < all->state->mark)
-        source->time = all->state->mark;
-}
-
 /* The first event that comes now must not be one that should have come before. */
 static void check_late(struct segment_sources *all, struct segment_source *source)
 {
@@ -350,12 +342,10 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
         r = open_side(all, source, ref->raw_bytes, err);
         if (all->state && all->state->has_begun)
             skip_told_items(all, source, position);
-        be_at_mark(all, source);
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         if (position)
             go_on(all, source, position);
-        be_at_mark(all, source);
         *ret_has_event = segment_source_advance(all, source);
         if (*ret_has_event && position && position->is_half)
             segment_source_advance(all, source);

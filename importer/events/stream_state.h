@@ -10,8 +10,8 @@
  *   SX-1 All events up to the mark were handed out, none behind it.
  *   SX-2 What a stream hands out up to the mark, and then one that goes on, is what one stream hands out
  *        that is opened when all is there; or the second one says is_late. Then all is to be read anew.
- *   SX-4 With is_sole, where nothing can be read anew, an event that comes late is handed out at the mark, and counted as one whose time
- *        went backward.
+ *   SX-4 With is_sole, where nothing can be read anew, events that come late are handed out at the mark, in the order of their times, and
+ *        counted as ones whose time went backward.
  *   SX-3 Memory: about 100 bytes per segment.
  * Threads: that of the stream while one is open.
  */
