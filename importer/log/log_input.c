@@ -599,8 +599,10 @@ static void note_missing_end(const struct log_input *input, struct log_damage_re
             "the log has no end: what came after it is in the live log, which is not here");
 }
 
+/* *ret_is_whole: all that it has is listed, if it has an end. */
 static int fill(struct log_input *input, const char *path, struct text_arena *arena,
-                struct pack *pack, struct log_damage_report *damage, struct error *err)
+                struct pack *pack, struct log_damage_report *damage, bool *ret_is_whole,
+                struct error *err)
 {
     struct log_scan scan = {.clock = &input->clock, .damage = damage, .pack = pack};
     bool has_trailer = false;
@@ -618,6 +620,8 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
         r = read_definitions(input, &scan, err);
     for (size_t i = 0; r == 0 && i < input->n_files; i++)
         has_trailer |= input->files[i]->has_trailer;
+    /* the end is looked for last: of what came before it the parts of a bounded log may have got more since they were listed */
+    *ret_is_whole = !(has_trailer && input->is_growing && scan.is_ring);
     input->is_growing &= !has_trailer;
     if (r == 0 && !has_trailer && !input->is_growing && n_losses(damage) == n_damaged)
         note_missing_end(input, damage);
@@ -626,21 +630,37 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     return r;
 }
 
-int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
-                   struct log_damage_report *damage, struct log_input **ret, struct error *err)
+static int open_once(const char *path, struct text_arena *arena, struct pack *pack,
+                     struct log_damage_report *damage, struct log_input **ret, bool *ret_is_whole,
+                     struct error *err)
 {
     struct log_input *input = calloc(1, sizeof(*input));
     int r;
 
     if (!input)
         return out_of_memory(err);
-    r = fill(input, path, arena, pack, damage, err);
+    r = fill(input, path, arena, pack, damage, ret_is_whole, err);
     if (r != 0) {
         log_input_close(input);
         return r;
     }
     *ret = input;
     return 0;
+}
+
+/* LI-5: what ended while it was listed does so once. */
+int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
+                   struct log_damage_report *damage, struct log_input **ret, struct error *err)
+{
+    struct log_damage_report before = *damage;
+    bool is_whole;
+    int r = open_once(path, arena, pack, damage, ret, &is_whole, err);
+
+    if (r != 0 || is_whole)
+        return r;
+    log_input_close(*ret);
+    *damage = before;
+    return open_once(path, arena, pack, damage, ret, &is_whole, err);
 }
 
 void log_input_close(struct log_input *input)

@@ -15,6 +15,7 @@
  *        lacks are taken from the other.
  *   LI-4 A time of an event, and of a reading of the clocks, is the same before its segment is packed and after: rounded to
  *        multiples of 1 << time_shift ticks.
+ *   LI-5 A log that has an end is listed as it was behind it: with all its events.
  * Threads: one at a time.
  */
 #ifndef MTRACE_IMPORTER_LOG_INPUT_H
