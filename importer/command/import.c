@@ -366,6 +366,8 @@ static void take_result(struct import *import, struct import_result *result)
     }
     result->is_growing = log_set_is_growing(import->logs);
     if (definitions->n_processes)
+        result->is_bounded = (definitions->processes[1].flags & LOG_FLAG_RING) != 0;
+    if (definitions->n_processes)
         result->foreign_malloc = (definitions->processes[1].flags & LOG_FLAG_FOREIGN_MALLOC) != 0;
     result->damage = *log_set_damage(import->logs);
     describe_damage(&result->damage, result->damage_text, sizeof result->damage_text);

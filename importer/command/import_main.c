@@ -227,8 +227,12 @@ static void warn(const struct import_result *result)
     if (result->is_growing)
         fprintf(stderr,
                 "mtrace-import: the log is still being written; the database shows it as "
-                "it was now, and is read anew when it is asked next; 'mtrace-import --follow' or "
-                "'mtrace-serve --follow' keeps up with it\n");
+                "it was now%s\n",
+                result->is_bounded
+                    ? "; import it again whenever you want to know more: a log of --aggregate "
+                      "cannot be followed"
+                    : ", and is read anew when it is asked next; 'mtrace-import --follow' or "
+                      "'mtrace-serve --follow' keeps up with it");
     if (result->n_dropped)
         fprintf(stderr,
                 "mtrace-import: warning: %" PRIu64

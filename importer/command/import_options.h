@@ -41,6 +41,7 @@ struct import_result {
     uint64_t n_untold;  /* modules whose code has no names, because too many were loaded at once */
     uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
     double seconds;
+    bool is_bounded; /* its log is one of --aggregate */
     bool is_growing; /* somebody still wrote to the log when it was opened */
     bool
         has_lost_writer; /* the process that a round is written by was killed; it was written all the same */

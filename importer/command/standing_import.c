@@ -128,6 +128,11 @@ void standing_import_keep_logs(struct standing_import *standing)
     standing->keeps_logs = true;
 }
 
+int standing_import_hold_logs(struct standing_import *standing, struct error *err)
+{
+    return log_set_hold_pools(standing->import.logs, err);
+}
+
 uint64_t standing_import_opening_ns(const struct standing_import *standing)
 {
     return standing->opening_ns;

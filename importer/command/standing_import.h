@@ -91,6 +91,9 @@ int standing_import_load(struct standing_import *standing, const struct state_so
 /* The next advance reads the logs as they are open, and not what came since. Behind standing_import_load. */
 void standing_import_keep_logs(struct standing_import *standing);
 
+/* Before it is looked whether the state is still current: what is listed of pools now can be read later (log_set_hold_pools). */
+int standing_import_hold_logs(struct standing_import *standing, struct error *err);
+
 /* Was all taken in that the segment holds, and will it not grow? What is kept does not need it any more then. */
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
                              uint64_t sequence);

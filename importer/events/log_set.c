@@ -3,6 +3,7 @@
 
 #include "importer/events/log_record.h"
 #include "importer/events/log_set_members.h"
+#include "importer/log/log_grown.h"
 #include "importer/model/definitions_build.h"
 #include "importer/model/definitions_cut.h"
 #include "support/growing.h"
@@ -564,6 +565,15 @@ bool log_set_holds_files(const struct log_set *set)
         if (!log_input_holds_files(set->inputs[i]))
             return false;
     return true;
+}
+
+int log_set_hold_pools(struct log_set *set, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < set->n_inputs; i++)
+        r = log_grown_hold(set->inputs[i], set->pack, err);
+    return r;
 }
 
 uint64_t log_set_n_segments(const struct log_set *set)

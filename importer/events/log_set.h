@@ -108,6 +108,9 @@ bool log_set_is_asked(const struct log_set *set);
 /* Of all (log_input_holds_files). */
 bool log_set_holds_files(const struct log_set *set);
 
+/* What is listed can be read from now on though others remove files of it that are not open (log_grown.h). ERROR_IO, ERROR_NOMEM or 0. */
+int log_set_hold_pools(struct log_set *set, struct error *err);
+
 /* Segments of events. */
 uint64_t log_set_n_segments(const struct log_set *set);
 

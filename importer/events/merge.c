@@ -146,8 +146,6 @@ static bool is_for_good(const struct event_stream *stream)
     return stream->mark != UINT64_MAX && stream->sources.state && stream->sources.state->is_sole;
 }
 
-/* A segment of a log that is still written may have moved on since it was listed: nothing of that
- * is lost, it belongs to a later state of the log than the one that is imported. */
 static int report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded,
                              struct error *err)
 {
@@ -155,8 +153,6 @@ static int report_unreadable(struct event_stream *stream, const struct loaded_se
         stream->sources.set->inputs[stream->sources.set->order[loaded->place].input];
     const struct log_segment_ref *ref = &input->segments.refs[loaded->ref];
 
-    if (input->is_growing && !ref->is_packed)
-        return 0;
     stream->sources.lost = input;
     if (is_for_good(stream)) {
         struct segment_position *position =
@@ -586,5 +582,8 @@ double event_stream_progress(const struct event_stream *stream)
 
     if (stream->heaptrack)
         return heaptrack_events_progress(stream->heaptrack);
-    return total == 0 ? 1.0 : (double)stream->opened_bytes / (double)total;
+    if (total == 0 || stream->n_opened == stream->sources.set->n_order)
+        return 1.0;
+    /* what was packed meanwhile may be longer than it was listed */
+    return stream->opened_bytes < total ? (double)stream->opened_bytes / (double)total : 1.0;
 }

@@ -244,6 +244,14 @@ static void take(struct segment_sources *all, struct segment_source *source,
     source->group_index = LOG_GROUP_ROOT;
 }
 
+/* Can the same words be read again? Those of a segment of the pool may be a frame by then, which has others. */
+static bool is_lasting(const struct segment_source *source)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+
+    return ref->is_packed || ref->copy || !source->input->had_writer;
+}
+
 /* ---- going on where an earlier stream stopped ---- */
 
 static struct segment_position *find_position(const struct segment_sources *all,
@@ -335,8 +343,8 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     take(all, source, loaded);
     ref = ref_of(source);
     const struct segment_position *position = find_position(all, source);
-    if (is_windowed && !position && ref->kind == LOG_SEGMENT_EVENTS
-        && ref->raw_bytes > WINDOW_BYTES)
+    if (is_windowed && !position && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES
+        && is_lasting(source))
         keep_window(source, 0, WINDOW_WORDS);
     if (ref->kind == LOG_SEGMENT_SIDE) {
         r = open_side(all, source, ref->raw_bytes, err);

@@ -38,9 +38,11 @@ struct log_segment_ref {
     uint32_t first_node; /* NODES */
     uint32_t thread;     /* EVENTS */
     uint32_t n_events;   /* packed only, as the frame says */
+    uint32_t copy;       /* of log_input.copies, from 1 on; 0: none was made. Set by its owner */
     uint16_t file;       /* of the log; set by its owner */
     uint8_t kind;        /* enum log_segment_kind */
     bool is_packed;
+    bool is_filling;  /* raw only: the program was to write more into it */
     bool is_complete; /* nothing will be added to it */
 };
 

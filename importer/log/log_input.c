@@ -2,6 +2,8 @@
 #include "importer/log/log_input.h"
 
 #include "importer/log/log_family.h"
+#include "importer/log/log_generations.h"
+#include "importer/log/log_grown.h"
 #include "support/growing.h"
 #include "support/log_ring.h"
 #include "support/running.h"
@@ -10,13 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-enum {
-    MOST_OPEN_GENERATIONS = 256, /* a ring as it comes has half as many */
-    OPEN_SHARE = 64,             /* of the descriptors, as there may be many logs */
-};
 
 static int out_of_memory(struct error *err)
 {
@@ -49,16 +45,7 @@ static char *partner_path(const char *path)
 
 int log_input_add_file(struct log_input *input, struct log_file_reader *file)
 {
-    struct log_file_reader **files = growing_reserve(input->files, &input->files_capacity,
-                                                     input->n_files + 1, sizeof(*input->files));
-
-    if (!files) {
-        log_file_close(file);
-        return ERROR_NOMEM;
-    }
-    input->files = files;
-    files[input->n_files++] = file;
-    return 0;
+    return log_generations_add_file(input, file);
 }
 
 /* The packed file comes first. A pool left by another run is not ours. */
@@ -165,44 +152,6 @@ static int scan_file(struct log_input *input, size_t index, struct log_scan *sca
     return r;
 }
 
-/* One that is removed meanwhile is in the state that is read afterwards (RI-1); one whose header is not written yet is empty. */
-static int open_generation(struct log_input *input, uint32_t number, struct text_arena *arena,
-                           bool *ret_is_ours, struct error *err)
-{
-    char *name = log_ring_name(input->files[0]->path, number);
-    struct log_file_reader *file;
-    struct error failure = {.code = 0};
-    int r = name ? log_file_open(name, arena, &file, &failure) : out_of_memory(&failure);
-
-    free(name);
-    *ret_is_ours = false;
-    if (r == ERROR_FORMAT || failure.os_errno == ENOENT)
-        return 0;
-    if (r != 0) {
-        if (err)
-            *err = failure;
-        return r;
-    }
-    if (file->header.run_id != input->header.run_id || file->header.form != LOG_FORM_PACKED) {
-        log_file_close(file);
-        return 0;
-    }
-    *ret_is_ours = true;
-    file->generation = number;
-    input->last_generation = number; /* of one without a header there may be more later */
-    return log_input_add_file(input, file) == 0 ? 0 : out_of_memory(err);
-}
-
-/* Where nobody keeps up with a log it has thousands of generations, and a process has fewer descriptors. */
-static void rest_generation(const struct log_input *input, size_t index)
-{
-    struct rlimit limit = {0};
-
-    if (index > MOST_OPEN_GENERATIONS || getrlimit(RLIMIT_NOFILE, &limit) != 0
-        || index > limit.rlim_cur / OPEN_SHARE)
-        log_file_rest(input->files[index]);
-}
-
 bool log_input_holds_files(const struct log_input *input)
 {
     bool holds = true;
@@ -229,7 +178,7 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
     input->files[index]->n_losses = n_losses(scan->damage) - n_before;
     input->files[index]->lost_bytes = scan->damage->lost_bytes - bytes_before;
     if (r == 0)
-        rest_generation(input, index);
+        log_generations_rest(input, index);
     return r;
 }
 
@@ -244,7 +193,7 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours;
-        r = open_generation(input, ring.numbers[i], arena, &is_ours, err);
+        r = log_generations_open(input, ring.numbers[i], arena, &is_ours, err);
         if (r == 0 && is_ours && input->n_files > UINT16_MAX)
             r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
                           UINT16_MAX);
@@ -278,15 +227,18 @@ static bool is_there(char *name)
 }
 
 /* That of a later image or child is the first log's. */
-static bool has_state_beside(const struct log_file_reader *log)
+static char *first_state_name(const struct log_file_reader *log)
 {
-    if (is_there(log_ring_state_name(log->path)))
-        return true;
     char *first = strndup(log->path, log_family_first_bytes(log->path));
-    bool is_it = first && is_there(log_ring_state_name(first));
+    char *name = first ? log_ring_state_name(first) : NULL;
 
     free(first);
-    return is_it;
+    return name;
+}
+
+static bool has_state_beside(const struct log_file_reader *log)
+{
+    return is_there(log_ring_state_name(log->path)) || is_there(first_state_name(log));
 }
 
 /* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. */
@@ -297,7 +249,12 @@ static int check_moved(const struct log_input *input, bool has_pool, struct erro
 
     if (has_first || has_pool || log->header.n_generations == 0 || has_state_beside(log))
         return 0;
-    return fail_missing(log->path, log_ring_name(log->path, 1), err);
+    /* The first one goes only when a state has it. */
+    return fail_missing(log->path,
+                        log->header.n_generations > 1 || input->n_generations > 0
+                            ? first_state_name(log)
+                            : log_ring_name(log->path, 1),
+                        err);
 }
 
 static uint32_t last_generation(const struct log_input *input)
@@ -410,6 +367,34 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
     return log_file_read_samples(input->files[ref->file], ref->offset, pack, samples, ret_n, err);
 }
 
+/* While its program writes: what has a number of now or before, so that of each thread all is listed up to some instant, whatever is filled
+ * behind the look at a place; and then definitions, so that those of all that is listed are there (LF-3). */
+static int scan_written_pool(struct log_input *input, size_t index, struct log_scan *scan,
+                             struct error *err)
+{
+    int r = log_grown_begin(input->files[index], &scan->end_sequence, err);
+
+    scan->part = LOG_SCAN_EVENTS;
+    if (r == 0)
+        r = scan_file(input, index, scan, err);
+    if (r == 0 && input->n_files > 1)
+        r = log_grown_copy(input, &scan->list, scan->pack, err);
+    if (r == 0)
+        r = log_file_refresh(input->files[index], err);
+    scan->part = LOG_SCAN_DEFINITIONS;
+    if (r == 0)
+        r = scan_file(input, index, scan, err);
+    scan->part = LOG_SCAN_ALL;
+    return r;
+}
+
+static int scan_pool(struct log_input *input, size_t index, struct log_scan *scan,
+                     struct error *err)
+{
+    return scan->is_growing ? scan_written_pool(input, index, scan, err)
+                            : scan_file(input, index, scan, err);
+}
+
 static int scan_files(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                       struct error *err)
 {
@@ -422,11 +407,12 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     input->header.run_id = header->run_id;
     /* The pool first: what its recorder packs meanwhile is in another file when that is read. */
     if (has_pool)
-        r = scan_file(input, 1, scan, err);
+        r = scan_pool(input, 1, scan, err);
     if (r == 0 && scan->is_ring)
         r = add_generations(input, scan, arena, err);
     if (r == 0)
-        r = scan_file(input, 0, scan, err);
+        r = header->form == LOG_FORM_RAW ? scan_pool(input, 0, scan, err)
+                                         : scan_file(input, 0, scan, err);
     if (r == 0 && scan->is_ring)
         r = check_moved(input, has_pool, err);
     if (r != 0)
@@ -612,7 +598,7 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     r = open_files(input, path, damage, arena, err);
     if (r == 0)
         input->is_growing = is_being_written(input); /* before: what ends meanwhile is read again */
-    scan.is_growing = input->is_growing;
+    scan.is_growing = input->had_writer = input->is_growing;
     uint64_t n_damaged = n_losses(damage);
     if (r == 0)
         r = scan_files(input, &scan, arena, err);
@@ -674,66 +660,8 @@ void log_input_close(struct log_input *input)
     clock_map_done(&input->clock);
     log_names_done(&input->names);
     log_segment_list_done(&input->segments);
-    log_segment_list_done(&input->grown);
+    log_grown_done(input);
     free(input);
-}
-
-static const struct log_segment_ref *find_grown(const struct log_input *input,
-                                                const struct log_segment_ref *raw)
-{
-    for (size_t i = 0; i < input->grown.n; i++)
-        if (input->grown.refs[i].sequence == raw->sequence
-            && input->grown.refs[i].raw_bytes >= raw->raw_bytes)
-            return &input->grown.refs[i];
-    return NULL;
-}
-
-static int scan_grown(struct log_input *input, size_t index, struct error *err)
-{
-    size_t first = input->grown.n;
-    int r = log_scan_grown(input->files[index], &input->grown, err);
-
-    for (size_t k = first; k < input->grown.n; k++)
-        input->grown.refs[k].file = (uint16_t)index;
-    return r;
-}
-
-/* Into the last one that was there, and those begun since then, which go behind the pool. */
-static int scan_grown_ring(struct log_input *input, struct error *err)
-{
-    struct log_ring ring;
-    int r = 0;
-
-    if (log_ring_find(input->files[0]->path, &ring) != 0)
-        return out_of_memory(err);
-    for (size_t i = 0; r == 0 && i < ring.n; i++) {
-        bool is_ours = false;
-        if (ring.numbers[i] > input->last_generation)
-            r = open_generation(input, ring.numbers[i], input->names.arena, &is_ours, err);
-        if (r == 0 && is_ours)
-            rest_generation(input, input->n_files - 1);
-    }
-    log_ring_done(&ring);
-    for (size_t i = 1; r == 0 && i < input->n_files; i++)
-        if (input->files[i]->header.form == LOG_FORM_PACKED)
-            r = scan_grown(input, i, err);
-    return r;
-}
-
-/* Reads a segment of the pool that was recycled since it was listed: as much of it as was listed,
- * because what others wrote since then is not in the list, either. ERROR_FORMAT: not found. */
-static int read_grown(struct log_input *input, const struct log_segment_ref *raw, struct pack *pack,
-                      void *payload, struct error *err)
-{
-    const struct log_segment_ref *ref = find_grown(input, raw);
-
-    if (!ref) {
-        int r = log_input_is_ring(input) ? scan_grown_ring(input, err) : scan_grown(input, 0, err);
-        if (r != 0)
-            return r;
-        ref = find_grown(input, raw);
-    }
-    return ref ? log_file_read(input->files[ref->file], ref, pack, payload, err) : ERROR_FORMAT;
 }
 
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
@@ -744,13 +672,14 @@ int log_input_read(struct log_input *input, size_t index, struct pack *pack, voi
     int r;
 
     for (;; i++) {
-        r = log_file_read(input->files[refs[i].file], &refs[i], pack, payload, err);
+        r = refs[i].copy ? log_grown_read_copy(input, i, payload)
+                         : log_file_read(input->files[refs[i].file], &refs[i], pack, payload, err);
         *ret_index = i;
         if (r != ERROR_FORMAT || i + 1 == input->segments.n
             || refs[i + 1].sequence != refs[index].sequence)
             break;
     }
-    if (r == ERROR_FORMAT && input->is_growing && input->n_files > 1 && !refs[i].is_packed)
-        r = read_grown(input, &refs[i], pack, payload, err);
+    if (r == ERROR_FORMAT && input->had_writer && input->n_files > 1 && !refs[i].is_packed)
+        r = log_grown_read(input, i, pack, payload, err);
     return r;
 }

@@ -9,8 +9,8 @@
  *          with the same sequence is the spare of the one before (LF-2).
  * Invariants
  *   LI-1 All files of a log have the same run_id.
- *   LI-2 A segment that was listed in the pool is read, wherever it is by then: a recorder packs it
- *        before it gives its place away.
+ *   LI-2 A segment that was listed in the pool is read, wherever it is by then (log_grown.h). Of each thread all is listed that it wrote up to some
+ *        instant, which is not before the log was opened.
  *   LI-3 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
  *        lacks are taken from the other.
  *   LI-4 A time of an event, and of a reading of the clocks, is the same before its segment is packed and after: rounded to
@@ -21,37 +21,9 @@
 #ifndef MTRACE_IMPORTER_LOG_INPUT_H
 #define MTRACE_IMPORTER_LOG_INPUT_H
 
-#include "importer/log/clock_map.h"
-#include "importer/log/log_file.h"
-#include "importer/log/log_names.h"
-#include "importer/log/log_scan.h"
+#include "importer/log/log_input_parts.h"
 
 #define LOG_INPUT_POOL_SUFFIX ".live"
-
-/* A frame of samples. */
-struct log_samples_ref {
-    uint64_t offset;
-    uint32_t file;
-};
-
-struct log_input {
-    struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
-    size_t n_files, files_capacity;
-    size_t
-        n_generations; /* listed: files[1] … files[n_generations]; what was begun since then comes behind the pool */
-    uint32_t last_generation; /* that was opened; 0: none */
-    bool is_growing;        /* its process or its recorder had not finished it when it was opened */
-    bool has_lost_events;   /* some of it could not be read */
-    struct log_file header; /* the latest of each field that its files know */
-    struct clock_map clock;
-    bool has_time_shift; /* it is packed, or being packed, and how was seen */
-    unsigned time_shift; /* then; else 0 */
-    struct log_names names;
-    struct log_samples_ref *samples; /* in order of time */
-    size_t n_samples, samples_capacity;
-    struct log_segment_list segments;
-    struct log_segment_list grown; /* packed since then; only what LI-2 needed was looked for */
-};
 
 /* Opens the log that `path` is part of and reads all but its events. Close with log_input_close. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
@@ -68,12 +40,6 @@ uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint
 
 /* Owned by the input from then on. ERROR_NOMEM or 0. */
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
-
-/* Some of its events may be in a state alone (support/log_ring.h). */
-static inline bool log_input_is_ring(const struct log_input *input)
-{
-    return (input->files[0]->header.flags & LOG_FLAG_RING) != 0;
-}
 
 /* It has a live pool, which no other machine sends: the pids in it are those of this machine. */
 bool log_input_is_from_here(const struct log_input *input);
@@ -104,7 +70,7 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
                            struct log_sample *samples, size_t *ret_n, struct error *err);
 
 /* Reads the payload of segments.refs[index], or of its spare when it is damaged; *ret_index says
- * which. ERROR_FORMAT when neither can be read. */
+ * which, and that one says, by then, where and how long what was read is. ERROR_FORMAT when neither can be read. */
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
                    size_t *ret_index, struct error *err);
 

@@ -66,6 +66,7 @@ static struct log_segment_ref make_ref(const struct log_segment *segment, uint64
                                     .first_node = segment->first_node,
                                     .thread = segment->thread,
                                     .kind = (uint8_t)segment->kind,
+                                    .is_filling = segment->state == LOG_STATE_FILLING,
                                     .is_complete = segment->kind == LOG_SEGMENT_EVENTS
                                                    && (segment->state == LOG_STATE_SEALED
                                                        || segment->state == LOG_STATE_PACKED)};
@@ -79,6 +80,16 @@ static int add_segment(struct log_scan *scan, const struct log_segment *segment,
     return ref->raw_bytes > 0 ? append_ref(&scan->list, ref, err) : 0;
 }
 
+static bool is_wanted(const struct log_scan *scan, const struct log_segment *segment)
+{
+    bool is_event = segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE;
+
+    if (!is_event)
+        return scan->part != LOG_SCAN_EVENTS;
+    return scan->part != LOG_SCAN_DEFINITIONS
+           && (scan->end_sequence == 0 || segment->sequence < scan->end_sequence);
+}
+
 static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
                             const struct log_segment *segment, struct error *err)
 {
@@ -88,10 +99,13 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
     if (segment->sequence == 0)
         return 0; /* reserved, never used */
     if (!is_sound(segment, file->header.run_id)) {
-        log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, offset, LOG_SEGMENT_BYTES,
-                       "segment header makes no sense");
+        if (scan->part != LOG_SCAN_DEFINITIONS)
+            log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, offset, LOG_SEGMENT_BYTES,
+                           "segment header makes no sense");
         return 0;
     }
+    if (!is_wanted(scan, segment))
+        return 0;
     if (scan->is_ring && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
         && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE))
         return 0; /* no spare: it may have been taken in, and removed, long ago */
@@ -122,7 +136,7 @@ static int scan_raw(struct log_scan *scan, struct log_file_reader *file, struct 
         if (r != 0)
             return r;
     }
-    if (announced_bytes > file->size_bytes)
+    if (announced_bytes > file->size_bytes && scan->part != LOG_SCAN_DEFINITIONS)
         log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes,
                        announced_bytes - file->size_bytes, "file ends before its last segment");
     return 0;
@@ -202,6 +216,7 @@ static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint6
         return 0;
     }
     ref.is_packed = ref.is_complete = true;
+    ref.is_filling = false;
     ref.raw_bytes = frame->raw_bytes & ~7u;
     ref.file_bytes = (uint32_t)pack_frame_bytes(frame);
     ref.first_byte = frame->first_byte;
@@ -317,6 +332,8 @@ int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, 
     size_t n;
     int r = log_file_refresh(file, err);
 
+    if (file->scanned_bytes < LOG_FILE_HEADER_BYTES) /* begun since */
+        file->scanned_bytes = LOG_FILE_HEADER_BYTES;
     while (r == 0 && file->scanned_bytes < file->size_bytes) {
         uint64_t offset = file->scanned_bytes;
         r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
@@ -324,10 +341,13 @@ int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, 
             || pack_frame_bytes(&frame) > file->size_bytes - offset)
             break;
         if (frame.kind == LOG_FRAME_SEGMENT && frame.first_byte == 0
+            && frame.raw_bytes <= LOG_SEGMENT_PAYLOAD_BYTES
             && is_sound(&frame.segment, file->header.run_id)) {
             struct log_segment_ref ref = make_ref(&frame.segment, offset);
-            ref.is_packed = true;
+            ref.is_packed = ref.is_complete = true;
+            ref.is_filling = false;
             ref.raw_bytes = frame.raw_bytes & ~7u;
+            ref.n_events = frame.n_events > LOG_SEGMENT_BYTES ? 0 : (uint32_t)frame.n_events;
             ref.file_bytes = (uint32_t)pack_frame_bytes(&frame);
             r = append_ref(list, &ref, err);
         }

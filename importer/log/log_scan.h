@@ -18,14 +18,24 @@ struct log_segment_list {
 
 void log_segment_list_done(struct log_segment_list *list);
 
+/* Which segments of a raw file are listed; of a packed one all are. */
+enum log_scan_part {
+    LOG_SCAN_ALL,
+    LOG_SCAN_EVENTS,      /* and SIDE */
+    LOG_SCAN_DEFINITIONS, /* DEFS and NODES; what is damaged is not told again */
+};
+
 /* What a scan adds to. */
 struct log_scan {
     struct log_segment_list list;
     struct clock_map *clock; /* pairs of clock readings of the segments */
     struct log_damage_report *damage;
     struct pack *pack;
-    bool is_growing;     /* somebody writes to the file */
-    bool is_ring;        /* what was packed of it may be gone: log_ring.h */
+    enum log_scan_part part;
+    uint64_t
+        end_sequence; /* of a raw file no segment of events from this one on is listed; 0: all are */
+    bool is_growing;  /* somebody writes to the file */
+    bool is_ring;     /* what was packed of it may be gone: log_ring.h */
     bool has_time_shift; /* there is a packed segment of events */
     unsigned time_shift; /* that it was packed with */
 };

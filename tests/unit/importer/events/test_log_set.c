@@ -691,8 +691,7 @@ static void test_recycled_while_read(void **state)
     check_recycling(0);
 }
 
-/* Segments that were given away, and whose frames cannot be found: as when the recorder culled them.
- * The log is as it is at another moment, not damaged. */
+/* Segments that were given away, and whose frames cannot be found: somebody removed or cut the packed file. */
 static void test_recycled_and_gone(void **state)
 {
     const char *path = log_reading_path("pool");
@@ -714,13 +713,127 @@ static void test_recycled_and_gone(void **state)
         ((struct log_segment *)(pool_bytes + at))->sequence += 1000000;
     store_log(pool, pool_bytes, n_pool);
     struct log_reading reading = log_reading_events(set);
-    assert_int_equal(reading.n_events, 0);
-    assert_int_equal(log_set_damage(set)->lost_bytes, 0);
+    assert_true(reading.n_events
+                < LOG_SEGMENT_PAYLOAD_BYTES / 24); /* what was being filled was copied */
+    assert_true(reading.n_losses > 0);
+    assert_true(log_set_damage(set)->lost_bytes > 0);
     free(reading.events);
     log_set_close(set);
     unlink(pool);
     free(packed_bytes);
     free(pool_bytes);
+}
+
+/* ---- a pool whose recorder culls ---- */
+
+enum {
+    N_LISTED = 100,
+    FIRST_CULLED = 5000, /* addresses of what the frame has */
+};
+
+/* One segment of n events. */
+static void build_segment(const char *path, bool is_packed, size_t n, uint64_t first)
+{
+    struct log_builder_options options = {.is_packed = is_packed, .zstd_level = 1};
+    struct log_builder *builder = log_builder_open(path, &options);
+    uint32_t thread = log_builder_thread(builder, 1, NULL, START_NS);
+
+    for (uint64_t i = 0; i < n; i++)
+        log_builder_malloc(builder, thread, START_NS + i * 10, first + i, i, 0);
+    log_builder_close(builder);
+}
+
+/* The headers of all segments of events in a pool. */
+static void set_segments(uint8_t *pool, size_t n_pool, uint32_t segment_state, uint64_t more)
+{
+    for (size_t at = LOG_FILE_HEADER_BYTES; at < n_pool; at += LOG_SEGMENT_BYTES) {
+        struct log_segment *segment = (struct log_segment *)(pool + at);
+        if (segment->kind != LOG_SEGMENT_EVENTS)
+            continue;
+        segment->state = segment_state;
+        segment->sequence += more;
+        if (more) /* it is another filling */
+            memset(segment + 1, 0, LOG_SEGMENT_PAYLOAD_BYTES);
+    }
+}
+
+/* Listed in that state, with N_LISTED events; then its place is given away, and n_framed events are what its frame has. */
+static void check_culled(uint32_t segment_state, size_t n_framed, size_t n, uint64_t first)
+{
+    const char *path = log_reading_path("culled");
+    const char *pool = log_reading_path("culled.live");
+    uint8_t *packed_bytes, *pool_bytes;
+    size_t n_packed, n_pool;
+
+    build_segment(path, true, n_framed, FIRST_CULLED);
+    build_segment(pool, false, N_LISTED, 1);
+    n_packed = log_reading_load(path, &packed_bytes);
+    n_pool = log_reading_load(pool, &pool_bytes);
+    set_segments(pool_bytes, n_pool, segment_state, 0);
+    store_log(path, packed_bytes, LOG_FILE_HEADER_BYTES);
+    store_log(pool, pool_bytes, n_pool);
+
+    struct log_set *set = log_reading_open(path);
+    assert_true(log_set_is_growing(set));
+    store_log(path, packed_bytes, n_packed);
+    set_segments(pool_bytes, n_pool, LOG_STATE_FILLING, 1000000);
+    store_log(pool, pool_bytes, n_pool);
+    for (int i = 0; i < 2; i++) { /* also when it is known where it is */
+        struct log_reading reading = log_reading_events(set);
+        assert_int_equal(reading.n_events, n);
+        assert_int_equal(reading.n_losses, 0);
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(reading.events[k].address, first + k);
+        free(reading.events);
+    }
+    assert_int_equal(log_reading_damages(set), 0);
+    log_set_close(set);
+    unlink(path);
+    unlink(pool);
+    free(packed_bytes);
+    free(pool_bytes);
+}
+
+/* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than that. */
+static void test_sealed_and_culled(void **state)
+{
+    (void)state;
+    check_culled(LOG_STATE_SEALED, N_LISTED / 3, N_LISTED / 3, FIRST_CULLED);
+    check_culled(LOG_STATE_SEALED, 2 * N_LISTED, 2 * N_LISTED, FIRST_CULLED);
+}
+
+/* What was there when it was listed, as the frame says nothing about a part of it. */
+static void test_filled_and_culled(void **state)
+{
+    (void)state;
+    check_culled(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
+    check_culled(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
+}
+
+/* Of segments that are begun while the pool is looked through some are seen, and some are not: what was begun before is there without gaps. */
+static void test_begun_while_listed(void **state)
+{
+    const char *path = log_reading_path("begun.live");
+    uint8_t *bytes;
+    size_t n;
+
+    (void)state;
+    build_sequence(path, false);
+    n = log_reading_load(path, &bytes);
+    struct log_file *header = (struct log_file *)(void *)bytes;
+    uint64_t n_whole = header->next_sequence - 1;
+    header->next_sequence = n_whole; /* the last one came since */
+    store_log(path, bytes, n);
+    struct log_set *set = log_reading_open(path);
+    assert_true(log_set_is_growing(set));
+    struct log_reading reading = log_reading_events(set);
+    assert_true(reading.n_events > 0 && reading.n_events < N_SEQUENCE);
+    for (size_t i = 0; i < reading.n_events; i++)
+        assert_int_equal(reading.events[i].address, i + 1);
+    free(reading.events);
+    log_set_close(set);
+    unlink(path);
+    free(bytes);
 }
 
 static int collect_sample(void *context, const struct sample *sample)
@@ -864,6 +977,9 @@ int main(void)
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
+        cmocka_unit_test(test_sealed_and_culled),
+        cmocka_unit_test(test_filled_and_culled),
+        cmocka_unit_test(test_begun_while_listed),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_cut_at_an_instant),
     };

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/log_grown.h"
+
+#include "importer/log/log_generations.h"
+#include "support/growing.h"
+#include "support/log_ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+int log_grown_begin(struct log_file_reader *file, uint64_t *ret_sequence, struct error *err)
+{
+    uint64_t sequence = 0;
+    size_t n = 0;
+    int r = log_file_read_at(file, &sequence, sizeof(sequence),
+                             offsetof(struct log_file, next_sequence), &n, err);
+
+    *ret_sequence = n == sizeof(sequence) ? sequence : 0;
+    return r;
+}
+
+/* ---- copies ---- */
+
+static int keep_copy(struct log_input *input, struct log_segment_ref *ref, const void *payload)
+{
+    uint64_t **copies = growing_reserve(input->copies, &input->copies_capacity, input->n_copies + 1,
+                                        sizeof(*copies));
+
+    if (!copies)
+        return ERROR_NOMEM;
+    input->copies = copies;
+    uint64_t *copy = malloc(ref->raw_bytes);
+    if (!copy)
+        return ERROR_NOMEM;
+    memcpy(copy, payload, ref->raw_bytes);
+    copies[input->n_copies++] = copy;
+    ref->copy = (uint32_t)input->n_copies;
+    return 0;
+}
+
+/* ERROR_FORMAT: its place was given away. */
+static int copy_segment(struct log_input *input, struct log_segment_ref *ref, struct pack *pack,
+                        struct error *err)
+{
+    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    int r = log_file_read(input->files[ref->file], ref, pack, payload, err);
+
+    if (r == 0 && keep_copy(input, ref, payload) != 0)
+        r = out_of_memory(err);
+    return r;
+}
+
+/* One that was packed meanwhile was sealed before: its frame is listed, or is found when it is read. */
+int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,
+                   struct error *err)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!list->refs[i].is_filling)
+            continue;
+        int r = copy_segment(input, &list->refs[i], pack, err);
+        if (r != 0 && r != ERROR_FORMAT)
+            return r;
+    }
+    return 0;
+}
+
+int log_grown_read_copy(const struct log_input *input, size_t index, void *payload)
+{
+    const struct log_segment_ref *ref = &input->segments.refs[index];
+
+    memcpy(payload, input->copies[ref->copy - 1], ref->raw_bytes);
+    return 0;
+}
+
+void log_grown_done(struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_copies; i++)
+        free(input->copies[i]);
+    free(input->copies);
+    log_segment_list_done(&input->grown);
+}
+
+/* ---- frames that came since ---- */
+
+static const struct log_segment_ref *find_grown(const struct log_input *input, uint64_t sequence)
+{
+    for (size_t i = 0; i < input->grown.n; i++)
+        if (input->grown.refs[i].sequence == sequence)
+            return &input->grown.refs[i];
+    return NULL;
+}
+
+static int scan_grown(struct log_input *input, size_t index, struct error *err)
+{
+    size_t first = input->grown.n;
+    int r = log_scan_grown(input->files[index], &input->grown, err);
+
+    for (size_t k = first; k < input->grown.n; k++)
+        input->grown.refs[k].file = (uint16_t)index;
+    return r;
+}
+
+/* Into the last one that was there, and those begun since then, which go behind the pool. */
+static int scan_grown_ring(struct log_input *input, struct error *err)
+{
+    struct log_ring ring;
+    int r = 0;
+
+    if (log_ring_find(input->files[0]->path, &ring) != 0)
+        return out_of_memory(err);
+    for (size_t i = 0; r == 0 && i < ring.n; i++) {
+        bool is_ours = false;
+        if (ring.numbers[i] > input->last_generation)
+            r = log_generations_open(input, ring.numbers[i], input->names.arena, &is_ours, err);
+        if (r == 0 && is_ours)
+            log_generations_rest(input, input->n_files - 1);
+    }
+    log_ring_done(&ring);
+    for (size_t i = 1; r == 0 && i < input->n_files; i++)
+        if (input->files[i]->header.form == LOG_FORM_PACKED)
+            r = scan_grown(input, i, err);
+    return r;
+}
+
+int log_grown_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
+                   struct error *err)
+{
+    struct log_segment_ref *listed = &input->segments.refs[index];
+    const struct log_segment_ref *ref = find_grown(input, listed->sequence);
+
+    if (!ref) {
+        int r = log_input_is_ring(input) ? scan_grown_ring(input, err) : scan_grown(input, 0, err);
+        if (r != 0)
+            return r;
+        ref = find_grown(input, listed->sequence);
+    }
+    if (!ref)
+        return ERROR_FORMAT;
+    int r = log_file_read(input->files[ref->file], ref, pack, payload, err);
+    if (r == 0)
+        *listed = *ref;
+    return r;
+}
+
+/* ---- what others may remove ---- */
+
+int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err)
+{
+    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    struct log_segment_ref *refs = input->segments.refs;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < input->segments.n && input->n_copies < LOG_GROWN_HELD; i++) {
+        bool is_spare = i > 0 && refs[i].sequence == refs[i - 1].sequence;
+        if (!input->had_writer || refs[i].is_packed || refs[i].copy || is_spare)
+            continue;
+        r = copy_segment(input, &refs[i], pack, err);
+        if (r == ERROR_FORMAT)
+            r = log_grown_read(input, i, pack, payload, err);
+        if (r == ERROR_FORMAT) /* said when it is to be read */
+            r = 0;
+    }
+    return r;
+}
