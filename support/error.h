@@ -29,7 +29,8 @@ enum error_code {
     ERROR_EXEC = -10,
     ERROR_INTERRUPTED = -11, /* Ctrl-C */
     ERROR_BUG = -12,
-    ERROR_LEFT_OUT = -13, /* the database was made without what the question is about */
+    ERROR_LEFT_OUT = -13,      /* the database was made without what the question is about */
+    ERROR_LEFT_OUT_ROWS = -14, /* the same, and that is rows of single blocks */
 };
 
 enum {

@@ -21,6 +21,7 @@ static struct queries *question; /* a signal handler has no other way to it */
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
+static int needs_status;       /* of --needs; 0: it was not asked */
 
 static void handle_signal(int number)
 {
@@ -146,6 +147,10 @@ static int run(int argc, char **argv, struct error *err)
     is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
         rc = set_names(&line.names, err);
+    if (rc == 0 && line.is_needs_asked) {
+        needs_status = LEFT_OUT_NEEDS_EXIT + (int)queries_needs(question);
+        return 0;
+    }
     if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
         rc = output_file_check_input(line.output_path, line.names.database, err);
     if (rc == 0 && line.names.database)
@@ -180,6 +185,8 @@ static int report(const struct error *err)
         (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
     if (err->code == ERROR_LEFT_OUT && is_about_one_file)
         return LEFT_OUT_EXIT;
+    if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
+        return LEFT_OUT_ROWS_EXIT;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }
@@ -196,7 +203,7 @@ int main(int argc, char **argv)
         question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
     status = rc != 0                        ? report(&err)
              : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
-                                            : EXIT_SUCCESS;
+                                            : needs_status;
     queries_free(question);
     return status;
 }

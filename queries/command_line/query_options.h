@@ -23,6 +23,7 @@ struct command_line {
     const char *output_path; /* NULL: stdout */
     const char *only_file;   /* NULL: any name may be of one */
     bool is_forced;
+    bool is_needs_asked; /* what the question needs is wanted, and no answer */
 };
 
 /* Texts point into argv; the question has its parameters and its command, not its names. */

@@ -16,8 +16,9 @@
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
 {
     if (database->left_out)
-        return error_set(err, ERROR_LEFT_OUT, "'%s' is of totals alone and has no %s",
-                         database->path, database->left_out);
+        return error_set(err, database->lacks_rows ? ERROR_LEFT_OUT_ROWS : ERROR_LEFT_OUT,
+                         "'%s' is of totals alone and has no %s", database->path,
+                         database->left_out);
     return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }
 
@@ -54,20 +55,22 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384", err);
 }
 
-/* Statements that would read from tables that are left out are refused. Of a table that no column is read of, SQLite does not
+/* Statements that would read from what was not imported are refused. Of a table that no column is read of, SQLite does not
  * say whose it is. */
 static int deny_left_out(void *context, int action, const char *first, const char *second,
                          const char *schema, const char *trigger)
 {
     struct rundb *database = context;
     bool is_of_file = action == SQLITE_READ && (!schema || strcmp(schema, "main") == 0);
-    const char *table = is_of_file ? left_out_find(first) : NULL;
+    const char *rows = is_of_file && database->refuses_rows ? left_out_find_rows(first) : NULL;
+    const char *table = is_of_file && database->is_lean ? left_out_find(first) : NULL;
 
     (void)second;
     (void)trigger;
-    if (table)
-        database->left_out = table;
-    return table ? SQLITE_DENY : SQLITE_OK;
+    if (rows || table)
+        database->left_out = rows ? rows : table;
+    database->lacks_rows |= rows != NULL;
+    return rows || table ? SQLITE_DENY : SQLITE_OK;
 }
 
 /* One runs any code, the other gives out an address of this program. */
@@ -99,8 +102,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 {
     struct rundb *database = context;
 
-    if (database->is_lean
-        && deny_left_out(context, action, first, second, schema, trigger) != SQLITE_OK)
+    if (deny_left_out(context, action, first, second, schema, trigger) != SQLITE_OK)
         return SQLITE_DENY;
     switch (action) {
     case SQLITE_READ:
@@ -174,6 +176,11 @@ int rundb_open(struct rundb *database, const char *path, const struct database_s
     if (rc != 0)
         rundb_close(database);
     return rc;
+}
+
+void rundb_refuse_rows(struct rundb *database)
+{
+    database->refuses_rows = database->is_slim && !database->is_aggregate;
 }
 
 int rundb_open_memory(struct rundb *database, struct error *err)

@@ -50,15 +50,17 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_lean; /* left_out.h */
-    bool is_slim; /* it has no rows of allocations */
+    bool is_lean;      /* left_out.h */
+    bool is_slim;      /* it has no rows of allocations */
+    bool refuses_rows; /* what reads from tables of rows is refused */
     bool
         is_aggregate; /* slim, but for those that are live at the end: a bounded log (--aggregate) */
     bool is_early;    /* not yet, as the log still grows */
-    int64_t sample_bytes; /* of the processes whose blocks are samples, the most; 0: none */
-    const char *left_out; /* a table that was asked for, and is not in a lean import; or NULL */
-    unsigned rows_read;   /* enum rundb_rows: by statements behind the lock */
-    unsigned made;        /* enum rundb_made: not those of the file */
+    int64_t sample_bytes;         /* of the processes whose blocks are samples, the most; 0: none */
+    const char *left_out;         /* what was asked for, and was not imported; or NULL */
+    bool lacks_rows;              /* that is rows of single blocks */
+    unsigned rows_read;           /* enum rundb_rows: by statements behind the lock */
+    unsigned made;                /* enum rundb_made: not those of the file */
     struct database_views *views; /* NULL: those of the file are asked */
     bool is_locked;
 };
@@ -82,6 +84,9 @@ int rundb_load_all_views(const struct rundb *database, struct error *err);
 /* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:
  * what the views read was replaced. */
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
+
+/* From here on statements that read rows of single blocks, of which the database has none, are refused, too. */
+void rundb_refuse_rows(struct rundb *database);
 
 /* From here on only reading is allowed (DB-1). */
 int rundb_lock(struct rundb *database, struct error *err);

@@ -20,6 +20,7 @@
 
 #include "queries/library/queries_parameters.h"
 #include "queries/question/command.h"
+#include "support/left_out.h"
 
 #include <stdio.h>
 
@@ -62,6 +63,9 @@ int queries_set(struct queries *question, const char *name, const char *value, s
 
 /* Whether the command can be asked so; the database is not looked at. */
 int queries_check(const struct queries *question, struct error *err);
+
+/* What its database must have, as far as one knows without it; after queries_check. */
+enum left_out_needs queries_needs(const struct queries *question);
 
 /* Ends the question that is being asked, or is asked next, with ERROR_INTERRUPTED, as the parameter
  * time_limit does. */

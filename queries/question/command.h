@@ -50,7 +50,9 @@ struct command {
                     struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
-    bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
+    bool needs_rows;  /* of allocations, whatever is asked: a slim import has none */
+    bool wants_rows;  /* says less without them */
+    bool needs_sites; /* whatever is asked: what a lean import leaves out (left_out.h) */
     bool is_argument_optional;
     bool has_sites;      /* speaks of call sites: takes --blame-past */
     bool is_of_mappings; /* takes --protection and --peak-rss-min */

@@ -80,6 +80,15 @@ static bool is_about_rows(const struct query_options *options)
     return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 
+enum left_out_needs query_needs(const struct query_options *options)
+{
+    if (is_about_rows(options))
+        return LEFT_OUT_NEEDS_ROWS;
+    if (options->command->wants_rows)
+        return LEFT_OUT_WANTS_ROWS;
+    return options->command->needs_sites ? LEFT_OUT_NEEDS_SITES : LEFT_OUT_NEEDS_TOTALS;
+}
+
 /* The one place that knows: to a slim import every question about rows would be answered by none.
  */
 int query_need_rows(const struct query *query, struct error *err)
@@ -93,8 +102,12 @@ int query_need_rows(const struct query *query, struct error *err)
             query->options->database_path);
     if (query->database.is_aggregate)
         return 0; /* of those that there are (notes_after) */
+    if (query->database.is_slim && query->options->is_sealed) /* who asks has imported nothing */
+        return error_set(err, ERROR_LEFT_OUT_ROWS,
+                         "'%s' is of totals alone, without the blocks that this question is about",
+                         query->options->database_path);
     if (query->database.is_slim)
-        return error_set(err, ERROR_LEFT_OUT,
+        return error_set(err, ERROR_LEFT_OUT_ROWS,
                          "'%s' was imported with --slim or --follow, without the blocks that this "
                          "question is about; import the log again without --slim",
                          query->options->database_path);

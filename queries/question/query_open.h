@@ -8,18 +8,24 @@
 #ifndef MTRACE_QUERIES_QUERY_OPEN_H
 #define MTRACE_QUERIES_QUERY_OPEN_H
 
+#include "support/left_out.h"
+
 struct error;
 struct query;
+struct query_options;
 
 /* Opens the database of the options, if the command needs one, with today's views and the filters
  * behind them, locked. Close it in any case. */
 int query_open(struct query *query, struct error *err);
 
-/* ERROR_LEFT_OUT when the database was imported without rows. */
+/* ERROR_LEFT_OUT_ROWS when the database was imported without rows. */
 int query_need_rows(const struct query *query, struct error *err);
 
 /* ERROR_LEFT_OUT, with the reason, when blocks are samples. Sums of what samples stand for need none of it: row_scan weighs rows. */
 int query_need_every_block(const struct query *query, const char *why, struct error *err);
+
+/* What a database must have to answer, as far as the words say: SQL may need more. */
+enum left_out_needs query_needs(const struct query_options *options);
 
 /* Lets the totals that views read be those of what passes the filters of the options. */
 int query_install_filters(struct query *query, struct error *err);

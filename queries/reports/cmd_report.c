@@ -227,7 +227,7 @@ static void put_note(const struct query *query, const char *text)
 /* A picture of which there is nothing is no reason to have no page. */
 static int put_chart(const struct query *query, const char *title, int rc, struct error *err)
 {
-    if (rc == ERROR_NOT_FOUND || rc == ERROR_LEFT_OUT) {
+    if (rc == ERROR_NOT_FOUND || rc == ERROR_LEFT_OUT || rc == ERROR_LEFT_OUT_ROWS) {
         (void)fprintf(query->out, "<p class=\"soft\">%s: ", title);
         svg_put_text(query->out, err->text);
         (void)fputs("</p>\n", query->out);

@@ -36,7 +36,6 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
                                .log_path = log_path,
                                .until_ns = at_ns,
                                .is_of_family = true,
-                               .least = CUT_SLIM, /* as the summary needs it */
                                .questions = g_questions};
     int code = name ? 0 : ENOMEM;
 

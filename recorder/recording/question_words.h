@@ -8,8 +8,6 @@
 #ifndef MTRACE_RECORDER_QUESTION_WORDS_H
 #define MTRACE_RECORDER_QUESTION_WORDS_H
 
-#include "support/cut_request.h"
-
 #include <stddef.h>
 
 enum {
@@ -25,8 +23,5 @@ struct question_words {
 
 /* NULL, or what is wrong with the text. */
 const char *question_words_split(struct question_words *ret, const char *text);
-
-/* Of a database that can answer, as far as the command says; options may need more. A command may be any of the words. */
-enum cut_extent question_words_least(const struct question_words *question);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/reporter.h"
 
-#include "common/attr.h"
 #include "recorder/recording/question_words.h"
 #include "support/cut_request.h"
 #include "support/error.h"
@@ -39,8 +38,9 @@ enum {
 struct answering {
     const struct reporter_job *job;
     const char *database;
-    int keeper_end; /* -1: none */
-    int complaints; /* of those who make the answer */
+    int keeper_end;  /* -1: none */
+    bool is_bounded; /* the log */
+    int complaints;  /* of those who make the answer */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* the database */
     int failure;               /* an errno value: why it is not */
@@ -191,12 +191,26 @@ static bool make_database(struct answering *answering, enum cut_extent extent, b
     return answering->is_made;
 }
 
+/* A bounded log has no rows of single blocks. */
+static enum cut_extent most_extent(const struct answering *answering)
+{
+    return answering->is_bounded ? CUT_SLIM : CUT_ROWS;
+}
+
+static enum cut_extent extent_for(const struct answering *answering, int needs)
+{
+    if (needs == LEFT_OUT_NEEDS_TOTALS)
+        return CUT_LEAN;
+    return needs == LEFT_OUT_NEEDS_SITES ? CUT_SLIM : most_extent(answering);
+}
+
 /* A question as words; --no-symbols is a word of the import. */
 struct question {
     struct question_words split;
-    const char *words[QUESTION_WORDS_MOST + 5];
+    const char
+        *words[QUESTION_WORDS_MOST
+               + 5]; /* of mtrace-query --needs; without that, from the second on, mtrace-query */
     bool has_symbols;
-    enum cut_extent least;
 };
 
 /* NULL, or what is wrong with it. */
@@ -210,6 +224,7 @@ static const char *parse(struct question *question, const struct answering *answ
     if (wrong || question->split.n == 0)
         return wrong ? wrong : "it is empty";
     question->words[n++] = answering->job->programs->query;
+    question->words[n++] = "--needs";
     question->words[n++] = "--about";
     question->words[n++] = answering->database;
     for (size_t i = 0; i < question->split.n; i++) {
@@ -219,33 +234,68 @@ static const char *parse(struct question *question, const struct answering *answ
             question->words[n++] = question->split.words[i];
     }
     question->words[n] = NULL;
-    question->least = question_words_least(&question->split);
     return NULL;
 }
 
-/* Most questions need little of a database. Who needs more says so, but for those that know of nothing that is missing
- * (question_words_least). One that is not understood is not for any. */
-static int answer_parsed(struct answering *answering, const struct question *question)
+/* What cannot be answered, whatever is made for it, is refused before anything is. 0: it answered itself, and was help. */
+static int ask_needs(const struct answering *answering, struct question *question)
 {
+    int status = run(answering, question->words, answering->job->fd);
+
+    question->words[1] = question->words[0];
+    return status;
+}
+
+static int refuse_rows(const struct answering *answering)
+{
+    if (empty(answering->complaints, 0))
+        (void)dprintf(answering->complaints, "%s\n", LEFT_OUT_BOUNDED);
+    return EIO;
+}
+
+/* Most questions need little of a database; SQL says what it needs when it has one. */
+static int try_databases(struct answering *answering, const struct question *question,
+                         enum cut_extent extent, int *ret_status)
+{
+    const enum cut_extent most = most_extent(answering);
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    unsigned extent =
-        question->least > answering->job->least ? question->least : answering->job->least;
-    int status = LEFT_OUT_EXIT;
 
-    for (; status == LEFT_OUT_EXIT && extent <= CUT_ROWS; extent++) {
+    for (;; extent++) {
         if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
         if (!make_database(answering, extent, question->has_symbols))
             return answering->failure;
         if (!empty(answering->complaints, 0))
             return EIO;
-        status = run(answering, question->words, fd);
+        *ret_status = run(answering, question->words + 1, fd);
+        if (*ret_status == LEFT_OUT_ROWS_EXIT && most < CUT_ROWS)
+            return refuse_rows(answering);
+        if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
+            extent = CUT_ROWS - 1;
+        else if (*ret_status != LEFT_OUT_EXIT || extent == most)
+            return 0;
     }
-    if (status == 0 || status == EXIT_RULE_HOLDS)
+}
+
+static int answer_parsed(struct answering *answering, struct question *question)
+{
+    int fd = answering->job->fd;
+    off_t start = lseek(fd, 0, SEEK_CUR);
+    int status = ask_needs(answering, question);
+    int needs = status - LEFT_OUT_NEEDS_EXIT;
+    int code = 0;
+
+    if (needs == LEFT_OUT_NEEDS_ROWS && most_extent(answering) < CUT_ROWS)
+        code = refuse_rows(answering);
+    else if (needs >= LEFT_OUT_NEEDS_TOTALS && needs <= LEFT_OUT_NEEDS_ROWS)
+        code = try_databases(answering, question, extent_for(answering, needs), &status);
+    if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
         return EIO;
+    if (code)
+        return code;
     return status == EXIT_TOO_LONG ? ETIMEDOUT : EINVAL;
 }
 
@@ -277,14 +327,15 @@ static int answer(struct answering *answering, const char *text)
 }
 
 static int answer_all(const struct reporter_job *job, const struct report_folder *folder,
-                      int keeper_end, uint64_t asked_ns)
+                      const struct keeper_process *keeper)
 {
     char database[PATH_MAX];
     struct answering answering = {.job = job,
                                   .database = database,
-                                  .keeper_end = keeper_end,
+                                  .keeper_end = keeper_process_end(keeper),
+                                  .is_bounded = keeper->ring.log_path != NULL,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
-                                  .asked_ns = asked_ns};
+                                  .asked_ns = monotonic_now_ns()};
     int code = answering.complaints < 0 ? errno : 0;
 
     (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);
@@ -298,12 +349,6 @@ static int answer_all(const struct reporter_job *job, const struct report_folder
 
 /* ---- starting it -------------------------------------------------------------------------------
  */
-
-static MTRACE_NORETURN void become_answerer(const struct reporter_job *job,
-                                            const struct report_folder *folder, int keeper_end)
-{
-    _exit(answer_all(job, folder, keeper_end, monotonic_now_ns()));
-}
 
 int reporter_start(const struct reporter_job *job, struct keeper_process *keeper,
                    struct reporter_work *work)
@@ -321,7 +366,7 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
     keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
     pid = helper_start(&work->helper);
     if (pid == 0)
-        become_answerer(job, &work->folder, keeper_process_end(keeper));
+        _exit(answer_all(job, &work->folder, keeper));
     if (pid > 0)
         return 0;
     code = errno;

@@ -24,7 +24,6 @@
 #include "recorder/live/live_log.h"
 #include "recorder/recording/keeper_process.h"
 #include "recorder/recording/report_folder.h"
-#include "support/cut_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +42,6 @@ struct reporter_job {
     uint64_t marker_ticks;        /* of cut_request.h */
     bool is_of_family;            /* not only of the process of the log */
     const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
-    enum cut_extent least;        /* that the database is tried with */
     int fd;                       /* that answers are written to; of a file */
 };
 

@@ -43,6 +43,7 @@ int exchange_status_of(int code)
         return 400;
     case ERROR_NOT_FOUND:
     case ERROR_LEFT_OUT:
+    case ERROR_LEFT_OUT_ROWS:
         return 404;
     case ERROR_INTERRUPTED:
         return 503;
@@ -58,6 +59,7 @@ static const char *code_name(int code)
         return "usage";
     case ERROR_NOT_FOUND:
     case ERROR_LEFT_OUT:
+    case ERROR_LEFT_OUT_ROWS:
         return "not_found";
     case ERROR_INTERRUPTED:
         return "time_limit";

@@ -73,31 +73,9 @@ static void words_are_those_of_a_shell(void **state)
     assert_true(!question_words_split(&words, longest) && words.n == 1);
 }
 
-static void check_least(const char *text, enum cut_extent expected)
-{
-    struct question_words words;
-
-    assert_null(question_words_split(&words, text));
-    assert_int_equal(question_words_least(&words), expected);
-}
-
-/* No database is made in vain for them; others ask for more themselves. */
-static void dear_commands_are_known(void **state)
-{
-    (void)state;
-    check_least("", CUT_LEAN);
-    check_least("groups --count 5", CUT_LEAN);
-    check_least("summary", CUT_SLIM);
-    check_least("--json 'summary'", CUT_SLIM);
-    check_least("leaks --fail-if 'leaked_bytes > 0'", CUT_SLIM);
-    check_least("sql 'SELECT 1'", CUT_ROWS);
-    check_least("--csv report summary", CUT_ROWS);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_those_of_a_shell),
-                                       cmocka_unit_test(dear_commands_are_known)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_those_of_a_shell)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
