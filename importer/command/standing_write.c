@@ -7,6 +7,7 @@
 #include "importer/command/standing_import.h"
 #include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
+#include "support/left_out.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -62,12 +63,9 @@ static struct child_report cut_here(struct standing_import *standing,
             return report;
     }
     if (standing->is_sole) {
-        report.code =
-            standing->has_no_rows && !options->slim
-                ? error_set(&report.err, ERROR_FORMAT,
-                            "this question is about single blocks, which a log of --aggregate "
-                            "does not keep: ask for totals, or record without --aggregate")
-                : standing_import_fail_sole(standing, &report.err);
+        report.code = standing->has_no_rows && !options->slim
+                          ? error_set(&report.err, ERROR_FORMAT, LEFT_OUT_BOUNDED)
+                          : standing_import_fail_sole(standing, &report.err);
         return report;
     }
     again.force = true;

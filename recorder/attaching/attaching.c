@@ -147,6 +147,10 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     int code;
 
     fault_point("looked");
+    if (!call->function) {
+        ret_answer->result = leading_has_remains(tracee);
+        return 0;
+    }
     place = safe_place_new(tracee->target, call->library);
     if (!place)
         return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
@@ -274,8 +278,9 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
     int code;
 
     *ret_answer = (struct attaching_answer){.result = 0};
-    if (strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
-        > ENTRY_CODE_TEXT_BYTES)
+    if (call->function
+        && strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
+               > ENTRY_CODE_TEXT_BYTES)
         return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
     while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
            && (is_replaced || is_early) && running_is(call->pid) && monotonic_now_ns() < until_ns)

@@ -12,7 +12,8 @@
 struct attaching_call {
     pid_t pid;
     const char *library; /* path */
-    const char *function;
+    const char *
+        function; /* NULL: none, and no thread is stopped; the result says whether somebody who was killed left code of ours */
     const char *argument;
     uint64_t patience_ns; /* for how long a thread at a safe place is looked for */
 };

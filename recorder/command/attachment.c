@@ -205,6 +205,18 @@ static bool note_log(const struct process_mapping *mapping, void *context)
     return false;
 }
 
+/* What was ever attached to has the library mapped for good, or code that leads to it. Where that cannot be seen it is for the call to say why. */
+static bool never_attached(const struct attachment *attachment)
+{
+    const struct attaching_call look = {.pid = attachment->pid, .library = attachment->library};
+    struct sought sought = {.names = {library_name, library_name}};
+    struct attaching_answer answer;
+    struct error err;
+
+    return process_maps_visit(attachment->pid, is_none_of, &sought) && !sought.is_there
+           && attaching_run(&look, &answer, &err) == 0 && answer.result == 0;
+}
+
 /* Of a program that has the collector from its start, and so keeps it. */
 static int say_kept(pid_t pid, const char *log, struct error *err)
 {
@@ -222,6 +234,11 @@ static int say_kept(pid_t pid, const char *log, struct error *err)
         (int)pid);
 }
 
+static int say_not_attached(pid_t pid, struct error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
+}
+
 int attachment_detach(pid_t pid, char **ret_log, struct error *err)
 {
     struct attachment attachment;
@@ -233,10 +250,12 @@ int attachment_detach(pid_t pid, char **ret_log, struct error *err)
     (void)process_maps_visit(pid, note_log, ret_log); /* while it is mapped */
     if (code == ERROR_EXISTS)
         code = say_kept(pid, *ret_log, err);
+    else if (code == 0 && never_attached(&attachment)) /* its threads need not be looked for */
+        code = say_not_attached(pid, err);
     else if (code == 0)
         code = detach_patiently(&attachment, &result, err);
     if (code == 0 && result != 0)
-        code = error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
+        code = say_not_attached(pid, err);
     free(path);
     attachment_done(&attachment);
     return code;

@@ -1220,6 +1220,12 @@ def refused(pid, folder, why):
 
 def test_refused(folder):
     process = start(sys.executable, "-c", THREADS)
+    # What nothing of ours is in is not led anywhere to find out.
+    left = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    if left.returncode == 0 or left.stderr != f"mtrace-record: process {process.pid} is not attached to\n":
+        raise Failure(f"--detach of what was never attached to: {left.stderr}")
+    if "libmtrace" in Path(f"/proc/{process.pid}/maps").read_text():
+        raise Failure("--detach has put a library into a program that had none of ours")
     process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + 30
     while "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text() and time.monotonic() < deadline:
