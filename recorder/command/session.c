@@ -415,6 +415,16 @@ static void answer_last(struct session *session)
     control_server_close(&session->control);
 }
 
+/* It was waited for (HE-1), which somebody may wonder about. */
+static void say_who_was_killed(const struct session *session)
+{
+    if (session->keeper.was_killed || session->reports.own_keeper.was_killed
+        || (session->recording && session->recording->reporter.own_keeper.was_killed))
+        closing_warn("the importer beside the recording was killed, as it did not end within %d s; "
+                     "nothing is lost by that",
+                     (int)(HELPER_PATIENCE_NS / 1000000000));
+}
+
 static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
@@ -449,6 +459,7 @@ static void finish(struct session *session)
         closing.totals.file_bytes +=
             log_ring_run_bytes(session->path) + log_ring_state_bytes(session->path);
     answer_last(session);
+    say_who_was_killed(session);
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
                      session->finish_err.text, session->name, session->name);

@@ -89,6 +89,7 @@ bool helper_end(struct helper *helper)
     }
     helper->is_killed = helper->due_ns > 0;
     (void)kill(-helper->pid, helper->is_killed ? SIGKILL : SIGTERM);
+    (void)kill(-helper->pid, SIGCONT); /* else who is stopped hears it only when we kill */
     helper->due_ns = now_ns + HELPER_PATIENCE_NS;
     return false;
 }

@@ -3,7 +3,7 @@
  * helper: a process of the recorder's own, beside it: who answers a question, the importer that keeps up with a log.
  *
  * Model:   it is in a group of its own, as ^C is the program's, and its signals are as in a new process, whatever we block and
- *          whoever started us ignored. To end it, it is asked, with all of its group; who does not end is killed, and who is not
+ *          whoever started us ignored. To end it, it is asked, with all of its group, and goes on if it was stopped; who does not end is killed, and who is not
  *          even ended by that, because somebody froze it, is left alone.
  * Invariants
  *   HE-1 It is neither waited for longer than HELPER_PATIENCE_NS after it was asked, nor after it was killed.

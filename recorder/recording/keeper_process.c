@@ -9,10 +9,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    EXIT_NOT_RUN = 127
+    EXIT_NOT_RUN = 127,
+    NAP_NS = 2000000,
 };
 
 /* Between looks whether it is there; and the longest between two that ended at once. */
@@ -95,12 +97,18 @@ void keeper_process_note_end(struct keeper_process *keeper, pid_t pid)
 
 bool keeper_process_try_done(struct keeper_process *keeper)
 {
+    bool is_gone;
+
     hang_up(keeper);
-    return helper_end(&keeper->helper);
+    is_gone = helper_end(&keeper->helper);
+    keeper->was_killed |= keeper->helper.is_killed;
+    return is_gone;
 }
 
 void keeper_process_done(struct keeper_process *keeper)
 {
-    hang_up(keeper);
-    helper_end_now(&keeper->helper);
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    while (!keeper_process_try_done(keeper))
+        nanosleep(&nap, NULL);
 }

@@ -23,6 +23,7 @@ struct keeper_process {
     struct helper helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
+    bool was_killed; /* at the end, as it did not end when it was asked */
     struct generations_run
         ring; /* of the bounded run whose state it writes; without a path: it is of no such run */
     uint64_t begun_ns, due_ns, pause_ns; /* of keeper_process_keep_up */

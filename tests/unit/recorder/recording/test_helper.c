@@ -92,6 +92,23 @@ static void who_does_not_end_is_killed(void **state)
     assert_int_equal(kill(pid, 0), -1);
 }
 
+/* Who was stopped hears that it shall end, and need not be killed. */
+static void who_is_stopped_ends_when_asked(void **state)
+{
+    struct helper helper;
+    pid_t pid = helper_start(&helper);
+
+    (void)state;
+    if (pid == 0) {
+        (void)raise(SIGSTOP);
+        wait_for_ever();
+    }
+    (void)see(pid, WSTOPPED);
+    assert_false(helper_end(&helper));
+    assert_int_equal(see(pid, WEXITED), SIGTERM);
+    helper_end_now(&helper);
+}
+
 /* HE-2: while it works it is left alone; stopped, it is killed. */
 static void who_is_stopped_is_not_waited_for(void **state)
 {
@@ -135,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(it_has_its_group_at_once),
                                        cmocka_unit_test(its_signals_are_as_in_a_new_process),
                                        cmocka_unit_test(who_does_not_end_is_killed),
+                                       cmocka_unit_test(who_is_stopped_ends_when_asked),
                                        cmocka_unit_test(who_is_stopped_is_not_waited_for),
                                        cmocka_unit_test(who_ended_by_itself_is_seen_once)};
 
