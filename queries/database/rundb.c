@@ -84,15 +84,11 @@ static bool is_forbidden_function(const char *name)
 /* Through views, too: they are asked about with the tables they read. */
 static unsigned rows_of(const char *table)
 {
-    static const char *const block_tables[] = {
-        "packed_allocation_rows", "row_ranges",     "chain_rows",  "group_rows",
-        "backtrace_allocations",  "realloc_chains", "group_moves",
-    };
+    const char *rows = table ? left_out_find_rows(table) : NULL;
 
-    for (size_t i = 0; table && i < sizeof(block_tables) / sizeof(block_tables[0]); i++)
-        if (strcmp(table, block_tables[i]) == 0)
-            return RUNDB_BLOCK_ROWS;
-    return table && strcmp(table, "pool_block_rows") == 0 ? RUNDB_POOL_ROWS : 0;
+    if (!rows)
+        return 0;
+    return strcmp(rows, "pool_blocks") == 0 ? RUNDB_POOL_ROWS : RUNDB_BLOCK_ROWS;
 }
 
 /* Reading, functions and PRAGMA functions that describe tables; sqlite3_set_authorizer calls it at
