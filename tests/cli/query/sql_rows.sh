@@ -1,8 +1,8 @@
-# A statement of one's own that reads single blocks, by whatever view, is told which of them have no row; one that reads totals is not.
+# A statement of one's own that reads single blocks, by whatever view, is told which of them have no row, or refused where none has; one that reads totals is not.
 . "$CASES/../fixture.sh"
 ask() {
     echo "$2" >&2
-    mtrace-query sql "$2" "$1" >/dev/null
+    mtrace-query sql "$2" "$1" >/dev/null || echo "exit status $?" >&2
 }
 make_fixture whole.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 cp whole.db bounded.db
