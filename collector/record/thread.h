@@ -103,9 +103,8 @@ struct thread {
     uint32_t written_group; /* the last one that the segment names */
     struct unwind_memory unwind;
     uint64_t generation; /* of the process that the fields are about; 0 = unseen */
-    uint32_t
-        index; /* in the log; 0 = not defined yet, or it ended and gave back what it shared (TN-1) */
-    bool is_next_owner; /* of its number, and the log does not say so yet */
+    uint32_t index;      /* in the log; 0 = not defined yet, or given back (TN-1) */
+    bool is_next_owner;  /* of its number, and the log does not say so yet */
     bool is_dead;
     bool is_forking;  /* its handler, which interrupted a recording, is about to fork, or did */
     bool is_execing;  /* thread_will_exec; the gate is closed */

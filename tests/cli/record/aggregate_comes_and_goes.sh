@@ -62,8 +62,9 @@ for what in threads libraries; do
         mtrace-record -f -q -o $n.dat --aggregate -- ./program $what $n
         mtrace-import -f --no-symbols $n.dat $n.db 2>/dev/null
     done
+    # samples of memory come by the clock: a hundred bytes or so for each tenth of a second; three hundred definitions have 7,000 at least
     few=$(stat -c %s 200.dat)
-    [ "$(stat -c %s 500.dat)" -lt $((few + 200)) ] && echo "$what: no more is defined" || stat -c "%n has %s bytes" 200.dat 500.dat
+    [ "$(stat -c %s 500.dat)" -lt $((few + 3000)) ] && echo "$what: no more is defined" || stat -c "%n has %s bytes" 200.dat 500.dat
     MTRACE_MAX_THREADS=0 mtrace-record -f -q -o plain.dat -- ./program $what 500
     mtrace-import -f --no-symbols plain.dat plain.db 2>/dev/null
     for table in threads backtrace_totals; do
