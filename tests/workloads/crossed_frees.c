@@ -7,16 +7,20 @@
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include <semaphore.h>
 
 enum {
     N_ROUNDS = 20000,
     N_TEMPORARY = 5,
 };
 
-static void *_Atomic there; /* from the main thread to the other */
-static void *_Atomic back;
+/* A block that is handed over. Who waits sleeps: on a busy machine two that yield to each other get nowhere. */
+struct hand_over {
+    sem_t is_there;
+    void *block;
+};
+
+static struct hand_over there, back; /* from the main thread to the other */
 
 static void use_temporary_blocks(void)
 {
@@ -24,13 +28,17 @@ static void use_temporary_blocks(void)
         own_free(own_malloc(1), 1);
 }
 
-static void *wait_for(void *_Atomic *slot)
+static void give(struct hand_over *to, void *block)
 {
-    void *block;
+    to->block = block;
+    sem_post(&to->is_there);
+}
 
-    while ((block = atomic_exchange_explicit(slot, NULL, memory_order_acquire)) == NULL)
-        sched_yield();
-    return block;
+static void *wait_for(struct hand_over *from)
+{
+    while (sem_wait(&from->is_there) != 0) /* a signal */
+        continue;
+    return from->block;
 }
 
 static void *answer(void *arg)
@@ -39,7 +47,7 @@ static void *answer(void *arg)
         own_free(wait_for(&there), 0);
         void *block = own_malloc(0);
         use_temporary_blocks();
-        atomic_store_explicit(&back, block, memory_order_release);
+        give(&back, block);
     }
     return arg;
 }
@@ -49,11 +57,13 @@ int main(void)
     unsigned n_same = 0;
     pthread_t thread;
 
+    sem_init(&there.is_there, 0, 0);
+    sem_init(&back.is_there, 0, 0);
     pthread_create(&thread, NULL, answer, NULL);
     for (int i = 0; i < N_ROUNDS; i++) {
         void *block = own_malloc(0);
         size_t address = (size_t)block;
-        atomic_store_explicit(&there, block, memory_order_release);
+        give(&there, block);
         use_temporary_blocks();
         block = wait_for(&back);
         n_same += (size_t)block == address;
