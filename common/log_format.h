@@ -214,6 +214,9 @@ struct log_file {
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
     _Atomic uint32_t n_generations;
     uint32_t unused;
+    /* by the recorder, of a live log whose short-lived blocks it culls: what was stamped before is packed as it is, word for word, from
+     * when this was written on; only grows. 0: nothing is culled */
+    _Atomic uint64_t steady_ticks;
 };
 
 /* Says for which machine this is compiled. */
@@ -695,7 +698,8 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-_Static_assert(sizeof(struct log_file) == 496, "header");
+LOG_AT(log_file, steady_ticks, 496);
+_Static_assert(sizeof(struct log_file) == 504, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 LOG_AT(log_question, marker_ticks, 40);
 LOG_AT(log_question, text, 116);

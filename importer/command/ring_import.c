@@ -2,13 +2,11 @@
 #include "importer/command/ring_import.h"
 
 #include "importer/command/import.h"
-#include "importer/command/keeper.h"
 #include "importer/command/standing_import.h"
 #include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
 #include "importer/log/log_input.h"
 #include "importer/log/state_file.h"
-#include "support/monotonic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,14 +84,6 @@ static int check_first(const struct import_options *options, struct error *err)
     return code;
 }
 
-/* Until when what is read first is read the same way again, when the rest is: what is packed from now on may be culled behind it (PG-5). */
-static uint64_t steady_ns(const struct standing_import *standing)
-{
-    const struct log_set *logs = standing_import_logs(standing);
-
-    return logs && log_set_is_growing(logs) ? monotonic_now_ns() - KEEPER_MARGIN_NS : UINT64_MAX;
-}
-
 /* *ret NULL: the state was replaced meanwhile. */
 static int open_whole(const struct import_options *options, struct progress *progress,
                       struct standing_import **ret, struct error *err)
@@ -121,7 +111,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     if (is_held)
         standing_import_keep_logs(*ret);
     if (code == 0 && is_current)
-        code = standing_import_advance(*ret, steady_ns(*ret), err);
+        code = standing_import_advance(*ret, UINT64_MAX, err);
     if (*ret && is_current && !is_held) { /* without it nothing was read */
         struct error ignored;
         int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);

@@ -270,6 +270,18 @@ static int find_last_sample(const struct log_set *set, const struct log_input *i
     return n > 0;
 }
 
+/* The last time of what is packed as it is (GR-3). */
+static uint64_t steady_time(const struct log_set *set, const struct log_input *input)
+{
+    struct clock_cursor cursor = {0};
+
+    if (!input->is_growing || input->steady_ticks == 0)
+        return UINT64_MAX;
+    uint64_t end =
+        log_set_time(set, input, &cursor, input->steady_ticks & UINT64_MAX << input->time_shift);
+    return end ? end - 1 : 0;
+}
+
 /* Of a log whose times are final up to these ticks. */
 static uint64_t mark_of(const struct log_set *set, const struct log_input *input,
                         uint64_t final_ticks)
@@ -283,7 +295,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
         return UINT64_MAX;
     if (final_ticks == 0 || (input->n_files > 1 && !input->has_time_shift)) /* LI-4 */
         return 0;
-    mark = log_set_time(set, input, &cursor, final_ticks);
+    mark = min_time(log_set_time(set, input, &cursor, final_ticks), steady_time(set, input));
     if (input->header.end_kind != LOG_END_UNKNOWN || !find_last_sample(set, input, &sample_ns))
         return mark;
     sample_ns <<= CLOCK_MAP_FRACTION_BITS;
@@ -303,14 +315,18 @@ uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
     const uint64_t patience = patience_ns << CLOCK_MAP_FRACTION_BITS;
     uint64_t furthest = opening_time(set);
     uint64_t mark = UINT64_MAX;
+    uint64_t steady = UINT64_MAX;
 
     for (size_t i = 0; i < set->n_inputs; i++) {
         uint64_t own = mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks);
         mark = min_time(mark, own);
+        steady = min_time(steady, steady_time(set, set->inputs[i]));
         if (own != UINT64_MAX && own > furthest)
             furthest = own;
     }
-    return patience && mark < furthest && furthest - mark > patience ? furthest - patience : mark;
+    if (patience && mark < furthest && furthest - mark > patience)
+        mark = min_time(furthest - patience, steady);
+    return mark;
 }
 
 uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes)

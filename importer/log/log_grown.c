@@ -13,15 +13,24 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-int log_grown_begin(struct log_file_reader *file, uint64_t *ret_sequence, struct error *err)
+/* A number of the header as it is now; 0: it is not there. */
+static int read_number(struct log_file_reader *file, size_t offset, uint64_t *ret,
+                       struct error *err)
 {
-    uint64_t sequence = 0;
+    uint64_t number = 0;
     size_t n = 0;
-    int r = log_file_read_at(file, &sequence, sizeof(sequence),
-                             offsetof(struct log_file, next_sequence), &n, err);
+    int r = log_file_read_at(file, &number, sizeof(number), offset, &n, err);
 
-    *ret_sequence = n == sizeof(sequence) ? sequence : 0;
+    *ret = n == sizeof(number) ? number : 0;
     return r;
+}
+
+int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
+                    struct error *err)
+{
+    int r = read_number(file, offsetof(struct log_file, steady_ticks), &input->steady_ticks, err);
+
+    return r ? r : read_number(file, offsetof(struct log_file, next_sequence), ret_sequence, err);
 }
 
 /* ---- copies ---- */

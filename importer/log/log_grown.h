@@ -11,6 +11,8 @@
  * Invariants
  *   GR-1 What is read of a segment is either what its program wrote or its frame, never a part of the one by the length of the other.
  *   GR-2 From the first time that a segment was read as a frame on, its entry in the list is that of the frame.
+ *   GR-3 What was stamped before steady_ticks, as it was before the pool was listed, stands in the same words at the beginning of a segment that was listed
+ *        in the pool and of its frame: who has read so far may go on in either. (log_file.steady_ticks, PG-5)
  * Threads: as log_input.h says.
  */
 #ifndef MTRACE_IMPORTER_LOG_GROWN_H
@@ -18,8 +20,10 @@
 
 #include "importer/log/log_input_parts.h"
 
-/* The number that the next segment gets which the program begins; 0: it is not told. */
-int log_grown_begin(struct log_file_reader *file, uint64_t *ret_sequence, struct error *err);
+/* Before the pool `file` is listed: what holds of all that is listed then. *ret_sequence is the number that the next segment gets which the program
+ * begins; 0: it is not told. */
+int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
+                    struct error *err);
 
 /* Copies those of the list that were being filled. */
 int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,

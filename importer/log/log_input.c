@@ -372,7 +372,7 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
 static int scan_written_pool(struct log_input *input, size_t index, struct log_scan *scan,
                              struct error *err)
 {
-    int r = log_grown_begin(input->files[index], &scan->end_sequence, err);
+    int r = log_grown_begin(input, input->files[index], &scan->end_sequence, err);
 
     scan->part = LOG_SCAN_EVENTS;
     if (r == 0)

@@ -154,22 +154,25 @@ void own_reports_ask(struct own_reports *reports)
 }
 
 /* Nothing is due before there is anything to report about. */
-void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
-                      const char *log_path)
+uint64_t own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
+                          const char *log_path)
 {
     const struct live_log *live = &recording->live;
 
     if (reports->work.helper.pid > 0)
         look_for_end(reports, log_path);
     if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
-        return;
+        return 0;
     note_due(reports, now_ns);
+    uint64_t chosen_ns = reports->instant_ns == now_ns || reports->is_asked ? now_ns : 0;
+
     if (reports->work.helper.pid > 0)
-        return;
+        return chosen_ns;
     uint64_t instant_ns = take_instant(reports, now_ns);
 
     if (instant_ns)
         begin(reports, instant_ns - live->seen.start_monotonic_ns, recording, log_path);
+    return chosen_ns;
 }
 
 static void stop(struct own_reports *reports, const char *log_path)

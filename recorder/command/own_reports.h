@@ -48,8 +48,10 @@ struct own_reports {
 /* The signal came. */
 void own_reports_ask(struct own_reports *reports);
 
-void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
-                      const char *log_path);
+/* now_ns is behind all that was packed. Returns an instant that was chosen to be reported of, which others must know before they pack
+ * what is stamped later (PG-6); 0: none was. */
+uint64_t own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
+                          const char *log_path);
 
 /* How many were left out, and why; "" if none were. */
 void own_reports_describe(const struct own_reports *reports, char *text, size_t n_bytes);

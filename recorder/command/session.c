@@ -191,6 +191,24 @@ static bool is_replaced(struct session *session, uint64_t now_ns)
     return recording_is_replaced(session->recording);
 }
 
+static bool hold(void *context, struct recording *recording)
+{
+    const uint64_t *instant_ns = context;
+
+    recording_hold_until(recording, *instant_ns);
+    return true;
+}
+
+static void step_reports(struct session *session)
+{
+    uint64_t instant_ns =
+        own_reports_step(&session->reports, monotonic_now_ns(), session->recording, session->path);
+
+    recording_hold_until(session->recording, instant_ns);
+    if (session->children && instant_ns)
+        children_each(session->children, hold, &instant_ns);
+}
+
 static uint32_t step_recording(struct session *session, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
@@ -199,7 +217,7 @@ static uint32_t step_recording(struct session *session, uint64_t now_ns)
     if (session->has_totals)
         return 0;
     complain(session, recording_step(session->recording, now_ns, &n_packed, &err), &err);
-    own_reports_step(&session->reports, now_ns, session->recording, session->path);
+    step_reports(session);
     if (is_replaced(session, now_ns))
         finish_recording(session, NULL);
     return n_packed;

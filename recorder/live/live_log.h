@@ -118,6 +118,13 @@ void live_log_recycle(struct live_log *log, uint32_t index);
  * cut, and which log it is as that was when the collector began. */
 void live_log_look(struct live_log *log);
 
+/* Of the program, about itself; in the header page. */
+struct log_question *live_log_question(const struct live_log *log);
+
+/* Is a thread of the program about to ask, or is there a later question than n_asked? If not, what was read of the log before this call comes before the
+ * marker of the next one. */
+bool live_log_is_asked(const struct live_log *log, uint32_t n_asked);
+
 /* Part of the file went away while it was mapped: what is missing reads as zeros. */
 bool live_log_is_cut(const struct live_log *log);
 

@@ -11,8 +11,8 @@
  *   CU-2 The result is not longer than a segment can be.
  *   CU-3 The pair is one block. It is not when another thread freed it, the address was given out
  *        anew and the first thread freed that block: allocation 1, free by another, allocation 2
- *        by another, free of 2. So a pair stays when any other thread freed the address since the
- *        allocation. Without such a free nobody else can have had the address between the two, and
+ *        by another, free of 2. Nor may another thread have moved it to another group. So a pair stays when any other thread freed the address,
+ *        or moved what was there, since the allocation. Without such a free nobody else can have had the address between the two, and
  *        what other threads did with it before and after still alternates.
  *   CU-4 Which blocks are temporary can be told of all: before each event where it matters to somebody how many blocks the thread made, a
  *        LOG_CULLED_BIRTHS says how many were taken out. It matters between none, one and more.

@@ -93,6 +93,7 @@ static void learn_event(struct last_frees *frees, const uint64_t *words, uint64_
 {
     switch (words[0] & 255) {
     case LOG_FREE:
+    case LOG_MOVE:
         learn(frees, address_of(words[1]), thread, ticks);
         break;
     case LOG_REALLOC:

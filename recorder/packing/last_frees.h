@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * last_frees: when did another thread last give an address back?
+ * last_frees: when did another thread last give an address back, or the block there to another group?
  *
  * Model:   a table by a hash of the address: the latest end of a block (free, or the old block of
- *          a realloc) and the latest one by any other thread than that. Addresses share places, so
+ *          a realloc), or move of one, and the latest one by any other thread than that. Addresses share places, so
  *          an answer may be too late, never too early. Segments are read while they are filled, as
  *          far as they are committed, and each byte once.
  * Invariants
  *   LR-1 After last_frees_read every end that was committed before the call is in the table. An end
- *        is committed before the real free, so whoever got the address again, and freed it in a
+ *        is committed before the real free, and a move before mtrace_move returns, so whoever got the address again, and freed it in a
  *        segment that was sealed before the call, did so after an end that is in the table.
  *   LR-2 A segment is read to its end before it is recycled: the caller reads after he took sealed
  *        segments, and recycles only those.

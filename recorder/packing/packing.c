@@ -9,17 +9,19 @@
 #include "recorder/packing/last_frees.h"
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
+#include "support/monotonic.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     QUANTUM_NS = 16,      /* times of packed events are at most this coarse */
     RATE_MIN_NS = 100000, /* nearer readings give no rate */
     TIME_SHIFT_MAX = 8,
+    CLOCKS_DIFFER_NS =
+        100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
 };
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
@@ -54,7 +56,24 @@ bool packing_start_culling(struct packing *packing, uint64_t max_ns)
     packing->cull = cull_new(max_ns);
     packing->others = last_frees_new();
     packing->knows_frees = packing->is_alone = true;
+    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
+    atomic_store_explicit(&packing->live->file->steady_ticks, 1, memory_order_release);
     return packing->cull && packing->others;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
+{
+    packing->hold_ns = later(packing->hold_ns, monotonic_ns);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -108,43 +127,69 @@ static void learn_frees(struct packing *packing)
         packing->knows_frees = last_frees_read(packing->others, live);
 }
 
-/* CU-3: a free that was dropped is not known either. */
+/* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
 static bool may_cull(const struct packing *packing, const struct log_segment *segment)
 {
     uint64_t n_dropped = 0;
 
-    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS)
+    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
+        || packing->steady_ticks == 0 || live_log_is_asked(packing->live, packing->n_asked))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
     return n_dropped == 0;
 }
 
-/* PG-5; UINT64_MAX: nothing is. */
-static uint64_t cull_from(const struct packing *packing)
+/* For who asks all is taken in that there is, too. */
+static void hold_for_question(struct packing *packing)
 {
-    struct timespec now;
-    uint64_t ticks;
+    uint32_t n_asked =
+        atomic_load_explicit(&live_log_question(packing->live)->n_asked, memory_order_acquire);
 
-    if (!packing->ring)
-        return 0;
-    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
-        return UINT64_MAX;
-    ticks = cull_ticks(packing->cull, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec
-                                          - PACKING_UNTOLD_NS);
-    return ticks ? ticks : UINT64_MAX;
+    if (live_log_is_asked(packing->live, packing->n_asked))
+        packing_hold_until(packing, monotonic_now_ns());
+    packing->n_asked = n_asked;
+}
+
+/* What was stamped before then stays from now on, in ticks; 0: not known yet. */
+static uint64_t find_steady(const struct packing *packing)
+{
+    const struct cull *cull = packing->cull;
+    uint64_t now_ns = monotonic_now_ns();
+    uint64_t ticks = cull_ticks(cull, now_ns - PACKING_STEADY_NS);
+
+    if (packing->n_backlog)
+        ticks = earlier(ticks,
+                        later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
+                              cull_ticks(cull, now_ns - PACKING_MOST_STEADY_NS)));
+    return packing->hold_ns ? later(ticks, cull_ticks(cull, packing->hold_ns + CLOCKS_DIFFER_NS))
+                            : ticks;
+}
+
+/* PG-5: no frame is on its way. */
+void packing_note_steady(struct packing *packing)
+{
+    const struct log_file *file = &packing->live->seen;
+    bool is_compressed = packing->settings.zstd_level > 0;
+
+    if (!packing->cull || !packing->live->has_begun)
+        return;
+    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
+    hold_for_question(packing);
+    packing->steady_ticks = later(packing->steady_ticks, find_steady(packing));
+    /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
+    if (packing->steady_ticks)
+        atomic_store_explicit(&packing->live->file->steady_ticks, packing->steady_ticks,
+                              memory_order_release);
 }
 
 /* Of a thread whose events are packed without the others'. */
 static const void *cull_segment(struct packing *packing, const struct log_segment *segment,
                                 const void *payload, uint32_t *n_bytes)
 {
-    const struct log_file *file = &packing->live->seen;
-    bool is_compressed = packing->settings.zstd_level > 0;
-
-    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
     return cull_temporary(packing->cull, segment, payload,
-                          packing->is_alone ? NULL : packing->others, cull_from(packing), n_bytes);
+                          packing->is_alone ? NULL : packing->others, packing->steady_ticks,
+                          n_bytes);
 }
 
 /* Of events and samples. */
@@ -327,6 +372,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     int code = take(packing, err);
 
     live_log_look(live);
+    packing_note_steady(packing);
     if (code == 0)
         code = update_header(packing, err);
     if (code == 0 && packing->n_backlog)
@@ -475,6 +521,7 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
     if (packing->settings.time_shift == 0)
         packing_set_clock(packing, file);
     learn_frees(packing);
+    packing_note_steady(packing);
     if (code == 0)
         code = append_all_definitions(packing, true, err);
     for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {

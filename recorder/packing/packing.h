@@ -19,8 +19,10 @@
  *        cut anywhere has the stacks of the events it kept (LF-3).
  *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
  *        copied before it is packed, and what we remember is not in the live log.
- *   PG-5 Of a bounded log somebody takes segments in while they are filled, up to KEEPER_MARGIN_NS before now (importer/command/keeper.h), and
- *        goes on in what they became: nothing is culled that was stamped earlier than PACKING_UNTOLD_NS before now, which is less.
+ *   PG-5 Somebody may take segments in while they are filled, and go on in what they became (importer/log/log_grown.h): he takes in what was stamped
+ *        before log_file.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
+ *   PG-6 Nothing is culled from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
+ *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is culled; our own are told by packing_hold_until.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -43,8 +45,11 @@ struct last_frees;
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
     PACKING_UNSEEN_BYTES = 512,
-    PACKING_UNTOLD_NS = 400000000, /* PG-5 */
 };
+
+/* So old is what is not culled any more (PG-5): most segments are filled and packed within that; and, when we are behind, what waits to be packed. */
+#define PACKING_STEADY_NS      UINT64_C(400000000)
+#define PACKING_MOST_STEADY_NS UINT64_C(2000000000)
 
 /* A segment that waits to be packed. */
 struct packing_item {
@@ -60,6 +65,9 @@ struct packing {
     struct pack *pack;
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */
+    uint32_t n_asked;          /* questions of the program whose instants were held for (PG-6) */
+    uint64_t hold_ns;          /* of packing_hold_until; 0: nobody asks */
+    uint64_t steady_ticks;     /* with cull: what was stamped before stays (PG-5); 0: not known */
     struct pack_settings settings;
     struct definition_parts definitions;
     struct packing_item *backlog;
@@ -87,7 +95,13 @@ struct packing *packing_new(struct live_log *live, struct packed_log *packed, st
 bool packing_start_culling(struct packing *packing, uint64_t max_ns);
 void packing_free(struct packing *packing);
 
-/* Packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
+/* Somebody will ask about this instant of CLOCK_MONOTONIC, which is later than all that was packed (PG-6). */
+void packing_hold_until(struct packing *packing, uint64_t monotonic_ns);
+
+/* PG-5: says in the live log what is not culled any more. Often, though nothing can be packed: who keeps up takes in, and so removes, no more than that. */
+void packing_note_steady(struct packing *packing);
+
+/* Behind that, packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
  * more, and the caller can look at other things before. What is left stays in the backlog. */
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
 

@@ -257,6 +257,11 @@ int recording_adopt(const char *live_path, const char *path,
     return 0;
 }
 
+void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
+{
+    packing_hold_until(recording->packing, monotonic_ns);
+}
+
 bool recording_is_asked(const struct recording *recording)
 {
     return recording->reporter.number != 0;
@@ -333,6 +338,8 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 
     if (code == 0)
         code = packing_step(recording->packing, ret_n_packed, err);
+    else
+        packing_note_steady(recording->packing);
     /* most programs are short and need no more than the first */
     if (recording->live.n_unprepared
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)

@@ -94,6 +94,9 @@ int recording_adopt(const char *live_path, const char *path,
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err);
 
+/* Somebody will ask about this instant of CLOCK_MONOTONIC, which is behind all that was packed (PG-6). */
+void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
+
 /* Has the program asked for a report? It may do so again, and wait. */
 bool recording_is_asked(const struct recording *recording);
 

@@ -389,11 +389,6 @@ void reporter_stop(struct reporter_work *work)
 /* ---- questions of the program ------------------------------------------------------------------
  */
 
-static struct log_question *question_of(const struct live_log *live)
-{
-    return (struct log_question *)(void *)((unsigned char *)live->file + LOG_QUESTION_OFFSET);
-}
-
 /* Who waits for `counter` looks now and then, too: nothing depends on that it is woken. */
 static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
 {
@@ -486,14 +481,14 @@ static void look_for_end(struct reporter *reporter, struct log_question *questio
 bool reporter_is_asked(const struct reporter *reporter, const struct live_log *live)
 {
     return reporter->work.helper.pid <= 0
-           && atomic_load_explicit(&question_of(live)->n_asked, memory_order_relaxed)
+           && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
                   != reporter->number;
 }
 
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
                    const struct reporter_programs *programs)
 {
-    struct log_question *question = question_of(live);
+    struct log_question *question = live_log_question(live);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
     atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);

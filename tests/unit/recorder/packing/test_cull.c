@@ -305,11 +305,11 @@ static void sums_hold_for_many_stacks(void **state)
     assert_true(cull(fixture, 1) > 100);
 }
 
-/* The free of another thread, in a segment of its own. */
-static void free_elsewhere(struct fixture *fixture, uint64_t address, uint64_t ticks)
+/* What another thread did to a block, in a segment of its own. */
+static void do_elsewhere(struct fixture *fixture, unsigned kind, uint64_t address, uint64_t ticks)
 {
     struct log_segment segment = {.thread = 2, .base_ticks = 1000 + base_ns + ticks};
-    const uint64_t words[] = {LOG_FREE, address};
+    const uint64_t words[] = {kind, address};
     uint64_t last_ticks;
 
     if (!fixture->others)
@@ -325,11 +325,28 @@ static void a_block_that_changed_hands_stays(void **state)
 
     fixture->segment.thread = 1;
     fixture->time = 1000000;
-    free_elsewhere(fixture, 0x2000, fixture->time - 500000); /* before: it was another block */
+    do_elsewhere(fixture, LOG_FREE, 0x2000,
+                 fixture->time - 500000); /* before: it was another block */
     allocate(fixture, 9, 0x1000, 32);
     allocate(fixture, 9, 0x2000, 32);
-    free_elsewhere(fixture, 0x1000, fixture->time + 50);
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time + 50);
     fixture->time += 100; /* the block of thread 2 at 0x1000 was given to us */
+    add(fixture, LOG_FREE, 10, 0x1000);
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+static void a_block_that_another_thread_moved_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    do_elsewhere(fixture, LOG_MOVE, 0x2000, fixture->time - 500000);
+    allocate(fixture, 9, 0x1000, 32);
+    allocate(fixture, 9, 0x2000, 32);
+    do_elsewhere(fixture, LOG_MOVE, 0x1000, fixture->time + 50);
+    fixture->time += 100;
     add(fixture, LOG_FREE, 10, 0x1000);
     add(fixture, LOG_FREE, 10, 0x2000);
     assert_int_equal(cull(fixture, 1), 1);
@@ -420,7 +437,7 @@ static void every_peak_stays_where_others_free(void **state)
     fixture->time += 10;
     add(fixture, LOG_FREE, 10, 0x3000);
     fixture->time += 10;
-    free_elsewhere(fixture, 0x1000, fixture->time);
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time);
     for (uint64_t size = 0x200; size >= 0x100; size -= 0x100) {
         fixture->time += 10;
         allocate(fixture, 9, 0x4000, size);
@@ -438,7 +455,7 @@ static void what_others_freed_does_not_end_again(void **state)
     fixture->segment.thread = 1;
     allocate(fixture, 9, 0x1000, 0x10000);
     fixture->time += 10;
-    free_elsewhere(fixture, 0x1000, fixture->time);
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time);
     for (uint64_t size = 0x8000; size <= 0x11000;
          size += 0x9000) { /* the first is less than 0x10000 */
         allocate(fixture, 9, 0x3000, size);
@@ -679,6 +696,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks_of_another_thread_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(groups_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_block_that_another_thread_moved_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""shared_slots.py plain|culled|bounded [--asking] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
+by the program's own books; of each round's answers while all threads stood still, and of the database at the end, or of one that is made while it runs."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+from live_answers import expect, rows, run  # noqa: E402
+
+OPTIONS = {"plain": [], "culled": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
+FIGURES = ("allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "leaked_blocks", "leaked_bytes")
+RING_BYTES = 2 << 20
+
+
+def figures(table):
+    return {row["name"]: {name: row[name] for name in FIGURES} for row in table if str(row["name"]).startswith("tenant")}
+
+
+def check(what, got, books):
+    wrong = [f"{name}.{figure}: {value} in place of {books[name][figure]}" for name in books
+             for figure, value in got.get(name, dict.fromkeys(FIGURES)).items() if value != books[name][figure]]
+    if wrong:
+        raise Failure(f"{what}: " + "; ".join(wrong))
+
+
+def check_round(tools, place, how, is_asking):
+    options = ["-q", "-f", *OPTIONS[how], "-o", place / "run.dat"]
+    outcome = run([tools.record, *options, "--", tools.workloads / "shared_slots", *([place] if is_asking else [])], place,
+                  {"MTRACE_RING_BYTES": str(RING_BYTES)} if how == "bounded" else None)
+    books = figures(rows(outcome.stdout))
+    expect("groups", len(books), 7)
+    for path in sorted(place.glob("still.*")):
+        check(f"round {path.suffix[1:]}", figures(rows(path.read_text())), figures(rows((place / f"books{path.suffix}").read_text())))
+    database = harness.import_log(tools, place / "run.dat", place / "run.db", "--no-symbols", "--force")
+    dropped = database.value("SELECT sum(events_dropped) FROM processes")
+    if dropped:
+        raise Failure(f"{dropped} events were dropped: {outcome.stderr}")
+    check("the end", figures(rows(run([tools.query, "by-group", "--csv", "--count", "0", place / "run.db"], place).stdout)), books)
+    expect("damage", database.rows("SELECT key, value FROM meta WHERE key LIKE 'log.damage%'"), [])
+    if how != "plain" and not database.value("SELECT sum(culled_blocks) FROM backtrace_totals"):
+        raise Failure("nothing was culled")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="books of groups whose blocks are handed over")
+    parser.add_argument("how", choices=OPTIONS)
+    parser.add_argument("--asking", action="store_true")
+    parser.add_argument("--rounds", type=int, default=1)
+    args = parser.parse_args()
+    tools = harness.Tools.from_environment()
+
+    for _ in range(args.rounds):
+        with harness.scratch() as folder:
+            check_round(tools, Path(folder), args.how, args.asking)
+
+
+if __name__ == "__main__":
+    harness.main(main)
