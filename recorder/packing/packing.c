@@ -56,8 +56,6 @@ bool packing_start_culling(struct packing *packing, uint64_t max_ns)
     packing->cull = cull_new(max_ns);
     packing->others = last_frees_new();
     packing->knows_frees = packing->is_alone = true;
-    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
-    atomic_store_explicit(&packing->live->file->steady_ticks, 1, memory_order_release);
     return packing->cull && packing->others;
 }
 
@@ -69,6 +67,13 @@ static uint64_t later(uint64_t a, uint64_t b)
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+void packing_be_watched(struct packing *packing)
+{
+    packing->is_watched = true;
+    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
+    atomic_store_explicit(&packing->live->file->steady_ticks, 1, memory_order_release);
 }
 
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
@@ -132,8 +137,10 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
 {
     uint64_t n_dropped = 0;
 
-    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
-        || packing->steady_ticks == 0 || live_log_is_asked(packing->live, packing->n_asked))
+    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS)
+        return false;
+    if (packing->is_watched
+        && (packing->steady_ticks == 0 || live_log_is_asked(packing->live, packing->n_asked)))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
@@ -172,7 +179,7 @@ void packing_note_steady(struct packing *packing)
     const struct log_file *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
 
-    if (!packing->cull || !packing->live->has_begun)
+    if (!packing->is_watched || !packing->live->has_begun)
         return;
     cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
     hold_for_question(packing);

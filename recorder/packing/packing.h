@@ -65,9 +65,11 @@ struct packing {
     struct pack *pack;
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */
+    bool is_watched;           /* with cull: as packing_be_watched says */
     uint32_t n_asked;          /* questions of the program whose instants were held for (PG-6) */
     uint64_t hold_ns;          /* of packing_hold_until; 0: nobody asks */
-    uint64_t steady_ticks;     /* with cull: what was stamped before stays (PG-5); 0: not known */
+    uint64_t
+        steady_ticks; /* if it is watched: what was stamped before stays (PG-5); 0: not known */
     struct pack_settings settings;
     struct definition_parts definitions;
     struct packing_item *backlog;
@@ -93,6 +95,9 @@ struct packing *packing_new(struct live_log *live, struct packed_log *packed, st
 
 /* From now on leaves out blocks that live up to max_ns; false without memory. */
 bool packing_start_culling(struct packing *packing, uint64_t max_ns);
+
+/* Behind that: the program still writes, and somebody may read the log meanwhile (PG-5, PG-6). */
+void packing_be_watched(struct packing *packing);
 void packing_free(struct packing *packing);
 
 /* Somebody will ask about this instant of CLOCK_MONOTONIC, which is later than all that was packed (PG-6). */

@@ -92,6 +92,8 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     uint64_t cull_ns = recording->is_aggregate ? CULL_ANY_AGE : settings->cull_ns;
     if (cull_ns && !packing_start_culling(recording->packing, cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (cull_ns)
+        packing_be_watched(recording->packing);
     return 0;
 }
 
