@@ -4,7 +4,6 @@
 #include "importer/facts/tally.h"
 #include "importer/tables/database.h"
 #include "support/database_guard.h"
-#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -19,55 +18,12 @@ enum {
     KEY_BYTES = offsetof(struct part, blocks)
 };
 
-/* A stack that a rule suppresses. */
-struct suppressed {
-    int64_t process, stack;
-    uint32_t rule;
-};
-
 struct births {
     const uint32_t *site_of_stack;
     size_t n_stacks;
-    struct suppressed *suppressed; /* by process and stack */
-    size_t n_suppressed, capacity;
+    const struct stack_rules *rules;
     struct keyed parts;
 };
-
-static int compare_suppressed(const void *left, const void *right)
-{
-    const struct suppressed *a = left;
-    const struct suppressed *b = right;
-
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static uint32_t rule_of(const struct births *births, uint32_t process, uint32_t stack)
-{
-    const struct suppressed sought = {.process = process, .stack = stack};
-    const struct suppressed *found =
-        births->n_suppressed ? bsearch(&sought, births->suppressed, births->n_suppressed,
-                                       sizeof sought, compare_suppressed)
-                             : NULL;
-
-    return found ? found->rule : 0;
-}
-
-static int keep_suppressed(struct births *births, sqlite3_stmt *row, struct error *err)
-{
-    struct suppressed *suppressed = growing_reserve(births->suppressed, &births->capacity,
-                                                    births->n_suppressed + 1, sizeof *suppressed);
-
-    if (!suppressed)
-        return error_set(err, ERROR_NOMEM, "out of memory for stacks that rules suppress");
-    births->suppressed = suppressed;
-    suppressed[births->n_suppressed++] =
-        (struct suppressed){.process = sqlite3_column_int64(row, 0),
-                            .stack = sqlite3_column_int64(row, 1),
-                            .rule = (uint32_t)database_id(row, 2, UINT32_MAX)};
-    return 0;
-}
 
 /* Stacks that are no rows of backtraces are left out. */
 static int add(struct births *births, const struct tally_entry *entry, struct error *err)
@@ -76,7 +32,7 @@ static int add(struct births *births, const struct tally_entry *entry, struct er
         return 0;
     const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {
         entry->process, births->site_of_stack[entry->from],
-        rule_of(births, entry->process, entry->from), entry->to};
+        stack_rules_find(births->rules, entry->process, entry->from), entry->to};
     struct part *part = keyed_get(&births->parts, key, KEY_BYTES, sizeof *part);
 
     if (!part)
@@ -161,24 +117,19 @@ static int write_parts(sqlite3 *db, struct births *births, struct error *err)
     return code;
 }
 
-int site_births_write(sqlite3 *db, const uint32_t *site_of_stack, size_t n_stacks,
-                      const struct keyed *all, struct error *err)
+int site_births_write(sqlite3 *db, const struct site_of_stack *sites,
+                      const struct stack_rules *rules, const struct keyed *all, struct error *err)
 {
-    struct births births = {.site_of_stack = site_of_stack, .n_stacks = n_stacks};
-    int code = each_row(db,
-                        "SELECT process_id, backtrace_id, rule_id FROM suppressed_stacks"
-                        " ORDER BY process_id, backtrace_id",
-                        keep_suppressed, &births, err);
+    struct births births = {
+        .site_of_stack = sites->ids, .n_stacks = sites->n_stacks, .rules = rules};
+    int code = all ? add_all(&births, all, err)
+                   : each_row(db,
+                              "SELECT process_id, backtrace_id, part, blocks, bytes"
+                              " FROM leaked_births",
+                              add_row, &births, err);
 
-    if (code == 0 && all)
-        code = add_all(&births, all, err);
-    else if (code == 0)
-        code =
-            each_row(db, "SELECT process_id, backtrace_id, part, blocks, bytes FROM leaked_births",
-                     add_row, &births, err);
     if (code == 0)
         code = write_parts(db, &births, err);
-    free(births.suppressed);
     keyed_done(&births.parts);
     return code;
 }

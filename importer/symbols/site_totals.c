@@ -2,6 +2,8 @@
 #include "importer/symbols/site_totals.h"
 
 #include "importer/symbols/site_births.h"
+#include "importer/symbols/site_sums.h"
+#include "importer/symbols/stack_rules.h"
 #include "importer/symbols/touched_ids.h"
 #include "importer/tables/database.h"
 #include "importer/tables/event_rows.h"
@@ -166,39 +168,65 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     return code;
 }
 
-static int write_counted(sqlite3 *db, const struct keyed *births,
-                         const struct event_rows *snapshots, struct error *err)
-{
-    struct sites sites = {.snapshots = snapshots};
-    int code = sites_new(db, &sites, err);
+static const char *const delete_all =
+    "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
+    "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
+    "DELETE FROM site_growth; DELETE FROM site_births;";
 
-    if (code == 0)
-        code = write_snapshots(db, &sites, err);
-    if (code == 0)
-        code = site_births_write(db, sites.of_stack, sites.n_stacks, births, err);
-    sites_done(&sites);
-    return code;
+/* From what is in memory, or from the tables that were made of it. */
+static int write_totals(sqlite3 *db, const struct facts *facts, const struct site_of_stack *sites,
+                        struct error *err)
+{
+    return facts ? site_sums_write_totals(db, facts, sites, err)
+                 : database_execute(db,
+                                    "INSERT INTO site_totals SELECT * FROM _site_totals;"
+                                    "INSERT INTO site_frees SELECT * FROM _site_frees;",
+                                    err);
 }
 
-int site_totals_write(sqlite3 *db, const struct keyed *births, const struct event_rows *snapshots,
-                      struct error *err)
+static int write_leaks(sqlite3 *db, const struct facts *facts, const struct site_of_stack *sites,
+                       const struct stack_rules *rules, struct error *err)
 {
-    int code = database_execute(
-        db,
-        "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
-        "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
-        "DELETE FROM site_growth; DELETE FROM site_births;"
-        "INSERT INTO site_totals SELECT * FROM _site_totals;"
-        "INSERT INTO site_frees SELECT * FROM _site_frees;"
-        "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;",
-        err);
+    return facts ? site_sums_write_leaks(db, facts, sites, rules, err)
+                 : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
+}
+
+static int write_all(sqlite3 *db, const struct facts *facts, struct sites *sites,
+                     struct stack_rules *rules, struct error *err)
+{
+    const struct site_of_stack of_stack = {.ids = sites->of_stack, .n_stacks = sites->n_stacks};
+    int code = write_totals(db, facts, &of_stack, err);
 
     if (code == 0)
-        code = write_counted(db, births, snapshots, err);
+        code = database_execute(
+            db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
+    if (code == 0)
+        code = stack_rules_read(db, rules, err);
+    if (code == 0)
+        code = write_snapshots(db, sites, err);
+    if (code == 0)
+        code =
+            site_births_write(db, &of_stack, rules, facts ? facts_leaked_births(facts) : NULL, err);
+    if (code == 0)
+        code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
+    if (code == 0)
+        code = write_leaks(db, facts, &of_stack, rules, err);
     return code ? code
-                : database_execute(db,
-                                   "INSERT INTO site_shapes SELECT * FROM _site_shapes;"
-                                   "INSERT INTO site_leaks SELECT * FROM _site_leaks;"
-                                   "INSERT INTO site_growth SELECT * FROM _site_growth;",
-                                   err);
+                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
+}
+
+int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,
+                      struct error *err)
+{
+    struct sites sites = {.snapshots = snapshots};
+    struct stack_rules rules = {.list = NULL};
+    int code = database_execute(db, delete_all, err);
+
+    if (code == 0)
+        code = sites_new(db, &sites, err);
+    if (code == 0)
+        code = write_all(db, facts, &sites, &rules, err);
+    stack_rules_done(&rules);
+    sites_done(&sites);
+    return code;
 }

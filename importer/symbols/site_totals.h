@@ -4,7 +4,7 @@
  * site_frees, suppressed_stacks, snapshot_sites, site_births, site_shapes and site_growth.
  *
  * Model:   each table is what the view of its name with an underscore in front answers; those
- *          over all snapshots and births are counted here, because SQLite would sort them.
+ *          over all snapshots, births and stacks are counted in memory, because SQLite would sort them.
  * Invariants: ST-1 rows that were there before are replaced.
  * Memory:  12 bytes per stack, 24 per call site.
  * Failure: memory and the database.
@@ -17,11 +17,11 @@
 #include <sqlite3.h>
 
 struct event_rows;
-struct keyed;
+struct facts;
 
-/* Needs all other totals, code with names and call sites, and the views. births: of tally_entry, what leaked_births says; snapshots: that kept what
- * snapshot_backtraces says. Each NULL: the table does. */
-int site_totals_write(sqlite3 *db, const struct keyed *births, const struct event_rows *snapshots,
+/* Needs all other totals, code with names and call sites, and the views. facts: after facts_finish, with the ids of the
+ * database; snapshots: that kept what snapshot_backtraces says. Each NULL: the tables have what it says. */
+int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,
                       struct error *err);
 
 #endif
