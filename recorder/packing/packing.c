@@ -6,6 +6,7 @@
 #include "recorder/family/family.h"
 #include "recorder/packing/cull.h"
 #include "recorder/packing/cull_totals.h"
+#include "recorder/packing/instants.h"
 #include "recorder/packing/last_frees.h"
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
@@ -184,6 +185,7 @@ void packing_note_steady(struct packing *packing)
     cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
     hold_for_question(packing);
     packing->steady_ticks = later(packing->steady_ticks, find_steady(packing));
+    instants_forget(last_frees_instants(packing->others), packing->steady_ticks);
     /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
     if (packing->steady_ticks)
         atomic_store_explicit(&packing->live->file->steady_ticks, packing->steady_ticks,
