@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_grown.h"
 
+#include "importer/log/log_family.h"
 #include "importer/log/log_generations.h"
 #include "support/growing.h"
 #include "support/log_ring.h"
@@ -114,13 +115,34 @@ static int scan_grown(struct log_input *input, size_t index, struct error *err)
     return r;
 }
 
-/* Into the last one that was there, and those begun since then, which go behind the pool. */
-static int scan_grown_ring(struct log_input *input, struct error *err)
+/* That of a pool that had none when it was opened: somebody began to pack it since, as of a child that is followed. */
+static int open_packed(struct log_input *input, struct error *err)
+{
+    struct log_file_reader *file = NULL;
+    char *name;
+    int r;
+
+    if (input->n_files > 1 || !log_family_is_pool(input->files[0]->path))
+        return 0;
+    name = log_family_packed_path(input->files[0]->path);
+    if (!name)
+        return out_of_memory(err);
+    r = log_file_open(name, input->names.arena, &file, NULL);
+    free(name);
+    if (r == 0 && file->header.run_id == input->header.run_id
+        && file->header.form == LOG_FORM_PACKED)
+        return log_generations_add_file(input, file) == 0 ? 0 : out_of_memory(err);
+    log_file_close(file);
+    return r == ERROR_NOMEM ? out_of_memory(err) : 0;
+}
+
+/* Generations that were begun since, which go behind the pool. */
+static int open_begun(struct log_input *input, struct error *err)
 {
     struct log_ring ring;
     int r = 0;
 
-    if (log_ring_find(input->files[0]->path, &ring) != 0)
+    if (log_ring_find(log_input_packed(input)->path, &ring) != 0)
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours = false;
@@ -130,7 +152,17 @@ static int scan_grown_ring(struct log_input *input, struct error *err)
             log_generations_rest(input, input->n_files - 1);
     }
     log_ring_done(&ring);
-    for (size_t i = 1; r == 0 && i < input->n_files; i++)
+    return r;
+}
+
+/* Of all that were packed. */
+static int find_frames(struct log_input *input, struct error *err)
+{
+    int r = open_packed(input, err);
+
+    if (r == 0 && log_input_is_ring(input))
+        r = open_begun(input, err);
+    for (size_t i = 0; r == 0 && i < input->n_files; i++)
         if (input->files[i]->header.form == LOG_FORM_PACKED)
             r = scan_grown(input, i, err);
     return r;
@@ -143,7 +175,7 @@ int log_grown_read(struct log_input *input, size_t index, struct pack *pack, voi
     const struct log_segment_ref *ref = find_grown(input, listed->sequence);
 
     if (!ref) {
-        int r = log_input_is_ring(input) ? scan_grown_ring(input, err) : scan_grown(input, 0, err);
+        int r = find_frames(input, err);
         if (r != 0)
             return r;
         ref = find_grown(input, listed->sequence);
