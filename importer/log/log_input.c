@@ -366,6 +366,8 @@ static int scan_written_pool(struct log_input *input, size_t index, struct log_s
     if (r == 0 && input->n_files > 1)
         r = log_grown_copy(input, &scan->list, scan->pack, err);
     if (r == 0)
+        r = log_grown_end(input, input->files[index], err);
+    if (r == 0)
         r = log_file_refresh(input->files[index], err);
     scan->part = LOG_SCAN_DEFINITIONS;
     if (r == 0)

@@ -117,17 +117,6 @@ void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned tim
     cull->time_shift = time_shift;
 }
 
-uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns)
-{
-    const struct cull_clock *clock = &cull->clock;
-
-    if (clock->ticks_per_ns == 0)
-        return 0;
-    return clock->ticks
-           + (uint64_t)cull_clock_whole(
-               (double)(int64_t)(monotonic_ns - clock->start_ns - clock->ns) * clock->ticks_per_ns);
-}
-
 static uint64_t address_of(uint64_t word)
 {
     return word & ((1ull << LOG_ADDRESS_BITS) - 1);

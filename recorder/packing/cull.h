@@ -62,9 +62,6 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
 /* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
 void cull_undo(struct cull *cull);
 
-/* Ticks of the instant, by the segments so far; 0: not known. */
-uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns);
-
 /* Blocks left out so far; takes NULL. */
 uint64_t cull_count(const struct cull *cull);
 

@@ -52,7 +52,6 @@ bool instants_add(struct instants *instants, uint64_t ticks)
     if (!all)
         return false;
     instants->ticks = all;
-    instants->is_mixed |= instants->n && ticks <= all[instants->n - 1];
     all[instants->n++] = ticks;
     return true;
 }
@@ -65,19 +64,24 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* And each once. */
+/* What came since is among the last. And each once. */
 static void put_in_order(struct instants *instants)
 {
-    size_t n = 0;
+    uint64_t *all = instants->ticks;
+    uint64_t first = UINT64_MAX;
+    size_t n_all = instants->n;
 
-    if (!instants->is_mixed)
+    if (instants->n_sorted == n_all)
         return;
-    qsort(instants->ticks, instants->n, sizeof(*instants->ticks), compare);
-    for (size_t i = 0; i < instants->n; i++)
-        if (n == 0 || instants->ticks[i] != instants->ticks[n - 1])
-            instants->ticks[n++] = instants->ticks[i];
-    instants->n = n;
-    instants->is_mixed = false;
+    for (size_t i = instants->n_sorted; i < n_all; i++)
+        first = all[i] < first ? all[i] : first;
+    instants->n = instants->n_sorted;
+    size_t n = find(instants, first);
+    qsort(all + n, n_all - n, sizeof(*all), compare);
+    for (size_t i = n; i < n_all; i++)
+        if (n == 0 || all[i] != all[n - 1])
+            all[n++] = all[i];
+    instants->n = instants->n_sorted = n;
 }
 
 uint64_t instants_next(struct instants *instants, uint64_t ticks)
@@ -96,5 +100,6 @@ void instants_forget(struct instants *instants, uint64_t before_ticks)
     if (n == 0)
         return;
     instants->n -= n;
+    instants->n_sorted = instants->n;
     memmove(instants->ticks, instants->ticks + n, instants->n * sizeof(*instants->ticks));
 }

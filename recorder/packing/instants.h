@@ -19,7 +19,7 @@
 struct instants {
     uint64_t *ticks;
     size_t n, capacity;
-    bool is_mixed; /* not in order yet */
+    size_t n_sorted; /* the others are not in order yet */
 };
 
 void instants_done(struct instants *instants);

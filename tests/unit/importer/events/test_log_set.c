@@ -834,10 +834,11 @@ static void test_what_may_be_culled_is_not_certain(void **state)
     n_packed = log_reading_load(path, &packed_bytes);
     n_pool = log_reading_load(pool, &pool_bytes);
     struct log_file *header = (struct log_file *)(void *)pool_bytes;
+    struct log_packing *packing = (struct log_packing *)(void *)(pool_bytes + LOG_PACKING_OFFSET);
     store_log(path, packed_bytes, n_packed / 2);
     header->last_ticks = header->last_monotonic_ns = START_NS + second_ns;
     for (int i = 0; i < 2; i++) {
-        header->steady_ticks = i ? START_NS + steady_ns : 0;
+        packing->steady_ticks = i ? START_NS + steady_ns : 0;
         store_log(pool, pool_bytes, n_pool);
         struct log_set *set = log_reading_open(path);
         assert_true(log_set_is_growing(set));
