@@ -210,7 +210,7 @@ bool trackers_is_telling(const struct unwind_origin *origin)
 
 static uint64_t now_ns(void)
 {
-    uint64_t start_ns = segment_log()->start_monotonic_ns;
+    uint64_t start_ns = segment_start_ns();
     uint64_t now = clock_now().monotonic_ns;
 
     return now > start_ns ? now - start_ns : 0;
