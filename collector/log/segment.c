@@ -23,6 +23,7 @@ static struct log_file *g_log;
 static unsigned char *g_first;
 static uint32_t g_n_first;
 static struct segment_file g_where;
+static uint64_t g_start_ns; /* stays when the log is forgotten */
 
 static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* behind the first mapping */
 static _Atomic uint32_t g_n_chunks;                   /* of them mapped */
@@ -35,11 +36,17 @@ struct log_file *segment_log(void)
     return g_log;
 }
 
+uint64_t segment_start_ns(void)
+{
+    return g_start_ns;
+}
+
 void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where)
 {
     g_first = (unsigned char *)file + LOG_FILE_HEADER_BYTES;
     g_n_first = n_first;
     g_where = *where;
+    g_start_ns = file->start_monotonic_ns;
     g_log = file;
 }
 

@@ -63,6 +63,10 @@ void segment_unmap(void);
 /* The header of the log, NULL before attach. */
 struct log_file *segment_log(void);
 
+/* When the last log that was attached began, on the monotonic clock; also where it is gone: a fork child may ask in the
+ * midst of what its handler interrupted. */
+uint64_t segment_start_ns(void);
+
 /* The segment with an index below n_segments; NULL when it is not mapped here. */
 struct log_segment *segment_at(uint32_t index);
 
