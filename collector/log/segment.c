@@ -413,9 +413,16 @@ struct log_segment *segment_take_nodes(uint32_t first_node)
     return take(LOG_SEGMENT_NODES, SEGMENT_FROM_NOW, first_node);
 }
 
+/* SG-6: what took the place of the log is zeros. A segment of a log says of which run it is. */
+static bool is_replaced(const struct log_segment *segment)
+{
+    return segment->run_id == 0;
+}
+
 void segment_seal(struct log_segment *segment)
 {
-    MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING);
+    /* In this order: a handler that interrupts us here may fork, and the log be replaced in between. */
+    MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING || is_replaced(segment));
     atomic_store_explicit(&segment->state, LOG_STATE_SEALED, memory_order_release);
     if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
         push(&g_log->sealed_stack, segment);

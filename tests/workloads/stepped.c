@@ -28,10 +28,10 @@
 #include <sys/wait.h>
 
 enum {
-    N_PLACES = 8192,
+    N_PLACES = 32768,
     N_AFTER = 100,
     FURTHER = 20,
-    MOST_POINTS = 8000,
+    MOST_POINTS = 30000, /* where nothing is optimized half as many */
     MOST_THREADS = MOST_POINTS + 2,
     STACK_BYTES = 64 * 1024,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
@@ -50,7 +50,7 @@ __asm__(".text\n"
         "jmp *%rax\n"
         ".balign 8\n"
         "places:\n"
-        ".rept 8192\n"
+        ".rept 32768\n"
         "call *%rsi\n"
         ".byte 0xe9\n"
         ".long leave_place - . - 4\n"
