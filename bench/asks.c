@@ -31,10 +31,12 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* One of ten calls of the next level: four levels are 10,000 stacks. */
-#define CALL(next, digit)  \
-    case digit:            \
-        next(number / 10); \
+/* One of ten calls of the next level: four levels are 10,000 stacks. Each with something of its own behind it, as a compiler makes one call of equal
+ * ones. */
+#define CALL(next, digit)             \
+    case digit:                       \
+        next(number / 10);            \
+        __asm__ volatile("#" #digit); \
         break;
 #define LEVEL(name, next)                                       \
     __attribute__((noinline)) static void name(unsigned number) \

@@ -17,9 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The first ones leave out what enum left_out says. */
 enum cut_extent {
-    CUT_LEAN, /* without the tables of left_out.h */
-    CUT_SLIM, /* without rows */
+    CUT_BARE,  /* LEFT_OUT_STACKS */
+    CUT_LEAN,  /* LEFT_OUT_SITES */
+    CUT_SITES, /* LEFT_OUT_HEAPS */
+    CUT_HEAPS, /* LEFT_OUT_MOMENTS */
+    CUT_SLIM,  /* rows alone */
     CUT_ROWS,
 };
 

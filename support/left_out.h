@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * left_out: tables that a lean import leaves out, because they take as long as the rest of it: what blames call sites, what counts pages
- * and parts of lives, what compares moments; and those of single blocks, which a slim one leaves out, too. Whoever asks such a database
- * about them must not be answered by nothing.
+ * left_out: tables that a lean import leaves out, because they take longer than the rest of it: what counts single pages, parts of lives and
+ * moments of stacks; what heaps are made of; what blames call sites; stacks; and those of single blocks, which a slim one leaves out,
+ * too. Whoever asks such a database about them must not be answered by nothing.
  */
 #ifndef MTRACE_LEFT_OUT_H
 #define MTRACE_LEFT_OUT_H
@@ -10,7 +10,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#define LEFT_OUT_META "lean" /* the key of meta that says 1 in such a database */
+#define LEFT_OUT_META "lean" /* the key of meta that says which enum left_out in such a database */
+
+/* Each with all before it. */
+enum left_out {
+    LEFT_OUT_NOTHING,
+    LEFT_OUT_MOMENTS, /* what stacks had, and where; what functions and files add up to */
+    LEFT_OUT_HEAPS,   /* what each of them is made of */
+    LEFT_OUT_SITES,   /* what blames call sites */
+    LEFT_OUT_STACKS,  /* and all code */
+};
 
 /* What mtrace-query --about ends with when the database was made without what the question is about: one that has more may answer it. */
 #define LEFT_OUT_EXIT      4
@@ -20,10 +29,13 @@
 #define LEFT_OUT_NEEDS_EXIT 16
 
 enum left_out_needs {
-    LEFT_OUT_NEEDS_TOTALS, /* a lean import answers it */
-    LEFT_OUT_NEEDS_SITES,  /* a slim one */
-    LEFT_OUT_WANTS_ROWS,   /* a slim one in part, one with rows wholly */
-    LEFT_OUT_NEEDS_ROWS,   /* nothing but rows */
+    LEFT_OUT_NEEDS_LITTLE, /* an import without LEFT_OUT_STACKS answers it */
+    LEFT_OUT_NEEDS_STACKS, /* one without LEFT_OUT_SITES */
+    LEFT_OUT_NEEDS_SITES,  /* and so on */
+    LEFT_OUT_NEEDS_HEAPS,
+    LEFT_OUT_NEEDS_MOMENTS, /* a slim one */
+    LEFT_OUT_WANTS_ROWS,    /* a slim one in part, one with rows wholly */
+    LEFT_OUT_NEEDS_ROWS,    /* nothing but rows */
 };
 
 /* To who asks for rows where a log has none. */
@@ -31,19 +43,44 @@ enum left_out_needs {
     "this question is about single blocks, which a log of --aggregate does not keep: ask for " \
     "totals, or record without --aggregate"
 
-static const char *const left_out_tables[] = {
-    "function_totals",   "module_totals",  "site_totals", "site_leaks",
-    "site_frees",        "site_growth",    "snapshots",   "snapshot_backtraces",
-    "suppressed_stacks", "snapshot_sites", "heap_states", "heap_pages",
-    "heap_pins",         "leaked_births",  "site_shapes",
+static const struct {
+    const char *name;
+    enum left_out since; /* the least that it is part of */
+} left_out_tables[] = {
+    {"function_totals", LEFT_OUT_MOMENTS},
+    {"module_totals", LEFT_OUT_MOMENTS},
+    {"snapshot_backtraces", LEFT_OUT_MOMENTS},
+    {"leaked_births", LEFT_OUT_MOMENTS},
+    {"heap_pages", LEFT_OUT_MOMENTS},
+    {"heap_pins", LEFT_OUT_MOMENTS},
+    {"heap_states", LEFT_OUT_HEAPS},
+    {"snapshots", LEFT_OUT_SITES},
+    {"snapshot_sites", LEFT_OUT_SITES},
+    {"site_totals", LEFT_OUT_SITES},
+    {"site_leaks", LEFT_OUT_SITES},
+    {"site_frees", LEFT_OUT_SITES},
+    {"site_births", LEFT_OUT_SITES},
+    {"site_shapes", LEFT_OUT_SITES},
+    {"site_growth", LEFT_OUT_SITES},
+    {"suppressed_stacks", LEFT_OUT_SITES},
+    {"backtraces", LEFT_OUT_STACKS},
+    {"frames", LEFT_OUT_STACKS},
+    {"frame_lines", LEFT_OUT_STACKS},
+    {"functions", LEFT_OUT_STACKS},
+    {"sources", LEFT_OUT_STACKS},
+    {"call_sites", LEFT_OUT_STACKS},
+    {"skipped_code", LEFT_OUT_STACKS},
+    {"backtrace_totals", LEFT_OUT_STACKS},
+    {"free_sites", LEFT_OUT_STACKS},
+    {"chain_totals", LEFT_OUT_STACKS},
 };
 
-/* The name of the table, if it is one of them; else NULL. */
-static inline const char *left_out_find(const char *table)
+/* The name of the table, if it is one of those; else NULL. */
+static inline const char *left_out_find(const char *table, enum left_out left_out)
 {
     for (size_t i = 0; i < sizeof left_out_tables / sizeof *left_out_tables; i++)
-        if (strcmp(left_out_tables[i], table) == 0)
-            return left_out_tables[i];
+        if (left_out_tables[i].since <= left_out && strcmp(left_out_tables[i].name, table) == 0)
+            return left_out_tables[i].name;
     return NULL;
 }
 

@@ -154,8 +154,8 @@ static int pass_1(struct import *import, struct error *err)
 
     if (code == 0 && import->kept)
         code = kept_facts_tell(import->kept, &sink, &import->ids, err);
-    if (code == 0 && import->options->lean)
-        facts_be_lean(import->facts);
+    if (code == 0)
+        facts_leave_out(import->facts, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
         facts_keep_left(import->facts);
     if (code == 0)
@@ -171,11 +171,13 @@ static int pass_2(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "writing", "allocations");
     sqlite3 *db = database_sqlite(import->database);
-    int code = import->options->lean ? 0
-                                     : fact_rows_write(db, import->facts, import->options->slim,
-                                                       import->progress, err);
+    enum left_out left_out = import->options->left_out;
+    int code =
+        left_out >= LEFT_OUT_HEAPS
+            ? 0
+            : fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
     if (code == 0)
-        code = fact_tables_write(db, import->facts, err);
+        code = fact_tables_write(db, import->facts, left_out, err);
     if (code == 0)
         code = pool_tables_write(db, import->facts, import->options->slim, err);
     if (code == 0)
@@ -231,6 +233,20 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
     if (definitions->has_names)
         return given_symbols_write(db, definitions, err);
     return write_symbols(db, &import->options->symbols, import->progress, err);
+}
+
+/* What needs to know who is to blame. */
+static int write_names_and_sites(struct import *import, sqlite3 *db, struct error *err)
+{
+    enum left_out left_out = import->options->left_out;
+    int code = left_out < LEFT_OUT_STACKS ? write_names(import, db, err) : 0;
+
+    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+        code = function_totals_write(db, err);
+    if (code || left_out >= LEFT_OUT_SITES)
+        return code;
+    return site_totals_write(db, import->facts, left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
+                             err);
 }
 
 /* ---- what was wrong with the logs ---- */
@@ -301,8 +317,9 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     char key[64];
     int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
 
-    if (code == 0 && import->options->lean)
-        code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)1);
+    if (code == 0 && import->options->left_out)
+        code =
+            database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)import->options->left_out);
     if (code == 0)
         code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
     if (code == 0 && import->options->is_aggregate)
@@ -379,7 +396,8 @@ static int create_database(struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
     /* what is kept was put aside before, and a lean database has no rows */
-    uint64_t n_events = options->lean && import->facts ? 0 : log_set_estimated_events(import->logs);
+    uint64_t n_events =
+        options->left_out && import->facts ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
                                import->blank, &import->database, err);
@@ -397,6 +415,8 @@ static int make_facts(struct import *import, struct error *err)
 {
     int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
 
+    if (code == 0 && import->options->left_out >= LEFT_OUT_MOMENTS)
+        event_rows_keep_snapshots(import->rows);
     if (code || import->facts)
         return code;
     struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
@@ -431,11 +451,7 @@ static int write_all(struct import *import, struct import_result *result, struct
     }
     if (code == 0 && import->options->index)
         code = stack_index_write(db, STACK_INDEX_RANGE, err);
-    if (code == 0)
-        code = write_names(import, db, err);
-    if (code == 0 && !import->options->lean)
-        code = function_totals_write(db, err);
-    return code || import->options->lean ? code : site_totals_write(db, err);
+    return code ? code : write_names_and_sites(import, db, err);
 }
 
 int import_write(struct import *import, struct import_result *result, struct error *err)
@@ -559,7 +575,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_totals_write(database_sqlite(database), err);
+        code = site_totals_write(database_sqlite(database), NULL, NULL, err);
     if (code == 0)
         code = database_commit(database, err);
     database_close(database);

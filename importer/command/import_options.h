@@ -7,6 +7,7 @@
 
 #include "importer/log/log_damage.h"
 #include "importer/symbols/symbols.h"
+#include "support/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,12 +24,12 @@ struct import_options {
     uint64_t until_ns;
     uint64_t
         marker_ticks; /* of the first log; 0: not known. standing_import_cut need not look for the marker then */
-    bool slim;         /* no rows of allocations */
-    bool is_early;     /* of a log that grows: what is left out comes with its end */
-    bool is_aggregate; /* with slim: of a bounded log, which has no more */
-    bool lean;         /* with slim: nor what is in the tables of left_out.h */
-    bool index;        /* a sorted list of allocations by stack */
-    bool no_symbols;   /* no functions and lines */
+    bool slim;              /* no rows of allocations */
+    bool is_early;          /* of a log that grows: what is left out comes with its end */
+    bool is_aggregate;      /* with slim: of a bounded log, which has no more */
+    enum left_out left_out; /* with slim: what else */
+    bool index;             /* a sorted list of allocations by stack */
+    bool no_symbols;        /* no functions and lines */
     struct symbols_options symbols;
 };
 

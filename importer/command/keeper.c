@@ -188,7 +188,8 @@ static struct import_options options_of(const struct keeper *keeper,
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
     options.slim = request->extent < CUT_ROWS;
-    options.lean = request->extent < CUT_SLIM;
+    options.left_out =
+        request->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - request->extent) : LEFT_OUT_NOTHING;
     options.no_symbols = !request->has_symbols;
     return options;
 }

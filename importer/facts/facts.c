@@ -110,6 +110,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
                              &facts->snapshots, err);
+    if (code == 0 && facts->sink.takes_any_order)
+        snapshots_leave_order(facts->snapshots);
     if (code == 0)
         code = memory_samples_new(n_processes, facts->word_bytes, facts->sink.memory,
                                   facts->sink.context, &facts->memory_samples, err);
@@ -147,12 +149,19 @@ int facts_keep_moments(struct facts *facts, struct error *err)
     return moment_blocks_new(facts->room.n_processes, &facts->blocks, err);
 }
 
-void facts_be_lean(struct facts *facts)
+void facts_leave_out(struct facts *facts, enum left_out left_out)
 {
-    facts->is_lean = true;
+    facts->left_out = left_out;
+    if (left_out < LEFT_OUT_HEAPS)
+        return;
     if (!facts->keeps_memory)
         moment_blocks_free(facts->blocks);
     facts->blocks = NULL;
+}
+
+const struct keyed *facts_leaked_births(const struct facts *facts)
+{
+    return &facts->totals->leaked_births;
 }
 
 void facts_keep_memory(struct facts *facts)
@@ -331,7 +340,7 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
 
     facts->moments_ns[FACTS_AT_PEAK][id] = totals->peak_ns;
     facts->moments_ns[FACTS_AT_END][id] = process->last_ns;
-    if (facts->is_lean)
+    if (facts->left_out >= LEFT_OUT_SITES)
         return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* nothing changed since its last event, but time went on */
         code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);

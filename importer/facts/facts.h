@@ -24,11 +24,13 @@
 #include "importer/model/event.h"
 #include "importer/pairing/fates.h"
 #include "support/error.h"
+#include "support/left_out.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct facts;
+struct keyed;
 
 /* definitions must live as long as the facts, or until others take their place. room NULL: for as many as are defined. Temporary files lie beside `target`. */
 int facts_new(const struct definitions *definitions, const struct facts_room *room,
@@ -46,10 +48,13 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions,
  * asked for. */
 int facts_keep_moments(struct facts *facts, struct error *err);
 
-/* Before facts_finish: nothing is wanted of what only tables of left_out.h say, nor are rows. */
-void facts_be_lean(struct facts *facts);
+/* Before facts_finish: nothing is wanted of what only these tables say, nor are rows. */
+void facts_leave_out(struct facts *facts, enum left_out left_out);
 
-/* Before facts_be_lean and facts_finish: nothing is given back, as the process is about to end; nor is by facts_free. */
+/* After facts_finish: of tally_entry, what leaked_births says. */
+const struct keyed *facts_leaked_births(const struct facts *facts);
+
+/* Before facts_leave_out and facts_finish: nothing is given back, as the process is about to end; nor is by facts_free. */
 void facts_keep_memory(struct facts *facts);
 
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */

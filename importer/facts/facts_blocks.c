@@ -229,7 +229,9 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
                      uint32_t group, struct error *err)
 {
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
-    int code = facts->is_lean ? 0 : count_leaked_birth(facts, process, block, &weight, err);
+    int code = facts->left_out >= LEFT_OUT_SITES
+                   ? 0
+                   : count_leaked_birth(facts, process, block, &weight, err);
 
     timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, &weight);
     if (facts->processes[process].phases.n)
@@ -295,7 +297,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         if (!pairing_is_single(&places[i]))
             continue;
         timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
-        if (!facts->is_lean)
+        if (facts->left_out < LEFT_OUT_SITES)
             code = count_leaked_birth(facts, process, &places[i], &weight, err);
         all.blocks++;
         all.bytes += weight.bytes;

@@ -23,6 +23,7 @@
 #include "importer/facts/windows.h"
 #include "importer/pairing/fates.h"
 #include "importer/pairing/pairing.h"
+#include "support/left_out.h"
 
 /* The part of a process's life that was found last by a time, and which times lie in it. */
 struct life_part {
@@ -81,7 +82,7 @@ struct facts {
     uint32_t *page_bytes;            /* by process, as the next */
     uint8_t *word_bytes;
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
-    bool is_lean;
+    enum left_out left_out;
     bool keeps_memory;            /* of facts_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
     struct left_blocks left;      /* facts_keep_left */

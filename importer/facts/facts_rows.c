@@ -62,11 +62,13 @@ int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct erro
 
 static int init_pages(struct facts *facts, struct error *err)
 {
+    /* Whose pages they are, single pages say alone. */
+    const struct definitions_backtrace *stacks =
+        facts->left_out < LEFT_OUT_MOMENTS ? facts->definitions->backtraces : NULL;
     int code = 0;
 
     for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
-        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes,
-                               facts->definitions->backtraces, err);
+        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes, stacks, err);
     return code;
 }
 
@@ -163,8 +165,8 @@ bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
 }
 
 /* As place does with a row. */
-static int place_kept(struct facts *facts, const struct moment_block *block, bool is_at_peak,
-                      bool is_at_end, struct error *err)
+static int place_kept(struct facts *facts, const struct moment_block *block,
+                      enum facts_moment moment, struct error *err)
 {
     struct allocation allocation = {.allocation_id = block->allocation_id,
                                     .address = block->address,
@@ -173,7 +175,6 @@ static int place_kept(struct facts *facts, const struct moment_block *block, boo
                                     .node = block->node,
                                     .call = block->call};
     uint64_t occupied = block->size_bytes;
-    int code = 0;
 
     if (facts->ids.backtraces)
         allocation.node = facts->ids.backtraces[block->node];
@@ -182,29 +183,59 @@ static int place_kept(struct facts *facts, const struct moment_block *block, boo
     if (!heap_ranges_is_heap_block(block->call, occupied))
         return 0;
     allocation.heap = heap_ranges_find(facts->heaps, block->process, block->address);
-    if (is_at_peak)
-        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], &allocation, err);
-    if (code == 0 && is_at_end)
-        code = heap_pages_add(&facts->pages[FACTS_AT_END], &allocation, err);
-    return code;
+    return heap_pages_add(&facts->pages[moment], &allocation, err);
 }
 
-static int place_all_kept(struct facts *facts, uint32_t process, struct error *err)
+static bool is_placed(const struct facts *facts, uint32_t process)
+{
+    return facts->definitions->processes[process].sample_bytes == 0;
+}
+
+/* Of what is live at the end, that which was live at the peak, too, or all else. *ret_n_others: what there was of the other kind. */
+static int place_live(struct facts *facts, uint32_t process, bool was_at_peak, size_t *ret_n_others,
+                      struct error *err)
 {
     const struct live_block *live;
     uint32_t cursor = 0;
-    size_t n;
-    const struct moment_block *ended = moment_blocks_ended_since(facts->blocks, process, &n);
     int code = 0;
 
-    for (size_t i = 0; code == 0 && i < n; i++)
-        code = place_kept(facts, &ended[i], true, false, err);
     while (code == 0 && (live = pairing_next_live(facts->pairing, process, &cursor)) != NULL) {
         const struct moment_block block = moment_blocks_make(process, live);
-        code = place_kept(facts, &block,
-                          moment_blocks_was_at_peak(facts->blocks, process, block.allocation_id),
-                          true, err);
+        if (moment_blocks_was_at_peak(facts->blocks, process, block.allocation_id) == was_at_peak)
+            code = place_kept(facts, &block, FACTS_AT_END, err);
+        else
+            ++*ret_n_others;
     }
+    return code;
+}
+
+/* What ended since the peak, and what was born since. */
+static int place_others(struct facts *facts, uint32_t process, bool has_new, struct error *err)
+{
+    size_t n_others = 0;
+    size_t n;
+    const struct moment_block *ended = moment_blocks_ended_since(facts->blocks, process, &n);
+    int code = has_new ? place_live(facts, process, false, &n_others, err) : 0;
+
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = place_kept(facts, &ended[i], FACTS_AT_PEAK, err);
+    return code;
+}
+
+/* What both moments have is counted once: of a program whose memory grows that is nearly all. */
+static int place_all_kept(struct facts *facts, struct error *err)
+{
+    size_t n_new = 0;
+    int code = 0;
+
+    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
+        if (is_placed(facts, id))
+            code = place_live(facts, id, true, &n_new, err);
+    if (code == 0)
+        code = heap_pages_copy(&facts->pages[FACTS_AT_PEAK], &facts->pages[FACTS_AT_END], err);
+    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
+        if (is_placed(facts, id))
+            code = place_others(facts, id, n_new > 0, err);
     return code;
 }
 
@@ -216,9 +247,8 @@ int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *e
     if (!facts->blocks)
         return 0;
     code = init_pages(facts, err);
-    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
-        if (!facts->definitions->processes[id].sample_bytes)
-            code = place_all_kept(facts, id, err);
+    if (code == 0)
+        code = place_all_kept(facts, err);
     return code ? code : facts_end_rows(facts, err);
 }
 

@@ -32,7 +32,8 @@ struct facts_sink {
     mappings_ended_fn *mapping;
     memory_samples_fn *memory;
     snapshots_fn *snapshot;
-    facts_move_fn *move; /* NULL: nobody wants rows */
+    facts_move_fn *move;  /* NULL: nobody wants rows */
+    bool takes_any_order; /* of the stacks of a snapshot */
 };
 
 #endif

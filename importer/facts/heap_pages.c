@@ -325,6 +325,54 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
                         allocation->address, page_bytes, err);
 }
 
+/* ---- what two moments share ---- */
+
+static bool copy_chunk(struct heap_pages *to, const struct heap_chunk *from)
+{
+    struct heap_chunk *chunk = keyed_add(&to->chunks, from, CHUNK_KEY_BYTES, sizeof *chunk);
+    size_t capacity = 1;
+
+    if (!chunk)
+        return false;
+    while (capacity < n_places(from)) /* as add_close wants it */
+        capacity *= 2;
+    chunk->cells = malloc(capacity * sizeof *chunk->cells);
+    if (!chunk->cells)
+        return false;
+    if (from->n_cells)
+        memcpy(chunk->cells, from->cells, n_places(from) * sizeof *chunk->cells);
+    memcpy(chunk->has, from->has, sizeof chunk->has);
+    chunk->n_cells = from->n_cells;
+    return true;
+}
+
+static bool copy_runs(struct heap_pages *to, const struct heap_pages *from)
+{
+    struct heap_run *runs =
+        growing_reserve(to->runs, &to->max_runs, from->n_runs + 1, sizeof *runs);
+
+    if (!runs)
+        return false;
+    to->runs = runs;
+    if (from->n_runs)
+        memcpy(runs, from->runs, from->n_runs * sizeof *runs);
+    to->n_runs = from->n_runs;
+    return true;
+}
+
+int heap_pages_copy(struct heap_pages *to, const struct heap_pages *from, struct error *err)
+{
+    const struct heap_chunk *chunks = from->chunks.elements;
+    bool has_memory = copy_runs(to, from);
+
+    for (size_t i = 0; has_memory && i < from->chunks.n; i++)
+        has_memory = copy_chunk(to, &chunks[i]);
+    if (!has_memory)
+        return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
+    memcpy(to->states, from->states, (from->n_heaps + 1) * sizeof *to->states);
+    return 0;
+}
+
 /* ---- the six parts ---- */
 
 static int compare_chunks(const void *left, const void *right)

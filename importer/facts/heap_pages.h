@@ -82,7 +82,7 @@ struct heap_pages {
     const struct definitions_backtrace *stacks;
 };
 
-/* The heaps must be made. page_bytes and stacks (by id; NULL: unknown) are kept, not copied.
+/* The heaps must be made. page_bytes and stacks (by id; NULL: what frames several share is not wanted) are kept, not copied.
  * heap_pages_done also after a failure. */
 int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
                     const uint32_t *page_bytes, const struct definitions_backtrace *stacks,
@@ -92,6 +92,9 @@ void heap_pages_done(struct heap_pages *pages);
 /* A block that was live; allocation->heap is its heap. Blocks of no heap are ignored. */
 int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation,
                    struct error *err);
+
+/* Into one that heap_pages_init made alike, and nothing was added to: what was added to the other one so far. */
+int heap_pages_copy(struct heap_pages *to, const struct heap_pages *from, struct error *err);
 
 /* moment_ns[process]: when it was, to know how far the heaps reached. Afterwards pages[0..n_pages)
  * are the used pages in order. */

@@ -307,7 +307,8 @@ static int on_snapshot(void *context, const struct snapshot *snapshot, struct er
         stacks[i] = snapshot->stacks[i];
         stacks[i].node = kept->ids.backtraces[stacks[i].node];
     }
-    qsort(stacks, snapshot->n_stacks, sizeof *stacks, compare_stacks);
+    if (!kept->sink.takes_any_order)
+        qsort(stacks, snapshot->n_stacks, sizeof *stacks, compare_stacks);
     told.stacks = stacks;
     return kept->sink.snapshot(kept->sink.context, &told, err);
 }
@@ -319,7 +320,8 @@ struct facts_sink kept_facts_sink(struct kept_facts *kept)
                                .mapping = on_mapping,
                                .memory = on_memory,
                                .snapshot = on_snapshot,
-                               .move = on_move};
+                               .move = on_move,
+                               .takes_any_order = true};
 }
 
 int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,

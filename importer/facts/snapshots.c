@@ -39,6 +39,7 @@ struct plan {
 struct snapshots {
     snapshots_fn *told;
     void *context;
+    bool leaves_order;
     struct plan *plans; /* by process */
     struct spill_file file;
     struct change *changes; /* of one snapshot */
@@ -69,6 +70,11 @@ int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, 
         snapshots->plans[i].next_ns = UINT64_MAX;
     *ret = snapshots;
     return 0;
+}
+
+void snapshots_leave_order(struct snapshots *snapshots)
+{
+    snapshots->leaves_order = true;
 }
 
 void snapshots_free(struct snapshots *snapshots)
@@ -334,7 +340,7 @@ static int tell(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, c
                                 .n_stacks = snapshots->n_stacks,
                                 .stacks = snapshots->stacks};
 
-    if (snapshots->n_stacks)
+    if (snapshots->n_stacks && !snapshots->leaves_order)
         qsort(snapshots->stacks, snapshots->n_stacks, sizeof *snapshots->stacks, compare_stacks);
     return snapshots->told(snapshots->context, &snapshot, err);
 }

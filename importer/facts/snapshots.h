@@ -46,7 +46,7 @@ struct snapshot {
     const char *reason; /* 'regular', 'peak' or 'end' */
     uint32_t process;
     size_t n_stacks;
-    const struct snapshot_stack *stacks; /* by node */
+    const struct snapshot_stack *stacks; /* by node, unless snapshots_leave_order was called */
 };
 
 typedef int snapshots_fn(void *context, const struct snapshot *snapshot, struct error *err);
@@ -56,6 +56,9 @@ struct snapshots;
 /* The temporary file lies beside `target`. */
 int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, void *context,
                   struct snapshots **ret, struct error *err);
+
+/* Who is told puts stacks in order, or needs none. */
+void snapshots_leave_order(struct snapshots *snapshots);
 
 /* NULL is fine. */
 void snapshots_free(struct snapshots *snapshots);

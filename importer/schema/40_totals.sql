@@ -193,6 +193,13 @@ CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: w
   call_site_id INTEGER,                                  -- where the blocks were born; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- of what is live since the snapshot before
 ) STRICT;
+CREATE TABLE site_births (      -- leaked_births by call site and rule; what exec took away is no leak
+  process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
+  rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
+  part INTEGER NOT NULL,                                 -- 0 to 63, as in leaked_births
+  blocks INTEGER NOT NULL,                               -- born in it
+  bytes INTEGER NOT NULL                                 -- requested by them; 1 for each of a stack none of whose blocks in it asked for more
+) STRICT;
 CREATE TABLE site_shapes (      -- the word for how the leaks, or the live bytes, of a call site came over time
   curve TEXT NOT NULL,                                   -- 'leaks': births of leaked blocks; 'growth': what no later snapshot falls below
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one

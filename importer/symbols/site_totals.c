@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_totals.h"
 
+#include "importer/symbols/site_births.h"
+#include "importer/symbols/site_sums.h"
+#include "importer/symbols/stack_rules.h"
 #include "importer/symbols/touched_ids.h"
 #include "importer/tables/database.h"
+#include "importer/tables/event_rows.h"
 #include "support/database_guard.h"
 #include "support/saturating.h"
 
@@ -10,12 +14,13 @@
 #include <stdlib.h>
 
 struct sites {
-    uint32_t *of_stack;        /* call site by backtrace id; 0: none */
-    int64_t *stack_bytes;      /* live, as the last snapshot that names the stack says */
-    int64_t *change_bytes;     /* by call site, of the snapshot that is being read */
-    struct touched_ids stacks; /* with bytes in a snapshot of the process */
-    struct touched_ids sites;  /* with a change in the snapshot */
-    size_t n_stacks, n_sites;  /* highest id + 1 */
+    const struct event_rows *snapshots; /* NULL: the table has them */
+    uint32_t *of_stack;                 /* call site by backtrace id; 0: none */
+    int64_t *stack_bytes;               /* live, as the last snapshot that names the stack says */
+    int64_t *change_bytes;              /* by call site, of the snapshot that is being read */
+    struct touched_ids stacks;          /* with bytes in a snapshot of the process */
+    struct touched_ids sites;           /* with a change in the snapshot */
+    size_t n_stacks, n_sites;           /* highest id + 1 */
 };
 
 static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
@@ -84,22 +89,41 @@ static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *i
     return code;
 }
 
+static void take_stack(struct sites *sites, uint32_t stack, int64_t live_bytes)
+{
+    uint32_t site = sites->of_stack[stack];
+
+    touched_ids_add(&sites->stacks, stack);
+    touched_ids_add(&sites->sites, site);
+    saturating_grow(&sites->change_bytes[site],
+                    saturating_subtract(live_bytes, sites->stack_bytes[stack]));
+    sites->stack_bytes[stack] = live_bytes;
+}
+
+static void take_kept(struct sites *sites, int64_t snapshot)
+{
+    size_t n;
+    const struct snapshot_stack *stacks =
+        event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
+
+    for (size_t i = 0; i < n; i++)
+        take_stack(sites, stacks[i].node < sites->n_stacks ? stacks[i].node : 0,
+                   (int64_t)stacks[i].live_bytes);
+}
+
 static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sqlite3_stmt *stacks,
                          struct error *err)
 {
     int step;
 
-    sqlite3_bind_int64(stacks, 1, snapshot);
-    while ((step = sqlite3_step(stacks)) == SQLITE_ROW) {
-        int64_t stack = database_id(stacks, 0, sites->n_stacks);
-        int64_t live_bytes = sqlite3_column_int64(stacks, 1);
-        uint32_t site = sites->of_stack[stack];
-        int64_t *change = &sites->change_bytes[site];
-        touched_ids_add(&sites->stacks, (uint32_t)stack);
-        touched_ids_add(&sites->sites, site);
-        saturating_grow(change, saturating_subtract(live_bytes, sites->stack_bytes[stack]));
-        sites->stack_bytes[stack] = live_bytes;
+    if (sites->snapshots) {
+        take_kept(sites, snapshot);
+        return 0;
     }
+    sqlite3_bind_int64(stacks, 1, snapshot);
+    while ((step = sqlite3_step(stacks)) == SQLITE_ROW)
+        take_stack(sites, (uint32_t)database_id(stacks, 0, sites->n_stacks),
+                   sqlite3_column_int64(stacks, 1));
     sqlite3_reset(stacks);
     return step == SQLITE_DONE ? 0 : database_error(db, err);
 }
@@ -144,35 +168,65 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     return code;
 }
 
-static int write_snapshot_sites(sqlite3 *db, struct error *err)
-{
-    struct sites sites = {.of_stack = NULL};
-    int code = sites_new(db, &sites, err);
+static const char *const delete_all =
+    "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
+    "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
+    "DELETE FROM site_growth; DELETE FROM site_births;";
 
-    if (code == 0)
-        code = write_snapshots(db, &sites, err);
-    sites_done(&sites);
-    return code;
+/* From what is in memory, or from the tables that were made of it. */
+static int write_totals(sqlite3 *db, const struct facts *facts, const struct site_of_stack *sites,
+                        struct error *err)
+{
+    return facts ? site_sums_write_totals(db, facts, sites, err)
+                 : database_execute(db,
+                                    "INSERT INTO site_totals SELECT * FROM _site_totals;"
+                                    "INSERT INTO site_frees SELECT * FROM _site_frees;",
+                                    err);
 }
 
-int site_totals_write(sqlite3 *db, struct error *err)
+static int write_leaks(sqlite3 *db, const struct facts *facts, const struct site_of_stack *sites,
+                       const struct stack_rules *rules, struct error *err)
 {
-    int code = database_execute(
-        db,
-        "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
-        "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
-        "DELETE FROM site_growth;"
-        "INSERT INTO site_totals SELECT * FROM _site_totals;"
-        "INSERT INTO site_frees SELECT * FROM _site_frees;"
-        "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;",
-        err);
+    return facts ? site_sums_write_leaks(db, facts, sites, rules, err)
+                 : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
+}
+
+static int write_all(sqlite3 *db, const struct facts *facts, struct sites *sites,
+                     struct stack_rules *rules, struct error *err)
+{
+    const struct site_of_stack of_stack = {.ids = sites->of_stack, .n_stacks = sites->n_stacks};
+    int code = write_totals(db, facts, &of_stack, err);
 
     if (code == 0)
-        code = write_snapshot_sites(db, err);
+        code = database_execute(
+            db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
+    if (code == 0)
+        code = stack_rules_read(db, rules, err);
+    if (code == 0)
+        code = write_snapshots(db, sites, err);
+    if (code == 0)
+        code =
+            site_births_write(db, &of_stack, rules, facts ? facts_leaked_births(facts) : NULL, err);
+    if (code == 0)
+        code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
+    if (code == 0)
+        code = write_leaks(db, facts, &of_stack, rules, err);
     return code ? code
-                : database_execute(db,
-                                   "INSERT INTO site_shapes SELECT * FROM _site_shapes;"
-                                   "INSERT INTO site_leaks SELECT * FROM _site_leaks;"
-                                   "INSERT INTO site_growth SELECT * FROM _site_growth;",
-                                   err);
+                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
+}
+
+int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,
+                      struct error *err)
+{
+    struct sites sites = {.snapshots = snapshots};
+    struct stack_rules rules = {.list = NULL};
+    int code = database_execute(db, delete_all, err);
+
+    if (code == 0)
+        code = sites_new(db, &sites, err);
+    if (code == 0)
+        code = write_all(db, facts, &sites, &rules, err);
+    stack_rules_done(&rules);
+    sites_done(&sites);
+    return code;
 }

@@ -469,14 +469,19 @@ static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
     return meta.code;
 }
 
-int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
+int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err)
 {
-    int (*const writers[])(sqlite3 *, struct facts *, struct error *) = {
-        write_kinds,   write_processes, write_threads, write_objects,
-        write_modules, write_code,      write_labels,  write_meta};
+    static const struct {
+        int (*write)(sqlite3 *db, struct facts *facts, struct error *err);
+        bool is_of_stacks;
+    } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
+                   {write_objects, false}, {write_modules, false},   {write_code, true},
+                   {write_labels, true},   {write_meta, false}};
 
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
-        int code = writers[i](db, facts, err);
+        int code = 0;
+        if (!writers[i].is_of_stacks || left_out < LEFT_OUT_STACKS)
+            code = writers[i].write(db, facts, err);
         if (code)
             return code;
     }

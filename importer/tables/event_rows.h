@@ -22,6 +22,13 @@ struct event_rows;
 
 int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err);
 
+/* Before the first event: what stacks have at moments is not written, but kept for event_rows_snapshots. */
+void event_rows_keep_snapshots(struct event_rows *rows);
+
+/* What was kept of a snapshot, in no order; NULL: nothing is kept. */
+const struct snapshot_stack *event_rows_snapshot(const struct event_rows *rows, uint64_t id,
+                                                 size_t *ret_n);
+
 /* NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 

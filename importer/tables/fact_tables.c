@@ -463,7 +463,8 @@ static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stm
     return code;
 }
 
-static int write_moments(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_moments(sqlite3 *db, struct facts *facts, enum left_out left_out,
+                         struct error *err)
 {
     sqlite3_stmt *states = NULL;
     sqlite3_stmt *pins = NULL;
@@ -477,9 +478,9 @@ static int write_moments(sqlite3 *db, struct facts *facts, struct error *err)
 
     for (int moment = 0; code == 0 && moment < FACTS_MOMENTS; moment++) {
         code = write_states(facts, (enum facts_moment)moment, states, err);
-        if (code == 0)
+        if (code == 0 && left_out < LEFT_OUT_MOMENTS)
             code = write_pages(db, facts, (enum facts_moment)moment, err);
-        if (code == 0)
+        if (code == 0 && left_out < LEFT_OUT_MOMENTS)
             code = write_pins(facts, (enum facts_moment)moment, pins, err);
     }
     sqlite3_finalize(states);
@@ -489,7 +490,8 @@ static int write_moments(sqlite3 *db, struct facts *facts, struct error *err)
 
 /* ---- all ---- */
 
-static int write_totals(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_totals_of_stacks(sqlite3 *db, struct facts *facts, enum left_out left_out,
+                                  struct error *err)
 {
     int code = 0;
 
@@ -500,21 +502,21 @@ static int write_totals(sqlite3 *db, struct facts *facts, struct error *err)
                            "free_sites(process_id, backtrace_id, free_backtrace_id, blocks,"
                            " bytes)",
                            &facts->totals->free_sites, err);
-    if (code == 0)
-        code = write_tally(db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
-                           &facts->totals->flows, err);
-    if (code == 0)
+    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
         code = write_tally(db, "leaked_births(process_id, backtrace_id, part, blocks, bytes)",
                            &facts->totals->leaked_births, err);
     return code ? code : write_chains(db, facts, err);
 }
 
-int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
+int fact_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err)
 {
-    int code = code_tables_write(db, facts, err);
+    int code = code_tables_write(db, facts, left_out, err);
 
+    if (code == 0 && left_out < LEFT_OUT_STACKS)
+        code = write_totals_of_stacks(db, facts, left_out, err);
     if (code == 0)
-        code = write_totals(db, facts, err);
+        code = write_tally(db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
+                           &facts->totals->flows, err);
     if (code == 0)
         code = group_tables_write(db, facts, err);
     if (code == 0)
@@ -535,5 +537,5 @@ int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
         code = write_heaps(db, facts, err);
     if (code == 0)
         code = write_extents(db, facts, err);
-    return code ? code : write_moments(db, facts, err);
+    return code ? code : write_moments(db, facts, left_out, err);
 }

@@ -23,8 +23,8 @@
 int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
                     struct error *err);
 
-/* Totals, timeline and heaps; then code_tables_write. */
-int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
+/* Totals, timeline and heaps, but for what is left out; then code_tables_write. */
+int fact_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err);
 
 /* Groups, tags, phases, and what was charged to them. */
 int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err);
@@ -39,6 +39,6 @@ int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct 
 int object_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 
 /* Processes, threads, objects, modules, frames, backtraces, meta. */
-int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
+int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err);
 
 #endif

@@ -63,7 +63,7 @@ static int deny_left_out(void *context, int action, const char *first, const cha
     struct rundb *database = context;
     bool is_of_file = action == SQLITE_READ && (!schema || strcmp(schema, "main") == 0);
     const char *rows = is_of_file && database->refuses_rows ? left_out_find_rows(first) : NULL;
-    const char *table = is_of_file && database->is_lean ? left_out_find(first) : NULL;
+    const char *table = is_of_file ? left_out_find(first, database->is_without) : NULL;
 
     (void)second;
     (void)trigger;
@@ -125,10 +125,18 @@ static int authorize(void *context, int action, const char *first, const char *s
 static void guard_statements(const struct rundb *database, bool are_others)
 {
     sqlite3_set_authorizer(database->handle,
-                           are_others          ? authorize
-                           : database->is_lean ? deny_left_out
-                                               : NULL,
+                           are_others             ? authorize
+                           : database->is_without ? deny_left_out
+                                                  : NULL,
                            (void *)(uintptr_t)database);
+}
+
+/* More than we know of is all that we know of. */
+static enum left_out left_out_of(int64_t value)
+{
+    return value >= LEFT_OUT_STACKS ? LEFT_OUT_STACKS
+           : value > 0              ? (enum left_out)value
+                                    : LEFT_OUT_NOTHING;
 }
 
 static int look_at_extent(struct rundb *database, struct error *err)
@@ -145,7 +153,7 @@ static int look_at_extent(struct rundb *database, struct error *err)
     if (rc != 0)
         return rc;
     rc = rundb_step(database, stmt, err);
-    database->is_lean = sqlite3_column_int64(stmt, 0) != 0;
+    database->is_without = left_out_of(sqlite3_column_int64(stmt, 0));
     database->is_slim = sqlite3_column_int64(stmt, 1) != 0;
     database->is_early = database->is_slim && sqlite3_column_int64(stmt, 2) != 0;
     database->is_aggregate = database->is_slim && sqlite3_column_int64(stmt, 3) != 0;
@@ -244,6 +252,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         const char *view;
     } all[] = {
         {RUNDB_SITE_TOTALS, "site_totals AS SELECT * FROM _site_totals", NULL},
+        {RUNDB_SITE_LEAKS, "site_births AS SELECT * FROM _site_births", NULL},
         {RUNDB_SITE_LEAKS | RUNDB_SITE_GROWTH, "site_shapes AS SELECT * FROM _site_shapes", NULL},
         {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
         {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},

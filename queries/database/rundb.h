@@ -18,6 +18,7 @@
 #define MTRACE_QUERIES_RUNDB_H
 
 #include "support/database_guard.h"
+#include "support/left_out.h"
 
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -50,9 +51,9 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_lean;      /* left_out.h */
-    bool is_slim;      /* it has no rows of allocations */
-    bool refuses_rows; /* what reads from tables of rows is refused */
+    enum left_out is_without; /* left_out.h */
+    bool is_slim;             /* it has no rows of allocations */
+    bool refuses_rows;        /* what reads from tables of rows is refused */
     bool
         is_aggregate; /* slim, but for those that are live at the end: a bounded log (--aggregate) */
     bool is_early;    /* not yet, as the log still grows */

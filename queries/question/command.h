@@ -9,6 +9,8 @@
 #ifndef MTRACE_QUERIES_COMMAND_H
 #define MTRACE_QUERIES_COMMAND_H
 
+#include "support/left_out.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -50,9 +52,9 @@ struct command {
                     struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
-    bool needs_rows;  /* of allocations, whatever is asked: a slim import has none */
-    bool wants_rows;  /* says less without them */
-    bool needs_sites; /* whatever is asked: what a lean import leaves out (left_out.h) */
+    bool needs_rows;           /* of allocations, whatever is asked: a slim import has none */
+    bool wants_rows;           /* says less without them */
+    enum left_out_needs needs; /* whatever is asked, of what is no row */
     bool is_argument_optional;
     bool has_sites;      /* speaks of call sites: takes --blame-past */
     bool is_of_mappings; /* takes --protection and --peak-rss-min */

@@ -86,7 +86,7 @@ enum left_out_needs query_needs(const struct query_options *options)
         return LEFT_OUT_NEEDS_ROWS;
     if (options->command->wants_rows)
         return LEFT_OUT_WANTS_ROWS;
-    return options->command->needs_sites ? LEFT_OUT_NEEDS_SITES : LEFT_OUT_NEEDS_TOTALS;
+    return options->command->needs;
 }
 
 /* The one place that knows: to a slim import every question about rows would be answered by none.

@@ -19,13 +19,10 @@ CREATE VIEW _leak_curves(
   site_total         -- the same of all stacks of the call site
 ) AS
 WITH
-  births AS (
-    SELECT process_id, call_site_id, rule_id, part, sum(blocks) AS blocks, sum(bytes) AS bytes
-    FROM _leak_births GROUP BY process_id, call_site_id, rule_id, part),
   totals AS (
     SELECT *, sum(blocks) OVER w AS all_blocks, sum(bytes) OVER w AS total,
       sum(bytes) OVER (PARTITION BY process_id, call_site_id) AS site_total
-    FROM births WINDOW w AS (PARTITION BY process_id, call_site_id, rule_id)),
+    FROM site_births WINDOW w AS (PARTITION BY process_id, call_site_id, rule_id)),
   leaking AS MATERIALIZED (SELECT * FROM totals WHERE all_blocks > 2),
   lost AS MATERIALIZED (SELECT DISTINCT process_id, call_site_id, rule_id, total, site_total FROM leaking)
 SELECT 'leaks', process_id, call_site_id, rule_id, part, 0, NULL, bytes, bytes, 0, total, site_total

@@ -199,9 +199,7 @@ static enum cut_extent most_extent(const struct answering *answering)
 
 static enum cut_extent extent_for(const struct answering *answering, int needs)
 {
-    if (needs == LEFT_OUT_NEEDS_TOTALS)
-        return CUT_LEAN;
-    return needs == LEFT_OUT_NEEDS_SITES ? CUT_SLIM : most_extent(answering);
+    return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : most_extent(answering);
 }
 
 /* A question as words; --no-symbols is a word of the import. */
@@ -253,6 +251,12 @@ static int refuse_rows(const struct answering *answering)
     return EIO;
 }
 
+/* After one that lacks something: which of what was left out, nobody says. */
+static enum cut_extent next_extent(enum cut_extent extent)
+{
+    return extent < CUT_LEAN ? CUT_LEAN : CUT_SLIM;
+}
+
 /* Most questions need little of a database; SQL says what it needs when it has one. */
 static int try_databases(struct answering *answering, const struct question *question,
                          enum cut_extent extent, int *ret_status)
@@ -261,7 +265,7 @@ static int try_databases(struct answering *answering, const struct question *que
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
 
-    for (;; extent++) {
+    for (;;) {
         if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
         if (!make_database(answering, extent, question->has_symbols))
@@ -272,8 +276,10 @@ static int try_databases(struct answering *answering, const struct question *que
         if (*ret_status == LEFT_OUT_ROWS_EXIT && most < CUT_ROWS)
             return refuse_rows(answering);
         if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
-            extent = CUT_ROWS - 1;
-        else if (*ret_status != LEFT_OUT_EXIT || extent == most)
+            extent = CUT_ROWS;
+        else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
+            extent = next_extent(extent);
+        else
             return 0;
     }
 }
@@ -288,7 +294,7 @@ static int answer_parsed(struct answering *answering, struct question *question)
 
     if (needs == LEFT_OUT_NEEDS_ROWS && most_extent(answering) < CUT_ROWS)
         code = refuse_rows(answering);
-    else if (needs >= LEFT_OUT_NEEDS_TOTALS && needs <= LEFT_OUT_NEEDS_ROWS)
+    else if (needs >= LEFT_OUT_NEEDS_LITTLE && needs <= LEFT_OUT_NEEDS_ROWS)
         code = try_databases(answering, question, extent_for(answering, needs), &status);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;

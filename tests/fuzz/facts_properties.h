@@ -253,7 +253,11 @@ static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
 static inline void check_facts(struct log_set *set)
 {
     struct facts_seen seen = {.set = set};
-    struct facts_sink sink = {&seen, see_event, see_mapping, see_memory, see_snapshot, NULL};
+    struct facts_sink sink = {.context = &seen,
+                              .event = see_event,
+                              .mapping = see_mapping,
+                              .memory = see_memory,
+                              .snapshot = see_snapshot};
     uint32_t n_processes = (uint32_t)log_set_definitions(set)->n_processes;
     uint64_t n_events;
 

@@ -126,7 +126,8 @@ static void finish(struct fixture *fixture)
 {
     assert_int_equal(facts_finish(fixture->facts, &fixture->err), 0);
     assert_int_equal(write_rows(fixture), 0);
-    int code = fact_tables_write(database_sqlite(fixture->database), fixture->facts, &fixture->err);
+    int code = fact_tables_write(database_sqlite(fixture->database), fixture->facts,
+                                 LEFT_OUT_NOTHING, &fixture->err);
     if (code)
         fail_msg("%s", fixture->err.text);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site_births: the table site_births: in which part of a life the blocks were born that a call site leaks.
+ *
+ * Model:   what the view _site_births answers; counted here, because SQLite would join and sort each part of each stack.
+ * Memory:  32 bytes for each part of a call site.
+ * Failure: memory and the database.
+ */
+#ifndef MTRACE_IMPORTER_SITE_BIRTHS_H
+#define MTRACE_IMPORTER_SITE_BIRTHS_H
+
+#include "importer/symbols/site_sums.h"
+#include "importer/symbols/stack_rules.h"
+#include "support/error.h"
+#include "support/keyed.h"
+
+#include <sqlite3.h>
+
+/* Into the empty table. births: of tally_entry, what leaked_births says; NULL: the table does. */
+int site_births_write(sqlite3 *db, const struct site_of_stack *sites,
+                      const struct stack_rules *rules, const struct keyed *births,
+                      struct error *err);
+
+#endif
