@@ -64,27 +64,29 @@ struct mtrace_counts {
     uint64_t bad_handles;    /* ids of groups and pools that no call gave */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
-    uint64_t untold;         /* blocks whose end, or all of them, no tracker was told of */
+    uint64_t untold; /* ends and moves of blocks, or all of a block, that no tracker was told of */
 };
 
 enum mtrace_event_kind {
     MTRACE_EVENT_ALLOC = 1,
     MTRACE_EVENT_FREE = 2,
-    MTRACE_EVENT_RESIZE = 4
+    MTRACE_EVENT_RESIZE = 4,
+    MTRACE_EVENT_MOVE = 8 /* by mtrace_move, to another group; earlier collectors tell of none */
 };
 
 /* What a tracker is told. Threads have the numbers of the recording's threads; equal stacks have equal
- * numbers, which are not those of the database. 0: not known. */
+ * numbers, which are not those of the database. 0: not known. Of MOVE the thread is the one that moves the block,
+ * in whichever group it is, and there is no stack: stack_id is 0. */
 struct mtrace_event {
     enum mtrace_event_kind kind;
-    uint32_t group;         /* that the block is charged to; RESIZE: was, until now */
-    uint32_t current_group; /* of this thread; RESIZE: charged to it from now on */
+    uint32_t group;         /* that the block is charged to; RESIZE, MOVE: was, until now */
+    uint32_t current_group; /* of this thread; RESIZE, MOVE: charged to it from now on */
     uint32_t thread_id, alloc_thread_id;
     uint32_t stack_id, alloc_stack_id;
     const void *address,
         *old_address;                /* RESIZE: both, perhaps the same; else old_address is NULL */
     size_t size_bytes, usable_bytes; /* as asked for, as the allocator gave; usable 0: not known */
-    size_t old_size_bytes, old_usable_bytes; /* RESIZE */
+    size_t old_size_bytes, old_usable_bytes; /* RESIZE; else 0 */
     uint64_t time_ns;                        /* since the recording began */
 };
 
@@ -361,10 +363,10 @@ static inline struct mtrace_counts mtrace_counters(void)
 /*
  * From now on `callback` is called on each event of the kinds (enum mtrace_event_kind, added up), in
  * the thread that causes it: of an allocation before the program has the block, of a free before the
- * allocator has it back; a realloc is one event. A block's end is told if its beginning was, to
- * whoever is a tracker then. What the callback itself allocates and frees is not told to anyone, nor
- * is what is charged to nobody. It may take locks that nobody holds while it allocates, and must
- * return. The handle, > 0; absent, or more than 16 at once: 0.
+ * allocator has it back, of a move before mtrace_move returns; a realloc is one event. A block's end is
+ * told if its beginning was, and so are its moves, to whoever is a tracker then. What the callback itself
+ * allocates, frees and moves is not told to anyone, nor is what is allocated for nobody. It may take locks
+ * that nobody holds while it allocates or moves, and must return. The handle, > 0; absent, or more than 16 at once: 0.
  */
 static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event *event, void *user),
                                      void *user, unsigned kinds)

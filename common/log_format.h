@@ -214,9 +214,6 @@ struct log_file {
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
     _Atomic uint32_t n_generations;
     uint32_t unused;
-    /* by the recorder, of a live log whose short-lived blocks it culls: what was stamped before is packed as it is, word for word, from
-     * when this was written on; only grows. 0: nothing is culled */
-    _Atomic uint64_t steady_ticks;
 };
 
 /* Says for which machine this is compiled. */
@@ -307,6 +304,19 @@ struct log_control {
     _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
     uint32_t reserved;
+};
+
+/*
+ * What the recorder says to those who read the live log, in its header page behind struct log_control, and never in a packed one.
+ */
+enum {
+    LOG_PACKING_OFFSET = 3936,
+};
+
+struct log_packing {
+    /* where short-lived blocks are culled: what was stamped before is packed as it is, word for word, from when this was written on; only grows.
+     * 0: nothing is culled */
+    _Atomic uint64_t steady_ticks;
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -698,8 +708,7 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-LOG_AT(log_file, steady_ticks, 496);
-_Static_assert(sizeof(struct log_file) == 504, "header");
+_Static_assert(sizeof(struct log_file) == 496, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 LOG_AT(log_question, marker_ticks, 40);
 LOG_AT(log_question, text, 116);
@@ -708,7 +717,9 @@ _Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_
                "header page");
 LOG_AT(log_control, nudge_address, 16);
 _Static_assert(sizeof(struct log_control) == 96, "control");
-_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_FILE_HEADER_BYTES,
+_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_PACKING_OFFSET,
+               "header page");
+_Static_assert(LOG_PACKING_OFFSET + sizeof(struct log_packing) <= LOG_FILE_HEADER_BYTES,
                "header page");
 LOG_AT(log_segment, sequence, 8);
 LOG_AT(log_segment, base_ticks, 32);

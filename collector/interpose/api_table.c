@@ -55,17 +55,14 @@ static void exit_scope(struct mtrace_scope scope)
 
 static bool move(void *block, uint32_t group)
 {
+    const struct unwind_origin origin = RECORD_ORIGIN();
     uint32_t checked = groups_check(group);
 
     if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
         return false;
     if (state_has_way(STATE_SAMPLED) && !sampled_blocks_has(block))
         return true; /* the log does not know it */
-    groups_define(group);
-    if (!record_note(LOG_MOVE, group, (uintptr_t)block))
-        return false;
-    known_blocks_move(block, group);
-    return true;
+    return record_move(block, group, &origin);
 }
 
 /* Nobody keeps what he never asks for. */

@@ -183,7 +183,7 @@ static bool take_turn_of(struct log_question *question, uint32_t asker, const st
 {
     uint32_t holder = place->holder;
     bool is_taken = atomic_compare_exchange_strong_explicit(
-        &question->asker, &holder, asker, memory_order_acquire, memory_order_relaxed);
+        &question->asker, &holder, asker, memory_order_seq_cst, memory_order_relaxed);
 
     if (is_taken)
         admit(question, place);

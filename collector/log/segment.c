@@ -23,6 +23,7 @@ static struct log_file *g_log;
 static unsigned char *g_first;
 static uint32_t g_n_first;
 static struct segment_file g_where;
+static uint64_t g_start_ns; /* stays when the log is forgotten */
 
 static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* behind the first mapping */
 static _Atomic uint32_t g_n_chunks;                   /* of them mapped */
@@ -35,11 +36,17 @@ struct log_file *segment_log(void)
     return g_log;
 }
 
+uint64_t segment_start_ns(void)
+{
+    return g_start_ns;
+}
+
 void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where)
 {
     g_first = (unsigned char *)file + LOG_FILE_HEADER_BYTES;
     g_n_first = n_first;
     g_where = *where;
+    g_start_ns = file->start_monotonic_ns;
     g_log = file;
 }
 
@@ -406,9 +413,16 @@ struct log_segment *segment_take_nodes(uint32_t first_node)
     return take(LOG_SEGMENT_NODES, SEGMENT_FROM_NOW, first_node);
 }
 
+/* SG-6: what took the place of the log is zeros. A segment of a log says of which run it is. */
+static bool is_replaced(const struct log_segment *segment)
+{
+    return segment->run_id == 0;
+}
+
 void segment_seal(struct log_segment *segment)
 {
-    MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING);
+    /* In this order: a handler that interrupts us here may fork, and the log be replaced in between. */
+    MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING || is_replaced(segment));
     atomic_store_explicit(&segment->state, LOG_STATE_SEALED, memory_order_release);
     if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
         push(&g_log->sealed_stack, segment);

@@ -15,6 +15,8 @@
  *   SG-4 The file has no holes: a chunk counts only when its space and that of all before it is
  *        reserved.
  *   SG-5 In a fork child the mappings do not exist; segment_forget is called before anything else.
+ *   SG-6 In what segment_replace_mappings put in their place, a segment that somebody still fills has no state, and none is
+ *        to be had: it may be written to, sealed and put back, and nobody sees it.
  * Threads: any. Signals: safe, also nested in themselves: no lock, no wait.
  * Failure: NULL; the caller counts what it drops with segment_count_drop(segment_drop_reason()).
  */
@@ -52,8 +54,9 @@ void segment_add_free(uint32_t first, uint32_t n);
 void segment_forget(void);
 
 /*
- * In a fork child whose forking handler interrupted us: plain memory takes the place of the log, so
- * that the interrupted code can come to its end. What it writes is no one's.
+ * In a fork child whose forking handler interrupted us, and where a recording ends while threads may
+ * be in the middle of a call: plain memory takes the place of the log, so that the interrupted code
+ * can come to its end (SG-6). What it writes is no one's.
  */
 void segment_replace_mappings(void);
 
@@ -62,6 +65,10 @@ void segment_unmap(void);
 
 /* The header of the log, NULL before attach. */
 struct log_file *segment_log(void);
+
+/* When the last log that was attached began, on the monotonic clock; also where it is gone: a fork child may ask in the
+ * midst of what its handler interrupted. */
+uint64_t segment_start_ns(void);
 
 /* The segment with an index below n_segments; NULL when it is not mapped here. */
 struct log_segment *segment_at(uint32_t index);

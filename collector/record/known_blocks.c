@@ -222,12 +222,16 @@ bool known_blocks_find(const void *block, struct known_block *ret)
     return LOAD(place->address) == address; /* else it ended meanwhile */
 }
 
-void known_blocks_move(const void *block, uint32_t group)
+/* Of two who move the same block the second one takes it from the group that the first one gave it. */
+bool known_blocks_move(const void *block, uint32_t group, struct known_block *ret)
 {
     struct known_place *place = is_address((uintptr_t)block) ? find((uintptr_t)block) : NULL;
 
-    if (place)
-        STORE(place->group, group);
+    if (!place)
+        return false;
+    *ret = known_blocks_held(place);
+    ret->group = atomic_exchange_explicit(&place->group, group, memory_order_relaxed);
+    return true;
 }
 
 uint64_t known_blocks_count_lost(void)

@@ -48,8 +48,8 @@ struct known_block known_blocks_held(const struct known_place *place);
 void known_blocks_let_go(struct known_place *place);
 void known_blocks_give_back(struct known_place *place, const void *block);
 
-/* If it is known, its group is this one from now on. */
-void known_blocks_move(const void *block, uint32_t group);
+/* Its group is this one from now on; what it was known as until now. False: it is not known. */
+MTRACE_NODISCARD bool known_blocks_move(const void *block, uint32_t group, struct known_block *ret);
 
 /* Blocks that there was no memory for, or whose end nobody saw. */
 uint64_t known_blocks_count_lost(void);

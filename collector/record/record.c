@@ -601,20 +601,46 @@ uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t
     return ticks;
 }
 
-bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
+/* Also defines a group, inside of the gate: a child whose handler forked in the midst of it finds no log outside. */
+static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t address, uint32_t group,
+                       const struct unwind_origin *origin)
 {
-    const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {
         .words = {kind | (uint64_t)value << 32, draft_address((const void *)(uintptr_t)address)},
         .n_words = 2};
-    struct thread *thread = thread_enter(&here);
+    struct thread *thread = thread_enter(origin);
     bool is_written;
 
+    if (!thread && !is_side_open())
+        return false;
+    groups_define(group);
     if (!thread)
-        return is_side_open() && write_side(&draft);
+        return write_side(&draft);
     is_written = write_draft(thread, &draft, clock_ticks_after());
     thread_leave(thread);
     return is_written;
+}
+
+bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
+{
+    const struct unwind_origin here = RECORD_ORIGIN();
+
+    return write_note(kind, value, address, LOG_GROUP_ROOT, &here);
+}
+
+bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+
+    if (!write_note(LOG_MOVE, group, (uintptr_t)block, group, origin))
+        return false;
+    if (!is_watched())
+        return true;
+    if (is_nested)
+        trackers_pass_move(block, group);
+    else
+        trackers_tell_move(block, group);
+    return true;
 }
 
 void record_forget(void)

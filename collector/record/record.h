@@ -190,6 +190,9 @@ uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t
  * is no log, or it has no room, which is counted. */
 bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
 
+/* The block is charged to the group from now on. False: as record_note, and it is not. */
+bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin);
+
 /* In a fork child. */
 void record_forget(void);
 

@@ -326,7 +326,7 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
     bool was_inside;
-    uint64_t generation;
+    uint64_t generation, gate;
 
     if (g_stranded == thread && is_open(thread->gate))
         g_stranded = NULL;
@@ -338,9 +338,12 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
         return thread_enter(origin);
     }
     generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
-    was_inside = !is_open(thread->gate) && thread->gate != THREAD_GATE_CLOSED;
+    /* Read once: a handler whose call is the thread's first opens it. */
+    gate = thread->gate;
+    atomic_signal_fence(memory_order_seq_cst);
+    was_inside = !is_open(gate) && gate != THREAD_GATE_CLOSED;
     if (was_inside
-            ? !is_abandoned(thread, thread->gate, origin)
+            ? !is_abandoned(thread, gate, origin)
             : thread_is_muted(thread) || (thread->is_dead && thread->generation == generation))
         return NULL;
     if (!close_gate(thread, origin, generation))

@@ -24,7 +24,7 @@
  *        even, a closed gate is odd. It is compared again once the gate is closed: a handler that
  *        forked before that found it open.
  *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave, but for TH-6.
- *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
+ *   TH-3 segment, if not NULL, is FILLING and only this thread writes it, or is in no log any more (SG-6).
  *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
  *        was called: W, the end of its frame record (on x86-64 the stack pointer after its return), and
  *        the lowest 16 bits of the return address, which is at W - 8 as long as the recording can go on, because nothing but the wrapper's return frees

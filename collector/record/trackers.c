@@ -15,11 +15,11 @@
 
 enum {
     N_SLOTS = 16,
-    N_KINDS = 3,
-    SUM_SHIFT = N_SLOTS * N_KINDS,
+    N_KINDS = 4,
+    SUM_SHIFT = N_SLOTS,
     BEING_CHANGED = INT_MIN,
     NAP_NS = 50000,
-    ALL_KINDS = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
+    ALL_KINDS = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE | MTRACE_EVENT_MOVE,
 };
 
 static struct slot {
@@ -30,7 +30,7 @@ static struct slot {
 } g_slots[N_SLOTS];
 
 /* For each kind a bit for each slot that asks for it, so that an event looks at no others; above them: sum_up. */
-static _Atomic uint64_t g_asked;
+static _Atomic uint64_t g_asked[N_KINDS];
 static _Atomic uint32_t g_n_given; /* handles, so that no two are the same */
 static _Atomic uint64_t g_n_untold;
 
@@ -57,28 +57,40 @@ static struct slot *slot_of(int handle)
     return &g_slots[(handle - 1) % N_SLOTS];
 }
 
-/* Of two who sum at once the second one sees what both changed: each sum has a number of its own. */
-static void sum_up(void)
+/* Who is about to be is already: all kinds begin at once, when the handle is stored. */
+static bool may_be_called(const struct slot *slot)
 {
-    uint64_t before = atomic_load(&g_asked);
+    int handle = atomic_load(&slot->handle);
+
+    return handle > 0 || handle == BEING_CHANGED;
+}
+
+/* Of two who sum at once the second one sees what both changed: each sum has a number of its own. */
+static void sum_up_kind(unsigned kind)
+{
+    uint64_t before = atomic_load(&g_asked[kind]);
     uint64_t now;
 
     do {
         now = ((before >> SUM_SHIFT) + 1) << SUM_SHIFT;
         for (unsigned i = 0; i < N_SLOTS; i++)
-            for (unsigned kind = 0; kind < N_KINDS; kind++)
-                if (atomic_load(&g_slots[i].handle) > 0
-                    && atomic_load(&g_slots[i].kinds) >> kind & 1)
-                    now |= (uint64_t)1 << (kind * N_SLOTS + i);
-    } while (!atomic_compare_exchange_strong(&g_asked, &before, now));
+            if (may_be_called(&g_slots[i]) && atomic_load(&g_slots[i].kinds) >> kind & 1)
+                now |= (uint64_t)1 << i;
+    } while (!atomic_compare_exchange_strong(&g_asked[kind], &before, now));
+}
+
+static void sum_up(void)
+{
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        sum_up_kind(kind);
 }
 
 /* A bit for each slot that asks for events of the kind. */
 static unsigned who_asks(enum mtrace_event_kind kind)
 {
-    const unsigned shift = (unsigned)__builtin_ctz(kind) * N_SLOTS;
+    const _Atomic uint64_t *asked = &g_asked[__builtin_ctz(kind)];
 
-    return atomic_load_explicit(&g_asked, memory_order_acquire) >> shift & ((1u << N_SLOTS) - 1);
+    return atomic_load_explicit(asked, memory_order_acquire) & ((1u << N_SLOTS) - 1);
 }
 
 /* TK-3: of who was removed by a callback, once none runs it any more. */
@@ -104,9 +116,9 @@ int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
         slot->callback = callback;
         slot->user = user;
         atomic_store(&slot->kinds, kinds);
+        sum_up();
         handle = make_handle(i);
         atomic_store(&slot->handle, handle);
-        sum_up();
         return handle;
     }
     return 0;
@@ -210,7 +222,7 @@ bool trackers_is_telling(const struct unwind_origin *origin)
 
 static uint64_t now_ns(void)
 {
-    uint64_t start_ns = segment_log()->start_monotonic_ns;
+    uint64_t start_ns = segment_start_ns();
     uint64_t now = clock_now().monotonic_ns;
 
     return now > start_ns ? now - start_ns : 0;
@@ -334,6 +346,23 @@ void trackers_tell_resize(const void *old_block, struct known_place *place, cons
     tell(&event);
 }
 
+void trackers_tell_move(const void *block, uint32_t group)
+{
+    struct known_block before;
+    struct mtrace_event event = {.kind = MTRACE_EVENT_MOVE};
+
+    if (!known_blocks_move(block, group, &before) || before.group == group)
+        return;
+    event.group = before.group;
+    event.current_group = group;
+    event.alloc_thread_id = before.thread;
+    event.alloc_stack_id = before.node;
+    event.address = block;
+    event.size_bytes = before.size_bytes;
+    event.usable_bytes = before.usable_bytes;
+    tell(&event);
+}
+
 /* ---- what is not told --------------------------------------------------------------------------
  */
 
@@ -358,6 +387,16 @@ void trackers_pass_resize(struct known_place *place, const void *block,
         return;
     replace(place, block, fresh);
     count_untold();
+}
+
+/* A callback may give each block to whom it likes: nothing is lost where no tracker asks for moves. */
+void trackers_pass_move(const void *block, uint32_t group)
+{
+    struct known_block before;
+
+    if (known_blocks_move(block, group, &before) && before.group != group
+        && who_asks(MTRACE_EVENT_MOVE) != 0)
+        count_untold();
 }
 
 /* ---- forks ------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@
  *   TK-1 While a thread tells, its own events are passed over: its calls from inside the functions, and
  *        from signal handlers. What it allocates is charged to nobody and is not known, so that its
  *        end is not told either. The end of a known block is counted.
- *   TK-2 The end of a block is told if and only if its beginning was, or it is counted.
+ *   TK-2 The end of a block is told if and only if its beginning was, or it is counted. So is a move to another group;
+ *        the end of a moved block is told of the group that the last move gave it.
  *   TK-3 trackers_remove returns when no thread runs the function, and none will: who tells shows it
  *        before it looks whether the place still has its function (tellers.h). From inside of any function
  *        it never waits, as what it waited for might wait for the caller, but says whether another thread
@@ -51,17 +52,20 @@ void trackers_tell_resize(const void *old_block, struct known_place *place, cons
                           const struct known_block *fresh);
 /* The same where the block that it became is not known. */
 void trackers_tell_ended(const void *block, struct known_place *place, uint32_t node);
+/* The block is charged to this group from now on. */
+void trackers_tell_move(const void *block, uint32_t group);
 
 /* The same for events that are not told. */
 void trackers_pass_ended(struct known_place *place);
 void trackers_pass_free(const void *block);
 void trackers_pass_resize(struct known_place *place, const void *block,
                           const struct known_block *fresh); /* place: or NULL */
+void trackers_pass_move(const void *block, uint32_t group);
 
 /* In a fork child, where the other threads are not. */
 void trackers_forget(void);
 
-/* Ends of known blocks that were not told. */
+/* Ends and moves of known blocks that were not told. */
 uint64_t trackers_count_untold(void);
 
 #endif

@@ -30,6 +30,9 @@
 #define LONG_REST_NS UINT64_C(1000000000)
 /* Between looks how much there is of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
+/* Behind an answer, and in all, as it has a bound. */
+#define ASKED_WAIT_NS      UINT64_C(1000000000)
+#define MOST_ASKED_WAIT_NS UINT64_C(5000000000)
 /* Between pieces of one that we are behind with; who asks has an answer then. */
 #define PIECE_REST_NS UINT64_C(1000000)
 /* Or as many times what a look takes of the processor, which grows with the files of the folder. */
@@ -47,6 +50,7 @@ struct keeper {
     bool has_state;
     bool is_of_instants; /* somebody named one by its time, which the log does not show */
     uint64_t unasked_ns; /* all that a program asks for is later; 0: that is not known */
+    uint64_t taken_ns;   /* of a bounded log: when it was last taken in unasked */
     uint64_t rest_ns;    /* while the log stands still */
     uint64_t earliest_ns,
         due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
@@ -76,6 +80,11 @@ static int advance_unasked(struct keeper *keeper, struct error *err)
 static uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* 0: not known. */
@@ -149,6 +158,7 @@ static int take_in(struct keeper *keeper, struct error *err)
     int code = 0;
 
     if (is_due) {
+        keeper->taken_ns = monotonic_now_ns();
         standing_import_take_pieces(keeper->standing, state_keeper_piece_bytes(&keeper->state));
         code = advance(keeper, monotonic_now_ns(), err);
         if (code == 0)
@@ -197,11 +207,15 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
     return code ? code : standing_import_cut(keeper->standing, &options, &result, err);
 }
 
-/* Who asked may ask again. */
+/* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
 static void look_soon(struct keeper *keeper)
 {
-    if (keeper->has_state)
+    if (keeper->has_state) {
+        uint64_t wait_ns =
+            earlier(monotonic_now_ns() + ASKED_WAIT_NS, keeper->taken_ns + MOST_ASKED_WAIT_NS);
+        keeper->due_ns = later(keeper->due_ns, wait_ns);
         return;
+    }
     uint64_t soon_ns = later(keeper->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
 
     keeper->rest_ns = LEAST_REST_NS;

@@ -31,7 +31,7 @@
 #define KEEPER_MARGIN_NS UINT64_C(500000000)
 
 enum {
-    KEEPER_REST = 6
+    KEEPER_REST = 8
 };
 
 /* The options are those of all databases, but for what a request says. has_state: the log is bounded, and its state is ours to write. */

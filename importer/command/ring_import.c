@@ -5,7 +5,6 @@
 #include "importer/command/standing_import.h"
 #include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
-#include "importer/log/log_input.h"
 #include "importer/log/state_file.h"
 
 #include <stdlib.h>
@@ -70,8 +69,7 @@ static int check_first(const struct import_options *options, struct error *err)
         if (!first)
             return error_set(err, ERROR_NOMEM, "out of memory");
         code = state_file_is_bounded(path, &is_bounded, err);
-        if (code == 0 && is_bounded && strcmp(first, path) != 0
-            && strcmp(path + n_first, LOG_INPUT_POOL_SUFFIX) != 0
+        if (code == 0 && is_bounded && n_first < log_family_packed_bytes(path)
             && (state_reader_open(first, &reader, NULL) != 0 || reader))
             code =
                 error_set(err, ERROR_USAGE,

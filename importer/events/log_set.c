@@ -275,7 +275,7 @@ static uint64_t steady_time(const struct log_set *set, const struct log_input *i
 {
     struct clock_cursor cursor = {0};
 
-    if (!input->is_growing || input->steady_ticks == 0)
+    if (!input->is_growing || input->steady_ticks == 0 || input->steady_ticks == UINT64_MAX)
         return UINT64_MAX;
     uint64_t end =
         log_set_time(set, input, &cursor, input->steady_ticks & UINT64_MAX << input->time_shift);

@@ -37,7 +37,7 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
 static void rest_files(struct log_set *set, struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++) {
-        if (log_input_is_pool(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
+        if (log_family_is_pool(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
             set->n_open_pools++;
         else
             log_file_rest(input->files[i]);
@@ -139,17 +139,13 @@ static int find_missing(struct log_set *set, const struct log_input *parent,
                         const struct text_note *note, const char *path, struct error *err)
 {
     struct log_input *elsewhere = NULL;
-    size_t n = strlen(path);
-    size_t n_suffix = sizeof(LOG_INPUT_POOL_SUFFIX) - 1;
     int r = try_child(set, parent, note, note->text, &elsewhere, err);
 
     if (r != 0 || (note->run_id == 0 && !elsewhere))
         return r;
     if (elsewhere)
         log_input_close(elsewhere);
-    if (n > n_suffix && strcmp(path + n - n_suffix, LOG_INPUT_POOL_SUFFIX) == 0)
-        n -= n_suffix;
-    const char *name = text_arena_copy(&set->arena, path, n);
+    const char *name = text_arena_copy(&set->arena, path, log_family_packed_bytes(path));
     log_damage_add(&set->damage, LOG_DAMAGE_MISSING_CHILD, name ? name : note->text, 0, 0,
                    "log of a child process is not beside its parent's, or cannot be read");
     return 0;

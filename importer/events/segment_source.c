@@ -42,8 +42,9 @@ static void set_time(struct segment_sources *all, struct segment_source *source,
     uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
 
     source->ticks = ticks;
-    source->is_backward = time < source->time;
-    if (!source->is_backward)
+    /* a realloc began before it was known where its record would lie: another thread, or a handler, may have left a later one there */
+    source->is_backward = time < source->time && source->half != LOG_RECORD_BEGIN;
+    if (time > source->time)
         source->time = time;
 }
 

@@ -41,7 +41,8 @@ struct segment_source {
     uint64_t told_time;          /* of the event handed out last */
     uint64_t claimed_bytes;      /* EV-6: of what is to be read again if it stops here */
     size_t n_told;               /* since it was opened */
-    bool is_backward;            /* its stamp lies before that of the event before */
+    bool
+        is_backward; /* its stamp lies before that of the event before, and not as the beginning of a realloc's may */
     struct log_record record;
     enum log_record_half half;
     struct log_record_reader reader;

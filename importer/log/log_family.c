@@ -6,18 +6,16 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define POOL_SUFFIX ".live"
-
 static size_t without_pool_suffix(const char *path, size_t n)
 {
-    size_t n_suffix = sizeof(POOL_SUFFIX) - 1;
-    return n > n_suffix && memcmp(path + n - n_suffix, POOL_SUFFIX, n_suffix) == 0 ? n - n_suffix
-                                                                                   : n;
+    size_t n_suffix = sizeof(LOG_FAMILY_POOL_SUFFIX) - 1;
+    return n > n_suffix && memcmp(path + n - n_suffix, LOG_FAMILY_POOL_SUFFIX, n_suffix) == 0
+               ? n - n_suffix
+               : n;
 }
 
 /* n without ".<digits>" at the end, or n. */
@@ -91,4 +89,19 @@ void log_family_done(struct log_family *family)
     for (size_t i = 0; i < family->n; i++)
         free(family->paths[i]);
     free(family->paths);
+}
+
+bool log_family_is_pool(const char *path)
+{
+    return log_family_packed_bytes(path) < strlen(path);
+}
+
+size_t log_family_packed_bytes(const char *path)
+{
+    return without_pool_suffix(path, strlen(path));
+}
+
+char *log_family_packed_path(const char *path)
+{
+    return strndup(path, log_family_packed_bytes(path));
 }

@@ -10,7 +10,10 @@
 #ifndef MTRACE_IMPORTER_LOG_FAMILY_H
 #define MTRACE_IMPORTER_LOG_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#define LOG_FAMILY_POOL_SUFFIX ".live"
 
 struct log_family {
     char **paths; /* sorted */
@@ -23,5 +26,14 @@ void log_family_done(struct log_family *family);
 
 /* Bytes of `path` up to the end of the first log's name. */
 size_t log_family_first_bytes(const char *path);
+
+/* Is it named as a pool, which its recorder removes when all of it is packed? */
+bool log_family_is_pool(const char *path);
+
+/* Bytes of `path` that name the packed file of the log, which it is, or is the pool of. */
+size_t log_family_packed_bytes(const char *path);
+
+/* That name; the caller frees it, NULL without memory. */
+char *log_family_packed_path(const char *path);
 
 #endif

@@ -35,7 +35,7 @@ int log_generations_add_file(struct log_input *input, struct log_file_reader *fi
 int log_generations_open(struct log_input *input, uint32_t number, struct text_arena *arena,
                          bool *ret_is_ours, struct error *err)
 {
-    char *name = log_ring_name(input->files[0]->path, number);
+    char *name = log_ring_name(log_input_packed(input)->path, number);
     struct log_file_reader *file;
     struct error failure = {.code = 0};
     int r = name ? log_file_open(name, arena, &file, &failure) : out_of_memory(&failure);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_grown.h"
 
+#include "importer/log/log_family.h"
 #include "importer/log/log_generations.h"
 #include "support/growing.h"
 #include "support/log_ring.h"
@@ -25,12 +26,29 @@ static int read_number(struct log_file_reader *file, size_t offset, uint64_t *re
     return r;
 }
 
+static int read_steady(struct log_file_reader *file, uint64_t *ret, struct error *err)
+{
+    return read_number(file, LOG_PACKING_OFFSET + offsetof(struct log_packing, steady_ticks), ret,
+                       err);
+}
+
 int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
                     struct error *err)
 {
-    int r = read_number(file, offsetof(struct log_file, steady_ticks), &input->steady_ticks, err);
+    int r = read_steady(file, &input->steady_ticks, err);
 
     return r ? r : read_number(file, offsetof(struct log_file, next_sequence), ret_sequence, err);
+}
+
+/* Of one that somebody began to cull meanwhile it is not known what he had culled by then. */
+int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err)
+{
+    uint64_t steady_ticks = 0;
+    int r = input->steady_ticks ? 0 : read_steady(file, &steady_ticks, err);
+
+    if (r == 0 && steady_ticks)
+        input->steady_ticks = 1;
+    return r;
 }
 
 /* ---- copies ---- */
@@ -114,13 +132,34 @@ static int scan_grown(struct log_input *input, size_t index, struct error *err)
     return r;
 }
 
-/* Into the last one that was there, and those begun since then, which go behind the pool. */
-static int scan_grown_ring(struct log_input *input, struct error *err)
+/* That of a pool that had none when it was opened: somebody began to pack it since, as of a child that is followed. */
+static int open_packed(struct log_input *input, struct error *err)
+{
+    struct log_file_reader *file = NULL;
+    char *name;
+    int r;
+
+    if (input->n_files > 1 || !log_family_is_pool(input->files[0]->path))
+        return 0;
+    name = log_family_packed_path(input->files[0]->path);
+    if (!name)
+        return out_of_memory(err);
+    r = log_file_open(name, input->names.arena, &file, NULL);
+    free(name);
+    if (r == 0 && file->header.run_id == input->header.run_id
+        && file->header.form == LOG_FORM_PACKED)
+        return log_generations_add_file(input, file) == 0 ? 0 : out_of_memory(err);
+    log_file_close(file);
+    return r == ERROR_NOMEM ? out_of_memory(err) : 0;
+}
+
+/* Generations that were begun since, which go behind the pool. */
+static int open_begun(struct log_input *input, struct error *err)
 {
     struct log_ring ring;
     int r = 0;
 
-    if (log_ring_find(input->files[0]->path, &ring) != 0)
+    if (log_ring_find(log_input_packed(input)->path, &ring) != 0)
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours = false;
@@ -130,7 +169,17 @@ static int scan_grown_ring(struct log_input *input, struct error *err)
             log_generations_rest(input, input->n_files - 1);
     }
     log_ring_done(&ring);
-    for (size_t i = 1; r == 0 && i < input->n_files; i++)
+    return r;
+}
+
+/* Of all that were packed. */
+static int find_frames(struct log_input *input, struct error *err)
+{
+    int r = open_packed(input, err);
+
+    if (r == 0 && log_input_is_ring(input))
+        r = open_begun(input, err);
+    for (size_t i = 0; r == 0 && i < input->n_files; i++)
         if (input->files[i]->header.form == LOG_FORM_PACKED)
             r = scan_grown(input, i, err);
     return r;
@@ -143,7 +192,7 @@ int log_grown_read(struct log_input *input, size_t index, struct pack *pack, voi
     const struct log_segment_ref *ref = find_grown(input, listed->sequence);
 
     if (!ref) {
-        int r = log_input_is_ring(input) ? scan_grown_ring(input, err) : scan_grown(input, 0, err);
+        int r = find_frames(input, err);
         if (r != 0)
             return r;
         ref = find_grown(input, listed->sequence);

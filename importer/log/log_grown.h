@@ -12,7 +12,7 @@
  *   GR-1 What is read of a segment is either what its program wrote or its frame, never a part of the one by the length of the other.
  *   GR-2 From the first time that a segment was read as a frame on, its entry in the list is that of the frame.
  *   GR-3 What was stamped before steady_ticks, as it was before the pool was listed, stands in the same words at the beginning of a segment that was listed
- *        in the pool and of its frame: who has read so far may go on in either. (log_file.steady_ticks, PG-5)
+ *        in the pool and of its frame: who has read so far may go on in either. (log_packing.steady_ticks, PG-5)
  * Threads: as log_input.h says.
  */
 #ifndef MTRACE_IMPORTER_LOG_GROWN_H
@@ -24,6 +24,9 @@
  * begins; 0: it is not told. */
 int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
                     struct error *err);
+
+/* Behind the list. */
+int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err);
 
 /* Copies those of the list that were being filled. */
 int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,

@@ -19,28 +19,14 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-bool log_input_is_pool(const char *path)
-{
-    size_t n = strlen(path);
-    size_t n_suffix = strlen(LOG_INPUT_POOL_SUFFIX);
-    return n > n_suffix && strcmp(path + n - n_suffix, LOG_INPUT_POOL_SUFFIX) == 0;
-}
-
-char *log_input_packed_path(const char *path)
-{
-    size_t n_suffix = log_input_is_pool(path) ? strlen(LOG_INPUT_POOL_SUFFIX) : 0;
-
-    return strndup(path, strlen(path) - n_suffix);
-}
-
 /* The name of the other file of a log; the caller frees it. */
 static char *partner_path(const char *path)
 {
     char *partner;
 
-    if (log_input_is_pool(path))
-        return log_input_packed_path(path);
-    return asprintf(&partner, "%s%s", path, LOG_INPUT_POOL_SUFFIX) < 0 ? NULL : partner;
+    if (log_family_is_pool(path))
+        return log_family_packed_path(path);
+    return asprintf(&partner, "%s%s", path, LOG_FAMILY_POOL_SUFFIX) < 0 ? NULL : partner;
 }
 
 int log_input_add_file(struct log_input *input, struct log_file_reader *file)
@@ -380,6 +366,8 @@ static int scan_written_pool(struct log_input *input, size_t index, struct log_s
     if (r == 0 && input->n_files > 1)
         r = log_grown_copy(input, &scan->list, scan->pack, err);
     if (r == 0)
+        r = log_grown_end(input, input->files[index], err);
+    if (r == 0)
         r = log_file_refresh(input->files[index], err);
     scan->part = LOG_SCAN_DEFINITIONS;
     if (r == 0)
@@ -679,7 +667,7 @@ int log_input_read(struct log_input *input, size_t index, struct pack *pack, voi
             || refs[i + 1].sequence != refs[index].sequence)
             break;
     }
-    if (r == ERROR_FORMAT && input->had_writer && input->n_files > 1 && !refs[i].is_packed)
+    if (r == ERROR_FORMAT && input->had_writer && !refs[i].is_packed)
         r = log_grown_read(input, i, pack, payload, err);
     return r;
 }

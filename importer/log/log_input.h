@@ -23,8 +23,6 @@
 
 #include "importer/log/log_input_parts.h"
 
-#define LOG_INPUT_POOL_SUFFIX ".live"
-
 /* Opens the log that `path` is part of and reads all but its events. Close with log_input_close. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
@@ -58,12 +56,6 @@ static inline const char *log_input_path(const struct log_input *input)
 {
     return input->files[0]->path;
 }
-
-/* Is it named as one that its recorder removes when all of it is packed? */
-bool log_input_is_pool(const char *path);
-
-/* The name of the packed file of a log that is named by either of its files; the caller frees it, NULL without memory. */
-char *log_input_packed_path(const char *path);
 
 /* Reads the frame samples[index]: n of them into `samples`, room for PACK_PAYLOAD_MAX_BYTES. */
 int log_input_read_samples(const struct log_input *input, size_t index, struct pack *pack,

@@ -19,7 +19,8 @@ struct log_samples_ref {
 };
 
 struct log_input {
-    struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
+    struct log_file_reader **
+        files; /* the packed one, generations of a bounded log, the pool; or a pool alone, and what was packed of it since it was opened */
     size_t n_files, files_capacity;
     size_t
         n_generations; /* listed: files[1] … files[n_generations]; what was begun since then comes behind the pool */
@@ -41,10 +42,16 @@ struct log_input {
     size_t n_copies, copies_capacity;
 };
 
+/* The packed one, which names of its other files begin with; or the only one there is. */
+static inline const struct log_file_reader *log_input_packed(const struct log_input *input)
+{
+    return input->files[input->n_files > 1 && input->files[0]->header.form == LOG_FORM_RAW];
+}
+
 /* Some of its events may be in a state alone (support/log_ring.h). */
 static inline bool log_input_is_ring(const struct log_input *input)
 {
-    return (input->files[0]->header.flags & LOG_FLAG_RING) != 0;
+    return (log_input_packed(input)->header.flags & LOG_FLAG_RING) != 0;
 }
 
 #endif

@@ -19,7 +19,22 @@ static const char damage_sql[] =
     "SELECT m.value, (SELECT value FROM meta WHERE key = 'log.lost_bytes'),"
     " (SELECT value FROM meta WHERE key = 'log.damage.node'),"
     " (SELECT value FROM meta WHERE key = 'log.bytes'),"
-    " EXISTS (SELECT 1 FROM meta WHERE key = 'log.damage.truncated') FROM meta AS m WHERE m.key = 'log.damage'";
+    " EXISTS (SELECT 1 FROM meta WHERE key = 'log.damage.truncated'),"
+    " (SELECT value FROM meta WHERE key = 'log.damage.time'),"
+    " EXISTS (SELECT 1 FROM meta WHERE key GLOB 'log.damage.*' AND key <> 'log.damage.time')"
+    " FROM meta AS m WHERE m.key = 'log.damage'";
+
+/* All events are there. */
+static void format_late(int64_t n_late, char *text, size_t size)
+{
+    char events[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s came after later ones, as a thread was held up while it wrote, and %s at the time of those: "
+        "nothing is lost, but lifetimes and peaks near there may be off",
+        units_format_counted(n_late, "event", events), n_late == 1 ? "is told" : "are told");
+}
 
 static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -31,6 +46,10 @@ static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
     char all[UNITS_TEXT_BYTES];
     char events[UNITS_TEXT_BYTES];
 
+    if (!lost_bytes && !sqlite3_column_int(row, 6) && sqlite3_column_int64(row, 5)) {
+        format_late(sqlite3_column_int64(row, 5), text, size);
+        return;
+    }
     (void)units_format_bytes(lost_bytes, bytes);
     (void)units_format_bytes(sqlite3_column_int64(row, 3), all);
     if (lost_bytes)

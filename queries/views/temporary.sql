@@ -20,5 +20,5 @@ SELECT t.process_id, t.temporary_blocks, t.temporary_bytes, 1.0 * t.temporary_bl
   t.allocated_blocks, t.culled_blocks, s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
-WHERE t.temporary_blocks > 0 OR t.culled_blocks > 0
+WHERE t.temporary_blocks > 0
 ORDER BY t.temporary_blocks DESC, t.temporary_bytes DESC, t.process_id, t.call_site_id;

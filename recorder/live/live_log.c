@@ -336,25 +336,16 @@ bool live_log_refresh(struct live_log *log)
     return true;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- header page ----------------------------------------------------------------------------- */
 
 struct log_question *live_log_question(const struct live_log *log)
 {
     return (struct log_question *)(void *)((unsigned char *)log->file + LOG_QUESTION_OFFSET);
 }
 
-bool live_log_is_asked(const struct live_log *log, uint32_t n_asked)
+struct log_packing *live_log_packing(const struct live_log *log)
 {
-    const struct log_question *question = live_log_question(log);
-
-    /* what was read before, was: a thread takes its turn before it stamps its marker, and then counts it */
-    atomic_thread_fence(memory_order_acquire);
-    bool has_turn = atomic_load_explicit(&question->asker, memory_order_acquire) != 0;
-    uint32_t n_now = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
-
-    return n_now != n_asked
-           || (has_turn
-               && n_now == atomic_load_explicit(&question->n_answered, memory_order_relaxed));
+    return (struct log_packing *)(void *)((unsigned char *)log->file + LOG_PACKING_OFFSET);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

@@ -121,9 +121,8 @@ void live_log_look(struct live_log *log);
 /* Of the program, about itself; in the header page. */
 struct log_question *live_log_question(const struct live_log *log);
 
-/* Is a thread of the program about to ask, or is there a later question than n_asked? If not, what was read of the log before this call comes before the
- * marker of the next one. */
-bool live_log_is_asked(const struct live_log *log, uint32_t n_asked);
+/* What we say to those who read it; in the header page. */
+struct log_packing *live_log_packing(const struct live_log *log);
 
 /* Part of the file went away while it was mapped: what is missing reads as zeros. */
 bool live_log_is_cut(const struct live_log *log);

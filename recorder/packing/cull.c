@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "recorder/packing/cull_clock.h"
 #include "recorder/packing/cull_totals.h"
+#include "recorder/packing/instants.h"
 #include "recorder/packing/last_frees.h"
 
 #include <stdbool.h>
@@ -66,7 +67,7 @@ struct cull {
     struct cull_clock clock;
     unsigned time_shift;
     /* of the call */
-    const struct last_frees *others; /* NULL: one thread */
+    struct last_frees *others; /* NULL: one thread */
     uint64_t max_ticks, margin_ticks, from_ticks;
     uint32_t thread, group;
     uint32_t epoch;
@@ -114,17 +115,6 @@ void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned tim
 {
     cull_clock_begin(&cull->clock, file);
     cull->time_shift = time_shift;
-}
-
-uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns)
-{
-    const struct cull_clock *clock = &cull->clock;
-
-    if (clock->ticks_per_ns == 0)
-        return 0;
-    return clock->ticks
-           + (uint64_t)cull_clock_whole(
-               (double)(int64_t)(monotonic_ns - clock->start_ns - clock->ns) * clock->ticks_per_ns);
 }
 
 static uint64_t address_of(uint64_t word)
@@ -220,6 +210,21 @@ static uint64_t later(const struct cull *cull, uint64_t ticks, int64_t ns)
     return ticks + (uint64_t)cull_clock_whole((double)(ns < 0 ? 0 : ns) * cull->clock.ticks_per_ns);
 }
 
+/* CU-8: the stretch that begins at these ticks. */
+static void end_at_instant(struct cull *cull, uint64_t ticks)
+{
+    uint64_t margin = cull->margin_ticks;
+    uint64_t instant = cull->others
+                           ? instants_next(last_frees_instants(cull->others), ticks - margin)
+                           : UINT64_MAX;
+
+    if (instant > cull->next_ticks)
+        return;
+    cull->next_ticks = instant + margin;
+    if (instant - margin < cull->until_ticks)
+        cull->until_ticks = instant - margin;
+}
+
 /* Until when nothing comes in between that a report tells apart, as far as is known for sure. */
 static void begin_stretch(struct cull *cull, uint64_t ticks, uint32_t word)
 {
@@ -234,6 +239,7 @@ static void begin_stretch(struct cull *cull, uint64_t ticks, uint32_t word)
         left_ns = longest_stretch_ns;
     cull->next_ticks = later(cull, ticks, left_ns + margin);
     cull->until_ticks = later(cull, ticks, left_ns - margin);
+    end_at_instant(cull, ticks);
     cull->is_open = cull->until_ticks > ticks;
     cull->first_pair = cull->n_pairs;
     cull->first_word = word;
@@ -629,7 +635,7 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
 }
 
 static void begin_segment(struct cull *cull, const struct log_segment *segment,
-                          const struct last_frees *others, uint64_t from_ticks, uint32_t n_words)
+                          struct last_frees *others, uint64_t from_ticks, uint32_t n_words)
 {
     double max_ticks = (double)cull->max_ns * cull->clock.ticks_per_ns;
 
@@ -648,8 +654,8 @@ static void begin_segment(struct cull *cull, const struct log_segment *segment,
 }
 
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
-                           const void *payload, const struct last_frees *others,
-                           uint64_t from_ticks, uint32_t *n_bytes)
+                           const void *payload, struct last_frees *others, uint64_t from_ticks,
+                           uint32_t *n_bytes)
 {
     const uint64_t *words = payload;
     uint32_t n_words = *n_bytes / 8;

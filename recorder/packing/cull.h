@@ -23,6 +23,7 @@
  *        with one thread that is its peak; of others, and of one stack, it may be higher by at most what LOG_CULLED_BIRTHS says was live at a time.
  *   CU-6 A block stays that is the lowest or highest so far of a MiB: from these heaps are made.
  *   CU-7 Whatever was stamped before `from_ticks` stays as it is, word for word.
+ *   CU-8 Nothing that is taken out spans an instant of any thread (instants.h), nor does the time that its totals stand for.
  * Threads: one per struct cull.
  */
 #ifndef MTRACE_RECORDER_CULL_H
@@ -55,14 +56,11 @@ void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned tim
  * all frees that were committed when the segment was sealed (LR-1); NULL: there is one thread only.
  */
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
-                           const void *payload, const struct last_frees *others,
-                           uint64_t from_ticks, uint32_t *n_bytes);
+                           const void *payload, struct last_frees *others, uint64_t from_ticks,
+                           uint32_t *n_bytes);
 
 /* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
 void cull_undo(struct cull *cull);
-
-/* Ticks of the instant, by the segments so far; 0: not known. */
-uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns);
 
 /* Blocks left out so far; takes NULL. */
 uint64_t cull_count(const struct cull *cull);

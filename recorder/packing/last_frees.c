@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/last_frees.h"
 
+#include "recorder/packing/instants.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct mark {
 
 struct last_frees {
     struct place places[PLACES];
+    struct instants instants;
     struct mark *marks; /* by index of the segment */
     size_t n_marks;
     uint64_t words[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy of what the program may still change */
@@ -43,9 +45,16 @@ struct last_frees *last_frees_new(void)
 
 void last_frees_free(struct last_frees *frees)
 {
-    if (frees)
+    if (frees) {
         free(frees->marks);
+        instants_done(&frees->instants);
+    }
     free(frees);
+}
+
+struct instants *last_frees_instants(struct last_frees *frees)
+{
+    return &frees->instants;
 }
 
 static size_t place_of(uint64_t address)
@@ -88,7 +97,8 @@ static uint64_t time_of(const uint64_t *words)
     return (words[0] >> 8 & 0xffffff) | words[1] >> LOG_ADDRESS_BITS << 24;
 }
 
-static void learn_event(struct last_frees *frees, const uint64_t *words, uint64_t ticks,
+/* False without memory. */
+static bool learn_event(struct last_frees *frees, const uint64_t *words, uint64_t ticks,
                         uint32_t thread)
 {
     switch (words[0] & 255) {
@@ -102,8 +112,9 @@ static void learn_event(struct last_frees *frees, const uint64_t *words, uint64_
         learn(frees, address_of(words[3]), thread, ticks);
         break;
     default:
-        break;
+        return !instants_is_of(words[0] & 255) || instants_add(&frees->instants, ticks);
     }
+    return true;
 }
 
 /* Goes on from the mark to n_words. */
@@ -124,40 +135,39 @@ static bool read_on(struct last_frees *frees, struct mark *mark, const uint64_t 
             mark->thread = (uint32_t)(event[0] >> 32);
         else if (n > 1)
             mark->last_ticks = mark->base_ticks + time_of(event);
-        if (n > 1)
-            learn_event(frees, event, mark->last_ticks, mark->thread);
+        if (n > 1 && !learn_event(frees, event, mark->last_ticks, mark->thread))
+            return false;
         mark->n_words += n;
     }
     return true;
 }
 
 /* Slots become valid in any order: all of them are looked at each time. Few segments are such. */
-static uint64_t read_side(struct last_frees *frees, const struct log_side_record *records, size_t n)
+static bool read_side(struct last_frees *frees, const struct log_side_record *records, size_t n,
+                      uint64_t *ret_last_ticks)
 {
-    uint64_t last_ticks = 0;
-
+    *ret_last_ticks = 0;
     for (size_t i = 0; i < n; i++) {
         if (atomic_load_explicit(&records[i].valid, memory_order_acquire) != LOG_SIDE_VALID)
             continue;
-        learn_event(frees, records[i].words, records[i].ticks, records[i].thread);
-        if (records[i].ticks > last_ticks)
-            last_ticks = records[i].ticks;
+        if (!learn_event(frees, records[i].words, records[i].ticks, records[i].thread))
+            return false;
+        if (records[i].ticks > *ret_last_ticks)
+            *ret_last_ticks = records[i].ticks;
     }
-    return last_ticks;
+    return true;
 }
 
 bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
                              const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks)
 {
     struct mark mark = {.base_ticks = segment->base_ticks, .thread = segment->thread};
-    bool is_sound = true;
+    bool is_sound;
 
-    if (segment->kind == LOG_SEGMENT_SIDE) {
-        *ret_last_ticks = read_side(frees, payload, n_bytes / sizeof(struct log_side_record));
-    } else {
-        is_sound = read_on(frees, &mark, payload, n_bytes / sizeof(uint64_t));
-        *ret_last_ticks = mark.last_ticks;
-    }
+    if (segment->kind == LOG_SEGMENT_SIDE)
+        return read_side(frees, payload, n_bytes / sizeof(struct log_side_record), ret_last_ticks);
+    is_sound = read_on(frees, &mark, payload, n_bytes / sizeof(uint64_t));
+    *ret_last_ticks = mark.last_ticks;
     return is_sound;
 }
 
@@ -181,6 +191,24 @@ static bool read_gain(struct last_frees *frees, const struct log_segment *segmen
     return read_on(frees, mark, frees->words, n_words);
 }
 
+/* The words, or the records, that a segment gained. */
+static bool read_segment(struct last_frees *frees, const struct log_segment *segment,
+                         struct mark *mark)
+{
+    uint64_t last_ticks;
+
+    switch (segment->kind) {
+    case LOG_SEGMENT_SIDE:
+        return read_side(frees, live_log_payload(segment),
+                         live_log_readable_bytes(segment) / sizeof(struct log_side_record),
+                         &last_ticks);
+    case LOG_SEGMENT_EVENTS:
+        return read_gain(frees, segment, mark);
+    default:
+        return true;
+    }
+}
+
 bool last_frees_read(struct last_frees *frees, const struct live_log *live)
 {
     struct mark *marks =
@@ -190,15 +218,8 @@ bool last_frees_read(struct last_frees *frees, const struct live_log *live)
         return false;
     frees->marks = marks;
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
-         i = live_log_next_used(live, i + 1)) {
-        const struct log_segment *segment = live_log_segment(live, i);
-        uint32_t kind = segment->kind;
-
-        if (kind == LOG_SEGMENT_SIDE)
-            (void)read_side(frees, live_log_payload(segment),
-                            live_log_readable_bytes(segment) / sizeof(struct log_side_record));
-        if (kind == LOG_SEGMENT_EVENTS && !read_gain(frees, segment, &marks[i]))
+         i = live_log_next_used(live, i + 1))
+        if (!read_segment(frees, live_log_segment(live, i), &marks[i]))
             return false;
-    }
     return true;
 }

@@ -12,6 +12,7 @@
  *        segment that was sealed before the call, did so after an end that is in the table.
  *   LR-2 A segment is read to its end before it is recycled: the caller reads after he took sealed
  *        segments, and recycles only those.
+ *   LR-3 So it is with instants (instants.h): who does something because one has come does so after it was committed.
  * Threads: one per struct last_frees.
  */
 #ifndef MTRACE_RECORDER_LAST_FREES_H
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct instants;
 struct last_frees;
 
 /* NULL without memory. */
@@ -36,6 +38,9 @@ bool last_frees_read(struct last_frees *frees, const struct live_log *live);
  * sound. *ret_last_ticks is the time of its last event, 0 without any. */
 bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
                              const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks);
+
+/* What events that were read say of the whole process; owned by `frees`. */
+struct instants *last_frees_instants(struct last_frees *frees);
 
 /* The latest end of a block at `address`, or at one in the same place, by another thread; in ticks,
  * 0 = none. */

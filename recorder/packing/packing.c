@@ -6,7 +6,9 @@
 #include "recorder/family/family.h"
 #include "recorder/packing/cull.h"
 #include "recorder/packing/cull_totals.h"
+#include "recorder/packing/instants.h"
 #include "recorder/packing/last_frees.h"
+#include "recorder/platform/both_clocks.h"
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
 #include "support/monotonic.h"
@@ -23,6 +25,9 @@ enum {
     CLOCKS_DIFFER_NS =
         100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
 };
+
+/* Longer than a thread that lives has the turn and does nothing (collector/life/inquiry.h). */
+static const uint64_t most_turn_ns = 5000000000;
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
                             int zstd_level)
@@ -69,11 +74,25 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static void say_steady(struct packing *packing, uint64_t ticks)
+{
+    packing->steady_ticks = ticks;
+    /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
+    atomic_store_explicit(&live_log_packing(packing->live)->steady_ticks, ticks,
+                          memory_order_release);
+}
+
 void packing_be_watched(struct packing *packing)
 {
     packing->is_watched = true;
     packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
-    atomic_store_explicit(&packing->live->file->steady_ticks, 1, memory_order_release);
+    say_steady(packing, 1);
+}
+
+void packing_abandon(struct packing *packing)
+{
+    if (packing->is_watched)
+        say_steady(packing, UINT64_MAX);
 }
 
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
@@ -132,68 +151,116 @@ static void learn_frees(struct packing *packing)
         packing->knows_frees = last_frees_read(packing->others, live);
 }
 
-/* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
-static bool may_cull(const struct packing *packing, const struct log_segment *segment)
-{
-    uint64_t n_dropped = 0;
+/* ---- what stays as it is (PG-5, PG-6) -------------------------------------------------------- */
 
-    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS)
-        return false;
-    if (packing->is_watched
-        && (packing->steady_ticks == 0 || live_log_is_asked(packing->live, packing->n_asked)))
-        return false;
-    for (int i = 0; i < LOG_DROP_REASONS; i++)
-        n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
-    return n_dropped == 0;
+/* Is a thread of the program about to ask, or has one asked that we have not seen? If not, what was read of the log before this call comes before the
+ * marker of the next question. */
+static bool is_asked(const struct packing *packing)
+{
+    const struct log_question *question = live_log_question(packing->live);
+
+    /* what was read before, was: a thread takes its turn before it stamps its marker, and then counts it */
+    atomic_thread_fence(memory_order_acquire);
+    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_acquire);
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
+    uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
+
+    if (n_asked != packing->n_asked)
+        return true;
+    return asker && !packing->is_turn_left && (n_asked == n_answered || asker != packing->asker);
+}
+
+/* Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
+static void watch_turn(struct packing *packing, uint64_t now_ns)
+{
+    const struct log_question *question = live_log_question(packing->live);
+    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_relaxed);
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
+
+    if (asker != packing->asker || n_asked != packing->n_asked)
+        packing->turn_ns = now_ns;
+    packing->asker = asker;
+    packing->n_asked = n_asked;
+    packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
 }
 
 /* For who asks all is taken in that there is, too. */
 static void hold_for_question(struct packing *packing)
 {
-    uint32_t n_asked =
-        atomic_load_explicit(&live_log_question(packing->live)->n_asked, memory_order_acquire);
+    bool has_asker = is_asked(packing);
+    uint64_t now_ns = monotonic_now_ns();
 
-    if (live_log_is_asked(packing->live, packing->n_asked))
-        packing_hold_until(packing, monotonic_now_ns());
-    packing->n_asked = n_asked;
+    watch_turn(packing, now_ns);
+    if (has_asker)
+        packing_hold_until(packing, now_ns);
 }
 
-/* What was stamped before then stays from now on, in ticks; 0: not known yet. */
-static uint64_t find_steady(const struct packing *packing)
+/* An instant in ticks, by what both clocks show now: it is near. */
+static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t now_ticks,
+                         uint64_t now_ns)
 {
-    const struct cull *cull = packing->cull;
-    uint64_t now_ns = monotonic_now_ns();
-    uint64_t ticks = cull_ticks(cull, now_ns - PACKING_STEADY_NS);
+    double rate =
+        (double)(now_ticks - file->start_ticks) / (double)(now_ns - file->start_monotonic_ns);
+    double before = (double)(int64_t)(now_ns - at_ns) * rate;
+
+    return before < (double)now_ticks ? now_ticks - (uint64_t)(int64_t)before : 1;
+}
+
+/* What was stamped before then stays from now on. */
+static uint64_t find_steady(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
+{
+    const struct log_file *file = &packing->live->seen;
+    uint64_t ticks = ticks_of(file, now_ns - PACKING_STEADY_NS, now_ticks, now_ns);
 
     if (packing->n_backlog)
         ticks = earlier(ticks,
                         later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
-                              cull_ticks(cull, now_ns - PACKING_MOST_STEADY_NS)));
-    return packing->hold_ns ? later(ticks, cull_ticks(cull, packing->hold_ns + CLOCKS_DIFFER_NS))
-                            : ticks;
+                              ticks_of(file, now_ns - PACKING_MOST_STEADY_NS, now_ticks, now_ns)));
+    return later(ticks, ticks_of(file, packing->hold_ns + CLOCKS_DIFFER_NS, now_ticks, now_ns));
 }
 
 /* PG-5: no frame is on its way. */
 void packing_note_steady(struct packing *packing)
 {
     const struct log_file *file = &packing->live->seen;
-    bool is_compressed = packing->settings.zstd_level > 0;
+    uint64_t now_ticks;
+    uint64_t now_ns;
 
     if (!packing->is_watched || !packing->live->has_begun)
         return;
-    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
     hold_for_question(packing);
-    packing->steady_ticks = later(packing->steady_ticks, find_steady(packing));
-    /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
-    if (packing->steady_ticks)
-        atomic_store_explicit(&packing->live->file->steady_ticks, packing->steady_ticks,
-                              memory_order_release);
+    if (!both_clocks_read(file, &now_ticks, &now_ns)) {
+        say_steady(packing, UINT64_MAX); /* nothing is culled */
+    } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
+        say_steady(packing, later(packing->steady_ticks, find_steady(packing, now_ticks, now_ns)));
+        instants_forget(last_frees_instants(packing->others),
+                        packing->steady_ticks - earlier(packing->steady_ticks, LOG_EARLY_TICKS));
+    }
+}
+
+/* ---- culling --------------------------------------------------------------------------------- */
+
+/* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
+static bool may_cull(const struct packing *packing, const struct log_segment *segment)
+{
+    uint64_t n_dropped = 0;
+
+    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
+        || (packing->is_watched && is_asked(packing)))
+        return false;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
+    return n_dropped == 0;
 }
 
 /* Of a thread whose events are packed without the others'. */
 static const void *cull_segment(struct packing *packing, const struct log_segment *segment,
                                 const void *payload, uint32_t *n_bytes)
 {
+    const struct log_file *file = &packing->live->seen;
+    bool is_compressed = packing->settings.zstd_level > 0;
+
+    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
     return cull_temporary(packing->cull, segment, payload,
                           packing->is_alone ? NULL : packing->others, packing->steady_ticks,
                           n_bytes);

@@ -20,7 +20,7 @@
  *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
  *        copied before it is packed, and what we remember is not in the live log.
  *   PG-5 Somebody may take segments in while they are filled, and go on in what they became (importer/log/log_grown.h): he takes in what was stamped
- *        before log_file.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
+ *        before log_packing.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
  *   PG-6 Nothing is culled from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
  *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is culled; our own are told by packing_hold_until.
  * Threads: one.
@@ -66,10 +66,11 @@ struct packing {
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */
     bool is_watched;           /* with cull: as packing_be_watched says */
-    uint32_t n_asked;          /* questions of the program whose instants were held for (PG-6) */
-    uint64_t hold_ns;          /* of packing_hold_until; 0: nobody asks */
-    uint64_t
-        steady_ticks; /* if it is watched: what was stamped before stays (PG-5); 0: not known */
+    uint32_t asker, n_asked;   /* of the question, when it was last looked at (PG-6) */
+    uint64_t turn_ns;          /* since when */
+    bool is_turn_left;         /* for so long that nobody has it */
+    uint64_t hold_ns;          /* the last instant of packing_hold_until */
+    uint64_t steady_ticks;     /* if it is watched: what was stamped before stays (PG-5) */
     struct pack_settings settings;
     struct definition_parts definitions;
     struct packing_item *backlog;
@@ -99,6 +100,9 @@ bool packing_start_culling(struct packing *packing, uint64_t max_ns);
 /* Behind that: the program still writes, and somebody may read the log meanwhile (PG-5, PG-6). */
 void packing_be_watched(struct packing *packing);
 void packing_free(struct packing *packing);
+
+/* Nobody packs the log any more: all that is in it stays. */
+void packing_abandon(struct packing *packing);
 
 /* Somebody will ask about this instant of CLOCK_MONOTONIC, which is later than all that was packed (PG-6). */
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns);

@@ -189,7 +189,9 @@ static void finish(struct children *children, struct child *child)
 {
     struct recording_totals totals;
 
-    if (recording_finish(child->recording, child->has_end ? &child->end : NULL, &totals, NULL)
+    struct error err;
+
+    if (recording_finish(child->recording, child->has_end ? &child->end : NULL, &totals, &err)
         == 0) {
         children->totals.n_events += totals.n_events;
         children->totals.n_dropped += totals.n_dropped;
@@ -204,6 +206,7 @@ static void finish(struct children *children, struct child *child)
         child->is_finished = true;
     } else {
         child->is_refused = true;
+        recording_abandon(child->recording);
     }
     recording_free(child->recording);
     child->recording = NULL;
@@ -248,6 +251,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
 static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
+    struct error err; /* it is tried again, and said at the end if it never came to be */
 
     if (!child->recording)
         adopt(children, child);
@@ -258,7 +262,7 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
         child->is_over = look_whether_over(children, child);
     }
     if (!child->is_over)
-        (void)recording_step(child->recording, now_ns, &n_packed, NULL);
+        (void)recording_step(child->recording, now_ns, &n_packed, &err);
     else if (reporter_try_done(&child->recording->reporter))
         finish(children, child);
     return n_packed;

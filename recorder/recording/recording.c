@@ -5,6 +5,7 @@
 #include "recorder/family/later_logs.h"
 #include "recorder/family/log_name.h"
 #include "recorder/packing/cull.h"
+#include "recorder/platform/both_clocks.h"
 #include "recorder/platform/fault_point.h"
 #include "support/file_lock.h"
 #include "support/log_ring.h"
@@ -22,9 +23,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#    include <x86intrin.h>
-#endif
 
 static const uint64_t samples_every_ns = 1000000000;
 /* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
@@ -419,16 +417,13 @@ static void complete_end(struct log_file *file, const struct recording_end *end,
 /* A second reading of both clocks, far from the first: gives the best rate of ticks. */
 static void complete_clock(struct log_file *file)
 {
-#if defined(__x86_64__)
-    struct timespec now;
+    uint64_t ticks;
+    uint64_t ns;
 
-    if (file->clock != LOG_CLOCK_TSC || clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+    if (file->clock != LOG_CLOCK_TSC || !both_clocks_read(file, &ticks, &ns))
         return;
-    file->last_ticks = __rdtsc();
-    file->last_monotonic_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-#else
-    (void)file;
-#endif
+    file->last_ticks = ticks;
+    file->last_monotonic_ns = ns;
 }
 
 void recording_count_drops(const struct log_file *file, struct recording_totals *totals)
@@ -495,6 +490,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
 
 void recording_abandon(struct recording *recording)
 {
+    packing_abandon(recording->packing);
     atomic_store_explicit(&recording->live.file->recorder_pid, 0, memory_order_relaxed);
 }
 

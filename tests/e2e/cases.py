@@ -75,6 +75,11 @@ SQL_BY_NAME = {
     "freed_in": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND free_group_id IN (SELECT group_id FROM allocation_groups WHERE name = '{{0}}')",
     "freed_elsewhere": "SELECT freed_elsewhere_bytes FROM by_group WHERE name = '{0}'",
     "moved_out": "SELECT moved_out_bytes FROM by_group WHERE name = '{0}'",
+    "moved_in": "SELECT moved_in_bytes FROM by_group WHERE name = '{0}'",
+    "live_in_group": "SELECT leaked_bytes FROM by_group WHERE name = '{0}'",
+    "live_blocks_in_group": "SELECT leaked_blocks FROM by_group WHERE name = '{0}'",
+    "born_in_group": "SELECT allocated_bytes FROM by_group WHERE name = '{0}'",
+    "ended_in_group": "SELECT freed_bytes FROM by_group WHERE name = '{0}'",
     "group_peak": "SELECT peak_bytes FROM by_group WHERE name = '{0}'",
     "groups_named": "SELECT count(*) FROM allocation_groups WHERE name = '{0}'",
     "tag_bytes": f"SELECT sum(size_bytes) {OWN} AND group_id IN (SELECT group_id FROM allocation_group_tags WHERE key || '=' || value = '{{0}}')",
@@ -100,6 +105,7 @@ SQL_BY_NAME = {
 }
 SQL |= {
     "stale_exits": "SELECT value FROM meta WHERE key = 'groups.stale_exits'",
+    "unknown_moves": "SELECT value FROM meta WHERE key = 'groups.unknown_moves'",
     "bad_handles": "SELECT value FROM meta WHERE key = 'groups.bad_handles'",
     "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
     "refused_groups": "SELECT coalesce((SELECT value FROM meta WHERE key = 'groups.refused'), 0)",
@@ -213,14 +219,14 @@ CASES |= {"charging_server": plain("charging_server"), "charges": plain("charges
 # The check list of trackers. What a callback was told stands in a marker: the threads of birth and end.
 TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "untold",
                  "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_told_late": "late", "callback_never_returns": "never_returns",
-                 "told_in_a_crowd": "crowd", "told_at_once": "at_once"}
+                 "told_in_a_crowd": "crowd", "told_at_once": "at_once", "moves_told": "moves", "moves_told_in_a_crowd": "moves_of_a_crowd"}
 CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_drop=part == "never_returns",
                       # A free waits for nothing before it is stamped (CK-1 of collector/platform/clock.h): set right, and counted.
-                      anomalies=("anomaly.clock_inversion",) if part in ("crowd", "at_once") else ())
+                      anomalies=("anomaly.clock_inversion",) if part in ("crowd", "at_once", "moves_of_a_crowd") else ())
           for name, part in TRACKER_CASES.items()}
 CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
-STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"),
+STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"), ("told", "1"),
                                                      ("dead", "1"), ("first", "10"), ("last", "10"))
            for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
 

@@ -900,6 +900,7 @@ def full_disk(place, _rounds):
             wait_until("the receiver complains", lambda: "No space left" in receiver.said)
             (place / "small" / "filler").unlink()
             subprocess.run(["mount", "-o", "remount,size=1g", place / "small"], check=True)
+            wait_until("500 kB are there", lambda: size_of_received(place / "small") > 500000)
             check_sent(recording.end())
             check_same(place / "small", place / "run.dat")
     finally:

@@ -26,6 +26,7 @@ TABLES = {
 leaked_last_ns, temporary_blocks, temporary_bytes, min_size_bytes, max_size_bytes, slack_bytes, chains_started, chains_leaked, realloc_count
 FROM backtrace_totals ORDER BY 1""",
     "size classes": "SELECT * FROM size_classes ORDER BY 1, 2",
+    "call sites of temporary blocks": "SELECT process_id, call_site_id, temporary_blocks, temporary_bytes, share, allocated_blocks FROM temporary ORDER BY 1, 2",
     "timeline": "SELECT bucket, live_bytes, live_blocks, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks FROM timeline ORDER BY 1",
     "free sites": "SELECT * FROM free_sites ORDER BY 1, 2, 3",
     "flows": "SELECT * FROM thread_flows ORDER BY 1, 2, 3",

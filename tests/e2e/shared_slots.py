@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """shared_slots.py plain|culled|bounded [--asking] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
-by the program's own books; of each round's answers while all threads stood still, and of the database at the end, or of one that is made while it runs."""
+and what phases had, by the program's own books; of each round's answers while all threads stood still, and of the database at the end, or of one that is made while it runs."""
 
 import argparse
 import sys
@@ -33,7 +33,8 @@ def check_round(tools, place, how, is_asking):
     options = ["-q", "-f", *OPTIONS[how], "-o", place / "run.dat"]
     outcome = run([tools.record, *options, "--", tools.workloads / "shared_slots", *([place] if is_asking else [])], place,
                   {"MTRACE_RING_BYTES": str(RING_BYTES)} if how == "bounded" else None)
-    books = figures(rows(outcome.stdout))
+    told = rows(outcome.stdout)
+    books = figures(told)
     expect("groups", len(books), 7)
     for path in sorted(place.glob("still.*")):
         check(f"round {path.suffix[1:]}", figures(rows(path.read_text())), figures(rows((place / f"books{path.suffix}").read_text())))
@@ -42,6 +43,8 @@ def check_round(tools, place, how, is_asking):
     if dropped:
         raise Failure(f"{dropped} events were dropped: {outcome.stderr}")
     check("the end", figures(rows(run([tools.query, "by-group", "--csv", "--count", "0", place / "run.db"], place).stdout)), books)
+    expect("phases", database.rows("SELECT name, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes FROM phases ORDER BY phase_id"),
+           [tuple(row[column] for column in ("name", *FIGURES[:4])) for row in told if row["name"].startswith("round")])
     expect("damage", database.rows("SELECT key, value FROM meta WHERE key LIKE 'log.damage%'"), [])
     if how != "plain" and not database.value("SELECT sum(culled_blocks) FROM backtrace_totals"):
         raise Failure("nothing was culled")

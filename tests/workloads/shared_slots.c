@@ -3,7 +3,7 @@
  * shared_slots [FOLDER]: a server's cache, seen from its allocator. Threads share slots: whoever finds one empty allocates into it, whoever finds it full
  * frees, resizes or moves to another group what is there, whoever made it; and each has blocks of its own meanwhile. The program keeps its own books of each group. Every so often all threads
  * stand still, and with a FOLDER the program then asks what its groups have, and writes the books of that instant beside the answer:
- * FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into FOLDER/busy.
+ * FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into FOLDER/busy. What threads do between two such times is a phase.
  */
 #include "api/mtrace.h"
 #include "tests/workloads/workload.h"
@@ -38,6 +38,7 @@ struct account {
 
 static struct slot g_slots[N_SLOTS];
 static struct account g_books[N_GROUPS];
+static struct account g_rounds[N_ROUNDS + 1]; /* what all groups had before each */
 static uint32_t g_groups[N_GROUPS];
 static pthread_barrier_t g_begun, g_done;
 static bool g_is_over;
@@ -184,6 +185,31 @@ static void *ask(void *folder)
     return NULL;
 }
 
+static struct account sum_books(void)
+{
+    struct account sum = {0};
+
+    for (int i = 0; i < N_GROUPS; i++) {
+        sum.allocated_blocks += g_books[i].allocated_blocks;
+        sum.allocated_bytes += g_books[i].allocated_bytes;
+        sum.freed_blocks += g_books[i].freed_blocks;
+        sum.freed_bytes += g_books[i].freed_bytes;
+    }
+    return sum;
+}
+
+static void write_rounds(void)
+{
+    for (int i = 0; i < N_ROUNDS; i++) {
+        const struct account *before = &g_rounds[i], *after = &g_rounds[i + 1];
+        printf("round %d,%llu,%llu,%llu,%llu,,\n", i,
+               after->allocated_blocks - before->allocated_blocks,
+               after->allocated_bytes - before->allocated_bytes,
+               after->freed_blocks - before->freed_blocks,
+               after->freed_bytes - before->freed_bytes);
+    }
+}
+
 static void write_books(FILE *file)
 {
     fprintf(file, "name,allocated_blocks,allocated_bytes,freed_blocks,freed_bytes,leaked_blocks,"
@@ -194,6 +220,18 @@ static void write_books(FILE *file)
                 account->allocated_bytes, account->freed_blocks, account->freed_bytes,
                 account->leaked_blocks, account->leaked_bytes);
     }
+}
+
+static void do_round(int round)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "round %d", round);
+    struct mtrace_scope phase = mtrace_phase_begin(name);
+    pthread_barrier_wait(&g_begun);
+    pthread_barrier_wait(&g_done);
+    mtrace_phase_end(phase);
+    g_rounds[round + 1] = sum_books();
 }
 
 static void stand_still(const char *folder, int round)
@@ -227,8 +265,7 @@ int main(int argc, char **argv)
     if (folder)
         pthread_create(&asker, NULL, ask, folder);
     for (int round = 0; round < N_ROUNDS; round++) {
-        pthread_barrier_wait(&g_begun);
-        pthread_barrier_wait(&g_done);
+        do_round(round);
         if (folder)
             stand_still(folder, round);
     }
@@ -238,5 +275,6 @@ int main(int argc, char **argv)
     if (folder)
         pthread_join(asker, NULL);
     write_books(stdout);
+    write_rounds();
     return 0;
 }

@@ -9,7 +9,8 @@
  *
  * WHAT is called: same (one place, which is known), again (the same, where the call before was left, too), anew (each time another place, so that everything about it is found out), first
  * (each time the first call of a new thread), last (which is its last one, too), dead (a call of a thread behind the
- * last round of its keys' destructors), charged (behind a change of group), heap (calls that do not fail).
+ * last round of its keys' destructors), charged (behind a change of group), heap (calls that do not fail), told (calls and a move that
+ * a tracker is told of).
  *
  * Each call that fails says by its kind what it is: malloc the one that is interrupted, reallocarray that of the handler,
  * aligned_alloc one behind each, and calloc those at the end.
@@ -27,10 +28,10 @@
 #include <sys/wait.h>
 
 enum {
-    N_PLACES = 8192,
+    N_PLACES = 32768,
     N_AFTER = 100,
     FURTHER = 20,
-    MOST_POINTS = 8000,
+    MOST_POINTS = 30000, /* where nothing is optimized half as many */
     MOST_THREADS = MOST_POINTS + 2,
     STACK_BYTES = 64 * 1024,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
@@ -49,7 +50,7 @@ __asm__(".text\n"
         "jmp *%rax\n"
         ".balign 8\n"
         "places:\n"
-        ".rept 8192\n"
+        ".rept 32768\n"
         "call *%rsi\n"
         ".byte 0xe9\n"
         ".long leave_place - . - 4\n"
@@ -133,6 +134,29 @@ static void charge(void)
 
     fail();
     mtrace_exit(scope);
+}
+
+/* What a tracker has by group, of blocks of 9777 bytes. */
+static volatile int n_told[8];
+
+static void count_told(const struct mtrace_event *event, void *unused)
+{
+    (void)unused;
+    if (event->size_bytes != OWN_BYTES(9))
+        return;
+    if (event->kind != MTRACE_EVENT_FREE)
+        n_told[event->current_group % 8]++;
+    if (event->kind != MTRACE_EVENT_ALLOC)
+        n_told[event->group % 8]--;
+}
+
+static void be_told(void)
+{
+    block = malloc(OWN_BYTES(9));
+    mtrace_move(block, group);
+    if (mtrace_present() && does != LEAVE && !is_child && n_told[group % 8] != 1)
+        abort();
+    free(block);
 }
 
 static void (*interrupted)(void) = fail;
@@ -356,6 +380,9 @@ static void expect_nothing_left(void)
         return;
     expect("all_handled", 1);
     expect("heap_kept", 0);
+    for (unsigned i = 0; i < 8; i++)
+        if (n_told[i] != 0)
+            abort();
 }
 
 int main(int argc, char **argv)
@@ -374,6 +401,11 @@ int main(int argc, char **argv)
         interrupted = use_heap;
     if (strcmp(what, "charged") == 0)
         interrupted = charge;
+    if (strcmp(what, "told") == 0) {
+        mtrace_tracker_add(count_told, NULL,
+                           MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_MOVE);
+        interrupted = be_told;
+    }
     stays = strcmp(what, "first") == 0;
     if (stays || strcmp(what, "last") == 0)
         interrupt_new_threads(argc > 3 ? (unsigned)atoi(argv[3]) : 1);

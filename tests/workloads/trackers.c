@@ -19,7 +19,10 @@
 
 enum {
     ALL = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
+    WITH_MOVES = ALL | MTRACE_EVENT_MOVE,
     N_THREADS = 8,
+    N_OWNERS = 5,
+    N_PARCELS = 8,
     N_ROUNDS = 20000,
     N_AT_ONCE = 10000,
     STACK_BYTES = 65536,
@@ -467,6 +470,333 @@ static void crowd(void)
     mtrace_tracker_remove(handle);
 }
 
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+/* Of our own blocks by group: what a tracker heard, or what the program knows that it did. */
+struct account {
+    _Atomic int64_t born, ended, in, out, blocks; /* but for the last: bytes */
+};
+
+static const char *const g_owner_names[N_OWNERS] = {"root", "first", "second", "third",
+                                                    "untracked"};
+static uint32_t g_owners[N_OWNERS] = {MTRACE_GROUP_ROOT}; /* by their names; untracked is 0 */
+static struct account g_own_books[N_OWNERS];
+
+static struct mtrace_event g_last_move;
+
+static unsigned owner_of(uint32_t group)
+{
+    unsigned at = 0;
+
+    while (at < N_OWNERS && g_owners[at] != group)
+        at++;
+    check(at < N_OWNERS, "a group that nobody made");
+    return at % N_OWNERS;
+}
+
+static void book_birth(struct account *account, size_t bytes)
+{
+    account->born += (int64_t)bytes;
+    account->blocks++;
+}
+
+static void book_end(struct account *account, size_t bytes)
+{
+    account->ended += (int64_t)bytes;
+    account->blocks--;
+}
+
+static void book_move(struct account *from, struct account *to, size_t bytes)
+{
+    from->out += (int64_t)bytes;
+    from->blocks--;
+    to->in += (int64_t)bytes;
+    to->blocks++;
+}
+
+static void keep_books(const struct mtrace_event *event, void *user)
+{
+    struct account *books = user;
+    struct account *group, *current;
+
+    if (!is_own(event->size_bytes))
+        return;
+    group = &books[owner_of(event->group)];
+    if (event->kind == MTRACE_EVENT_FREE) {
+        book_end(group, event->size_bytes);
+        return;
+    }
+    current = &books[owner_of(event->current_group)];
+    if (event->kind == MTRACE_EVENT_MOVE)
+        book_move(group, current, event->size_bytes);
+    else
+        book_birth(current, event->size_bytes);
+    if (event->kind == MTRACE_EVENT_RESIZE)
+        book_end(group, event->old_size_bytes);
+}
+
+static void make_owners(void)
+{
+    for (unsigned i = 1; i < N_OWNERS - 1; i++)
+        g_owners[i] = mtrace_group_intern(g_owner_names[i], NULL, 0);
+}
+
+static void expect_of(const char *figure, const char *name, int64_t value)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%s.%s", figure, name);
+    expect(text, (unsigned long long)value);
+}
+
+/* The database says of each group what the program did, and so does the tracker. What the C library allocates is the
+ * root's alone, of which only single blocks are compared. */
+static void check_books(const struct account *heard)
+{
+    for (unsigned i = 0; i < N_OWNERS; i++) {
+        const struct account *own = &g_own_books[i];
+        int64_t live_bytes = own->born + own->in - own->ended - own->out;
+
+        check(heard[i].born == own->born && heard[i].ended == own->ended, "births and ends");
+        check(heard[i].in == own->in && heard[i].out == own->out, "moves");
+        check(heard[i].blocks == own->blocks, "live blocks");
+        expect_of("group_leaked", g_owner_names[i], live_bytes);
+        expect_of("moved_in", g_owner_names[i], own->in);
+        expect_of("moved_out", g_owner_names[i], own->out);
+        if (i == 0)
+            continue;
+        expect_of("live_in_group", g_owner_names[i], live_bytes);
+        expect_of("live_blocks_in_group", g_owner_names[i], own->blocks);
+        expect_of("born_in_group", g_owner_names[i], own->born);
+        expect_of("ended_in_group", g_owner_names[i], own->ended);
+    }
+}
+
+struct parcel {
+    void *block;
+    unsigned n, owner;
+};
+
+/* A row for each thread; in the next round it has the next thread's. */
+static struct parcel g_parcels[N_THREADS][N_PARCELS];
+
+static void birth_of(struct parcel *parcel, unsigned owner, unsigned n)
+{
+    struct mtrace_scope scope = mtrace_enter(g_owners[owner]);
+
+    *parcel = (struct parcel){own_malloc(n), n, owner};
+    mtrace_exit(scope);
+    book_birth(&g_own_books[owner], OWN_BYTES(n));
+}
+
+static void move_to(struct parcel *parcel, unsigned owner)
+{
+    check(mtrace_move(parcel->block, g_owners[owner]), "moved");
+    if (owner != parcel->owner)
+        book_move(&g_own_books[parcel->owner], &g_own_books[owner], OWN_BYTES(parcel->n));
+    parcel->owner = owner;
+}
+
+static void resize_in(struct parcel *parcel, unsigned owner, unsigned n)
+{
+    struct mtrace_scope scope = mtrace_enter(g_owners[owner]);
+
+    parcel->block = keep(realloc(parcel->block, OWN_BYTES(n)));
+    mtrace_exit(scope);
+    own_count_free(OWN_BYTES(parcel->n));
+    own_count_alloc(OWN_BYTES(n));
+    book_end(&g_own_books[parcel->owner], OWN_BYTES(parcel->n));
+    book_birth(&g_own_books[owner], OWN_BYTES(n));
+    parcel->n = n;
+    parcel->owner = owner;
+}
+
+static void end_of(struct parcel *parcel)
+{
+    book_end(&g_own_books[parcel->owner], OWN_BYTES(parcel->n));
+    own_free(parcel->block, parcel->n);
+    parcel->block = NULL;
+}
+
+/* Births and resizes are charged to somebody: what is nobody's from its beginning is not told of. */
+static void draw_parcel(struct parcel *parcel, unsigned draw)
+{
+    unsigned what = draw & 7;
+    unsigned owner = (draw >> 3 & 63) % (N_OWNERS - 1);
+    unsigned n = draw >> 9 & 31;
+
+    if (!parcel->block)
+        birth_of(parcel, owner, n);
+    else if (what == 0)
+        end_of(parcel);
+    else if (what == 1)
+        resize_in(parcel, owner, n);
+    else
+        move_to(parcel, (draw >> 3 & 63) % N_OWNERS);
+}
+
+static pthread_barrier_t g_round;
+
+static void *move_parcels(void *argument)
+{
+    unsigned number = (unsigned)(uintptr_t)argument;
+    unsigned seed = number;
+
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        struct parcel *row = g_parcels[(number + i / N_PARCELS) % N_THREADS];
+
+        if (i % N_PARCELS == 0)
+            pthread_barrier_wait(&g_round);
+        seed = seed * 1103515245u + 12345u;
+        draw_parcel(&row[i % N_PARCELS], seed >> 10);
+    }
+    return NULL;
+}
+
+/* Books by group stay right, whoever moves, resizes and frees. */
+static void moves_of_a_crowd(void)
+{
+    struct account heard[N_OWNERS] = {{0}};
+    int handle = mtrace_tracker_add(keep_books, heard, WITH_MOVES);
+    pthread_t threads[N_THREADS];
+
+    make_owners();
+    pthread_barrier_init(&g_round, NULL, N_THREADS);
+    for (uintptr_t i = 0; i < N_THREADS; i++)
+        pthread_create(&threads[i], NULL, move_parcels, (void *)i);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < N_PARCELS; i++) /* the others stay */
+        if (g_parcels[0][i].block)
+            end_of(&g_parcels[0][i]);
+    check(mtrace_tracker_remove(handle), "removed");
+    check(mtrace_counters().untold == 0 && mtrace_counters().bad_handles == 0, "untold");
+    check_books(heard);
+    expect_own();
+}
+
+static void keep_books_and_last(const struct mtrace_event *event, void *user)
+{
+    if (event->kind == MTRACE_EVENT_MOVE)
+        g_last_move = *event;
+    keep_books(event, user);
+}
+
+static struct parcel g_signalled;
+
+static void move_in_handler(int number)
+{
+    (void)number;
+    move_to(&g_signalled, 1);
+}
+
+static void *move_to_third(void *parcel)
+{
+    move_to(parcel, 3);
+    return NULL;
+}
+
+/* Gives what is born of 50777 bytes to the third. */
+static void give_away(const struct mtrace_event *event, void *user)
+{
+    (void)user;
+    if (event->size_bytes == OWN_BYTES(50))
+        mtrace_move((void *)(uintptr_t)event->address, g_owners[3]);
+}
+
+/* As who moves in a callback does, and who moves what was there before. */
+static void book_what_was_not_told(struct account *books)
+{
+    book_move(&books[1], &books[3], OWN_BYTES(50));
+    book_birth(&books[0], OWN_BYTES(9));
+    book_move(&books[0], &books[2], OWN_BYTES(9));
+}
+
+/* What is told of a move; by another thread, in a handler; and which moves nobody is told of. */
+static void moves(void)
+{
+    struct account heard[N_OWNERS] = {{0}};
+    struct heard others = {0};
+    struct sigaction action = {.sa_handler = move_in_handler};
+    void *before = own_malloc(9);
+    int handle = mtrace_tracker_add(keep_books_and_last, heard, WITH_MOVES);
+    int other = mtrace_tracker_add(hear, &others, ALL);
+    int giver;
+    struct mtrace_scope scope;
+    struct parcel parcel, given;
+    struct mtrace_event born;
+    uint32_t pool;
+    pthread_t thread;
+
+    make_owners();
+    birth_of(&parcel, 1, 1);
+    born = others.last;
+    scope = mtrace_enter(g_owners[3]);
+    errno = ERANGE;
+    move_to(&parcel, 2);
+    check(errno == ERANGE, "errno");
+    mtrace_exit(scope);
+    check(g_last_move.kind == MTRACE_EVENT_MOVE && g_last_move.address == parcel.block
+              && g_last_move.old_address == NULL,
+          "a move");
+    check(g_last_move.group == g_owners[1] && g_last_move.current_group == g_owners[2],
+          "its groups");
+    check(g_last_move.size_bytes == OWN_BYTES(1)
+              && g_last_move.usable_bytes == malloc_usable_size(parcel.block)
+              && g_last_move.old_size_bytes == 0 && g_last_move.old_usable_bytes == 0,
+          "its sizes");
+    check(g_last_move.thread_id == born.thread_id && g_last_move.alloc_thread_id == born.thread_id
+              && g_last_move.stack_id == 0 && g_last_move.alloc_stack_id == born.stack_id
+              && g_last_move.time_ns >= born.time_ns,
+          "its threads, stacks and time");
+    pthread_create(&thread, NULL, move_to_third, &parcel);
+    pthread_join(thread, NULL);
+    check(g_last_move.group == g_owners[2] && g_last_move.current_group == g_owners[3]
+              && g_last_move.thread_id != born.thread_id && g_last_move.thread_id != 0
+              && g_last_move.alloc_thread_id == born.thread_id,
+          "by another thread");
+    birth_of(&g_signalled, 2, 2);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+    check(g_last_move.address == g_signalled.block && g_last_move.current_group == g_owners[1],
+          "in a handler");
+    end_of(&parcel);
+    check(others.last.kind == MTRACE_EVENT_FREE && others.last.group == g_owners[3],
+          "the end of what was moved");
+    birth_of(&parcel, 1, 3);
+    move_to(&parcel, N_OWNERS - 1); /* nobody's, and its end is told nevertheless */
+    end_of(&parcel);
+    check(others.frees == 2 && others.last.group == MTRACE_GROUP_UNTRACKED, "what is nobody's");
+    birth_of(&parcel, 1, 4);
+    mtrace_tracking(false);
+    move_to(&parcel, 2);
+    mtrace_tracking(true);
+    g_last_move.address = NULL;
+    check(!mtrace_move(parcel.block, UINT32_MAX) && !mtrace_move(parcel.block, 1000000)
+              && !mtrace_move(NULL, g_owners[1]),
+          "to nobody");
+    move_to(&parcel, 2); /* there it is */
+    check(mtrace_move(before, g_owners[2]), "of what nobody knows");
+    check(mtrace_move(&heard, g_owners[2]), "of no block");
+    pool = mtrace_pool_create("pool");
+    mtrace_pool_alloc(pool, (char *)parcel.block + 64, 100);
+    check(mtrace_move((char *)parcel.block + 64, g_owners[1]), "of a pool's");
+    check(g_last_move.address == NULL && mtrace_counters().untold == 0, "a move that is none");
+    giver = mtrace_tracker_add(give_away, NULL, MTRACE_EVENT_ALLOC);
+    birth_of(&given, 1, 50);
+    check(g_last_move.address == NULL && mtrace_counters().untold == 1, "moved in a callback");
+    check(mtrace_group_of(given.block) == g_owners[3], "its group");
+    mtrace_tracker_remove(giver);
+    check(mtrace_tracker_remove(other), "removed");
+    check(others.allocs == 5 && others.frees == 2 && others.resizes == 0, "who asks for no moves");
+    check(mtrace_tracker_remove(handle), "removed");
+    book_what_was_not_told(g_own_books);
+    book_what_was_not_told(heard);
+    check_books(heard);
+    expect("unknown_moves", 2);
+    expect("bad_handles", 2);
+}
+
 static pthread_barrier_t g_all_there;
 
 /* Told in a group of its own, which all are in at once. */
@@ -519,6 +849,7 @@ int main(int argc, char **argv)
         {"silent", silent}, {"replaced", replaced},
         {"late", late},     {"never_returns", never_returns},
         {"crowd", crowd},   {"at_once", at_once},
+        {"moves", moves},   {"moves_of_a_crowd", moves_of_a_crowd},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

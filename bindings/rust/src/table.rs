@@ -49,7 +49,7 @@ pub struct Counters {
     pub refused_groups: u64,
     /// Registered and interned.
     pub groups: u64,
-    /// Blocks whose end, or all of them, no tracker was told of.
+    /// Ends and moves of blocks, or all of a block, that no tracker was told of.
     pub untold: u64,
 }
 

@@ -25,8 +25,10 @@ impl EventKind {
     pub const FREE: EventKind = EventKind(2);
     /// A realloc, which is one event.
     pub const RESIZE: EventKind = EventKind(4);
+    /// To another group, by [`Group::take`](crate::Group::take); earlier collectors tell of none.
+    pub const MOVE: EventKind = EventKind(8);
     /// All of them.
-    pub const ALL: EventKind = EventKind(7);
+    pub const ALL: EventKind = EventKind(15);
 }
 
 impl BitOr for EventKind {
@@ -43,15 +45,15 @@ impl BitOr for EventKind {
 pub struct Event {
     /// One of them.
     pub kind: EventKind,
-    /// That the block is charged to; RESIZE: was, until now.
+    /// That the block is charged to; RESIZE, MOVE: was, until now.
     pub group: u32,
-    /// Of this thread; RESIZE: charged to it from now on.
+    /// Of this thread; RESIZE: charged to it from now on; MOVE: to this one, whichever group the thread is in.
     pub current_group: u32,
-    /// Has the number of the recording's thread.
+    /// Has the number of the recording's thread; MOVE: who moves it.
     pub thread_id: u32,
     /// That allocated the block.
     pub alloc_thread_id: u32,
-    /// Equal for equal stacks; not the number in the database.
+    /// Equal for equal stacks; not the number in the database. MOVE: 0.
     pub stack_id: u32,
     /// Where the block was allocated.
     pub alloc_stack_id: u32,

@@ -143,6 +143,24 @@ static void sealed_segments_reach_the_recorder(void **state)
     assert_int_equal(events->next, 0);
 }
 
+/* SG-6: a fork child goes on in the middle of an event that fills its segment. */
+static void who_goes_on_without_a_log_ends_well(void **state)
+{
+    struct log_segment *full;
+    struct log_segment *partial;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 16 * MIB);
+    full = segment_take(LOG_SEGMENT_EVENTS);
+    partial = segment_take(LOG_SEGMENT_EVENTS);
+    segment_replace_mappings();
+    assert_int_equal(full->state, LOG_STATE_FREE);
+    segment_seal(full);
+    segment_put_partial(partial);
+    assert_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
+}
+
 static void grows_by_chunks_of_reserved_space(void **state)
 {
     (void)state;
@@ -337,6 +355,7 @@ int main(void)
         cmocka_unit_test_teardown(definitions_leave_no_room_for_late_side_writers, close_log),
         cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
         cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
+        cmocka_unit_test_teardown(who_goes_on_without_a_log_ends_well, close_log),
         cmocka_unit_test_teardown(grows_by_chunks_of_reserved_space, close_log),
         cmocka_unit_test_teardown(stops_at_max_live, close_log),
         cmocka_unit_test_teardown(stops_before_the_file_size_limit, close_log),

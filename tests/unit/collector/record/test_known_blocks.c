@@ -140,7 +140,11 @@ static void any_number_is_known(void **state)
         assert_true(is_known(FIRST_ADDRESS + (uintptr_t)i * 48, i));
     assert_int_equal(known_blocks_count_lost(), n_lost);
     assert_true(g_mapped_bytes < (size_t)N_MANY * MOST_BYTES_A_BLOCK);
-    known_blocks_move(block_at(FIRST_ADDRESS + 48), 77);
+    assert_true(known_blocks_move(block_at(FIRST_ADDRESS + 48), 77, &known));
+    assert_int_equal(known.group, 1);
+    assert_true(known_blocks_find(block_at(FIRST_ADDRESS + 48), &known));
+    assert_int_equal(known.group, 77);
+    assert_false(known_blocks_move(block_at(FIRST_ADDRESS + 49), 77, &known));
     for (uint32_t i = 1; i <= N_MANY; i++) {
         assert_true(known_blocks_take(block_at(FIRST_ADDRESS + (uintptr_t)i * 48), &known));
         assert_int_equal(known.group, i == 1 ? 77 : i);
@@ -158,7 +162,7 @@ static void what_is_no_address_is_not_known(void **state)
     assert_false(known_blocks_find(block_at(beyond), &known));
     if (beyond != 0)
         assert_null(known_blocks_hold(block_at(beyond + FIRST_ADDRESS)));
-    known_blocks_move(block_at(beyond), 5);
+    assert_false(known_blocks_move(block_at(beyond), 5, &known));
 }
 
 int main(void)

@@ -435,6 +435,104 @@ static void none_is_called_after_its_removal(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
+/* ---- moves -------------------------------------------------------------------------------------
+ */
+
+enum {
+    N_GROUPS = 8,
+    MOVED_ADDRESS = 1 << 21,
+};
+
+static struct books {
+    _Atomic int64_t blocks[N_GROUPS], bytes[N_GROUPS];
+    _Atomic uint64_t n_moves, n_wrong;
+    _Atomic uint32_t freed_of;
+} g_books;
+
+static void keep_books(const struct mtrace_event *event, void *user)
+{
+    struct books *books = user;
+    const int64_t size_bytes = (int64_t)event->size_bytes;
+
+    if (event->kind == MTRACE_EVENT_FREE) {
+        atomic_store(&books->freed_of, event->group);
+        return;
+    }
+    atomic_fetch_add(&books->n_moves, 1);
+    if (event->kind != MTRACE_EVENT_MOVE || event->address != (const void *)MOVED_ADDRESS
+        || event->size_bytes != 1 || event->usable_bytes != 24 || event->old_address
+        || event->stack_id != 0 || event->alloc_stack_id != 1 || event->alloc_thread_id != 1)
+        atomic_fetch_add(&books->n_wrong, 1);
+    atomic_fetch_sub(&books->blocks[event->group], 1);
+    atomic_fetch_add(&books->blocks[event->current_group], 1);
+    atomic_fetch_sub(&books->bytes[event->group], size_bytes);
+    atomic_fetch_add(&books->bytes[event->current_group], size_bytes);
+}
+
+static void *move_about(void *number)
+{
+    uint32_t at = (uint32_t)(uintptr_t)number;
+
+    for (unsigned i = 0; i < N_ROUNDS; i++)
+        trackers_tell_move((const void *)MOVED_ADDRESS, (at += 3) % N_GROUPS);
+    return NULL;
+}
+
+/* Each takes it from whom it was given last, so that books by group come out even. */
+static void whoever_moves_a_block_it_is_in_one_group(void **state)
+{
+    const uint64_t n_untold = trackers_count_untold();
+    struct known_block known;
+    pthread_t threads[N_CROWD];
+    int handle;
+
+    (void)state;
+    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    g_books.blocks[MTRACE_GROUP_ROOT] = g_books.bytes[MTRACE_GROUP_ROOT] = 1;
+    handle = trackers_add(keep_books, &g_books, MTRACE_EVENT_MOVE | MTRACE_EVENT_FREE);
+    assert_true(handle > 0);
+    trackers_tell_move((const void *)MOVED_ADDRESS, MTRACE_GROUP_ROOT); /* it is there */
+    trackers_tell_move((const void *)(MOVED_ADDRESS + 64), 2);          /* no block */
+    assert_int_equal(g_books.n_moves, 0);
+    for (uintptr_t i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, move_about, (void *)i), 0);
+    for (unsigned i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_true(known_blocks_find((const void *)MOVED_ADDRESS, &known));
+    for (uint32_t i = 0; i < N_GROUPS; i++) {
+        assert_int_equal(g_books.blocks[i], i == known.group);
+        assert_int_equal(g_books.bytes[i], i == known.group);
+    }
+    assert_true(g_books.n_moves > N_ROUNDS && g_books.n_moves <= (uint64_t)N_CROWD * N_ROUNDS);
+    assert_int_equal(g_books.n_wrong, 0);
+    tell(MTRACE_EVENT_FREE, MOVED_ADDRESS);
+    assert_int_equal(g_books.freed_of, known.group);
+    assert_int_equal(trackers_count_untold(), n_untold);
+    assert_true(remove_outside(handle));
+}
+
+/* Of a move inside of a callback. */
+static void what_is_not_told_is_counted_where_somebody_asks(void **state)
+{
+    const uint64_t n_untold = trackers_count_untold();
+    struct known_block known;
+    int handle;
+
+    (void)state;
+    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    trackers_pass_move((const void *)MOVED_ADDRESS, 2);
+    assert_int_equal(trackers_count_untold(), n_untold);
+    handle = trackers_add(hear_nothing, NULL, MTRACE_EVENT_MOVE);
+    trackers_pass_move((const void *)MOVED_ADDRESS, 2);
+    trackers_pass_move((const void *)(MOVED_ADDRESS + 64), 2);
+    assert_int_equal(trackers_count_untold(), n_untold);
+    trackers_pass_move((const void *)MOVED_ADDRESS, 3);
+    assert_int_equal(trackers_count_untold(), n_untold + 1);
+    assert_true(remove_outside(handle));
+    assert_true(known_blocks_take((const void *)MOVED_ADDRESS, &known));
+    assert_int_equal(known.group, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +544,8 @@ int main(void)
         cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
         cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
         cmocka_unit_test(none_is_called_after_its_removal),
+        cmocka_unit_test(whoever_moves_a_block_it_is_in_one_group),
+        cmocka_unit_test(what_is_not_told_is_counted_where_somebody_asks),
     };
 
     return cmocka_run_group_tests_name("trackers", tests, begin, finish);

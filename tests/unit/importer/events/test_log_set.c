@@ -621,8 +621,8 @@ static void test_pools_removed_while_read(void **state)
 }
 
 /* A recorder packs all segments and gives their places away while the log is read: behind the list,
- * and, where `n_listed` bytes of the packed file were there before, in part before it. */
-static void check_recycling(size_t n_listed)
+ * and, where `n_listed` bytes of the packed file were there before, in part before it; 0: half of it was. */
+static void check_recycling(size_t n_listed, bool is_alone)
 {
     const char *path = log_reading_path("pool");
     const char *pool = log_reading_path("pool.live");
@@ -635,8 +635,10 @@ static void check_recycling(size_t n_listed)
     n_pool = log_reading_load(pool, &pool_bytes);
     store_log(path, packed_bytes, n_listed ? n_listed : n_packed / 2);
     store_log(pool, pool_bytes, n_pool);
+    if (is_alone)
+        unlink(path);
 
-    struct log_set *set = log_reading_open(path);
+    struct log_set *set = log_reading_open(is_alone ? pool : path);
     assert_true(log_set_is_growing(set));
     store_log(path, packed_bytes, n_packed);
     for (size_t at = LOG_FILE_HEADER_BYTES; at < n_pool; at += LOG_SEGMENT_BYTES)
@@ -687,8 +689,15 @@ static void test_a_question_is_seen(void **state)
 static void test_recycled_while_read(void **state)
 {
     (void)state;
-    check_recycling(LOG_FILE_HEADER_BYTES);
-    check_recycling(0);
+    check_recycling(LOG_FILE_HEADER_BYTES, false);
+    check_recycling(0, false);
+}
+
+/* A child's log, which a recorder finds and begins to pack behind our list. */
+static void test_adopted_while_read(void **state)
+{
+    (void)state;
+    check_recycling(LOG_FILE_HEADER_BYTES, true);
 }
 
 /* Segments that were given away, and whose frames cannot be found: somebody removed or cut the packed file. */
@@ -808,6 +817,42 @@ static void test_filled_and_culled(void **state)
     (void)state;
     check_culled(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
     check_culled(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
+}
+
+/* GR-3: whoever waits for whom, what may still be culled is not certain. */
+static void test_what_may_be_culled_is_not_certain(void **state)
+{
+    const uint64_t steady_ns = 1000, patience_ns = 10, second_ns = 1000000000;
+    const char *path = log_reading_path("steady");
+    const char *pool = log_reading_path("steady.live");
+    uint8_t *packed_bytes, *pool_bytes;
+    size_t n_packed, n_pool;
+
+    (void)state;
+    build_sequence(path, true);
+    build_sequence(pool, false);
+    n_packed = log_reading_load(path, &packed_bytes);
+    n_pool = log_reading_load(pool, &pool_bytes);
+    struct log_file *header = (struct log_file *)(void *)pool_bytes;
+    struct log_packing *packing = (struct log_packing *)(void *)(pool_bytes + LOG_PACKING_OFFSET);
+    store_log(path, packed_bytes, n_packed / 2);
+    header->last_ticks = header->last_monotonic_ns = START_NS + second_ns;
+    for (int i = 0; i < 2; i++) {
+        packing->steady_ticks = i ? START_NS + steady_ns : 0;
+        store_log(pool, pool_bytes, n_pool);
+        struct log_set *set = log_reading_open(path);
+        assert_true(log_set_is_growing(set));
+        for (uint64_t patience = 0; patience <= patience_ns; patience += patience_ns) {
+            uint64_t mark_ns = log_set_mark(set, patience) >> CLOCK_MAP_FRACTION_BITS;
+            assert_int_equal(mark_ns < steady_ns, i);
+            assert_true(mark_ns >= steady_ns / 2);
+        }
+        log_set_close(set);
+    }
+    unlink(path);
+    unlink(pool);
+    free(packed_bytes);
+    free(pool_bytes);
 }
 
 /* Of segments that are begun while the pool is looked through some are seen, and some are not: what was begun before is there without gaps. */
@@ -975,6 +1020,8 @@ int main(void)
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_a_question_is_seen),
         cmocka_unit_test(test_recycled_while_read),
+        cmocka_unit_test(test_adopted_while_read),
+        cmocka_unit_test(test_what_may_be_culled_is_not_certain),
         cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
         cmocka_unit_test(test_sealed_and_culled),

@@ -368,6 +368,31 @@ static void test_backward_time_is_repaired(void **state)
     log_set_close(set);
 }
 
+/* It began while another thread wrote into the segment that it took over: so it is with threads that come and go. */
+static void test_a_realloc_may_begin_before_its_place(void **state)
+{
+    const char *path = log_reading_path("took_over");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    uint32_t b = log_builder_thread(builder, 2, NULL, START_NS);
+
+    log_builder_malloc(builder, a, START_NS + 100, 0x1000, 10, 0);
+    log_builder_malloc(builder, a, START_NS + 500, 0x3000, 10, 0);
+    log_builder_thread_end(builder, a, START_NS + 510);
+    log_builder_realloc(builder, b, START_NS + 400, START_NS + 600, 0x1000, 0x2000, 20, 0);
+    log_builder_close(builder);
+
+    struct log_set *set = log_reading_open(path);
+    struct log_reading reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, 4);
+    assert_int_equal(reading.events[2].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[2].time_ns, 500);
+    assert_int_equal(reading.events[3].time_ns, 600);
+    assert_int_equal(log_reading_damages(set), 0);
+    log_set_close(set);
+    free(reading.events);
+}
+
 static void test_a_second_reading_is_the_same(void **state)
 {
     const char *path = log_reading_path("again");
@@ -510,6 +535,7 @@ int main(void)
         RAW_AND_PACKED(test_side_records_are_sorted_in),
         RAW_AND_PACKED(test_processes_with_different_clocks),
         RAW_AND_PACKED(test_backward_time_is_repaired),
+        RAW_AND_PACKED(test_a_realloc_may_begin_before_its_place),
         RAW_AND_PACKED(test_a_second_reading_is_the_same),
         RAW_AND_PACKED(test_a_log_without_events),
         RAW_AND_PACKED(test_sums_are_bounded),

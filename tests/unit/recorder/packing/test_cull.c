@@ -309,14 +309,14 @@ static void sums_hold_for_many_stacks(void **state)
 static void do_elsewhere(struct fixture *fixture, unsigned kind, uint64_t address, uint64_t ticks)
 {
     struct log_segment segment = {.thread = 2, .base_ticks = 1000 + base_ns + ticks};
-    const uint64_t words[] = {kind, address};
+    const uint64_t words[] = {kind, address, 0};
     uint64_t last_ticks;
 
     if (!fixture->others)
         fixture->others = last_frees_new();
     assert_non_null(fixture->others);
-    assert_true(
-        last_frees_read_payload(fixture->others, &segment, words, sizeof(words), &last_ticks));
+    assert_true(last_frees_read_payload(fixture->others, &segment, words, log_event_words(kind) * 8,
+                                        &last_ticks));
 }
 
 static void a_block_that_changed_hands_stays(void **state)
@@ -350,6 +350,29 @@ static void a_block_that_another_thread_moved_stays(void **state)
     add(fixture, LOG_FREE, 10, 0x1000);
     add(fixture, LOG_FREE, 10, 0x2000);
     assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* CU-8 */
+static void nothing_spans_an_instant_of_another_thread(void **state)
+{
+    static const unsigned kinds[] = {LOG_PHASE,       LOG_TRACING, LOG_MARK,
+                                     LOG_OBJECT_WALK, LOG_FORK,    LOG_END};
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10 * CULL_MARGIN_NS;
+        allocate(fixture, 9, 0x2000, 32);
+        fixture->time += 10;
+        do_elsewhere(fixture, kinds[i], 0, fixture->time);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x2000);
+        fixture->time += 10 * CULL_MARGIN_NS;
+    }
+    assert_int_equal(cull(fixture, 1), sizeof(kinds) / sizeof(*kinds));
 }
 
 static void frees_of_the_thread_itself_do_not_matter(void **state)
@@ -697,6 +720,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_another_thread_moved_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_spans_an_instant_of_another_thread, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is culled, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
 #include "recorder/packing/cull.h"
+#include "recorder/platform/both_clocks.h"
 #include "recorder/recording/recording.h"
 #include "support/monotonic.h"
 #include "tests/unit/recorder/fake_collector.h"
@@ -37,6 +38,11 @@ struct fixture {
     struct recording *recording;
 };
 
+static uint64_t steady_of(struct fixture *fixture)
+{
+    return live_log_packing(&fixture->fake.log)->steady_ticks;
+}
+
 static void step(struct fixture *fixture)
 {
     uint32_t n_packed;
@@ -59,7 +65,7 @@ static int begin(void **state)
     file->start_ticks = file->start_monotonic_ns = file->last_ticks - AGE_NS;
     atomic_store(&file->n_threads, 1);
     fake_collector_node(&fixture.fake);
-    fixture.recording->packing->hold_ns = 0; /* its program is older than it is itself */
+    assert_int_equal(steady_of(&fixture), 1); /* nothing is certain yet */
     *state = &fixture;
     return 0;
 }
@@ -126,13 +132,13 @@ static void what_is_new_is_culled(void **state)
 static void what_may_have_been_read_stays(void **state)
 {
     struct fixture *fixture = *state;
-    const struct log_file *file = fixture->fake.log.file;
 
+    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
     step(fixture);
-    uint64_t steady = file->steady_ticks;
+    uint64_t steady = steady_of(fixture);
     assert_in_range(steady, monotonic_now_ns() - 2 * PACKING_STEADY_NS, monotonic_now_ns());
     assert_int_equal(n_culled_of(fixture, steady - N_PAIRS * PAIR_NS - 1), 0);
-    assert_true(file->steady_ticks >= steady);
+    assert_true(steady_of(fixture) >= steady);
 }
 
 /* What waits is culled though it is old; but not what was already said to stay. */
@@ -140,10 +146,60 @@ static void what_waits_is_culled(void **state)
 {
     struct fixture *fixture = *state;
 
+    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
+
     assert_in_range(n_culled_of(fixture, monotonic_now_ns() - 2 * PACKING_STEADY_NS), N_PAIRS / 4,
                     N_PAIRS);
     assert_int_equal(n_culled_of(fixture, monotonic_now_ns() - 3 * PACKING_STEADY_NS), 0);
     assert_int_equal(n_culled_of(fixture, monotonic_now_ns() - 2 * PACKING_MOST_STEADY_NS), 0);
+}
+
+/* Of a log that was there before its recorder (a child's), who looked before did not know that somebody would cull. */
+static void what_was_there_before_stays(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t begun_ns = fixture->recording->packing->hold_ns;
+
+    step(fixture);
+    assert_int_equal(n_culled_of(fixture, begun_ns - N_PAIRS * PAIR_NS), 0);
+    assert_true(steady_of(fixture) >= begun_ns);
+}
+
+/* The program read its clocks long ago, and not well. */
+static void an_instant_is_held_after_a_pause(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 1000000}, pause = {.tv_nsec = 200000000};
+    struct fixture *fixture = *state;
+    struct log_file *file = fixture->fake.log.file;
+    uint64_t ticks, ns, ticks_after, ns_after;
+
+    file->clock = LOG_CLOCK_TSC;
+    log_file_set_machine(file);
+    if (!both_clocks_read(file, &file->start_ticks, &file->start_monotonic_ns))
+        skip();
+    nanosleep(&moment, NULL);
+    assert_true(both_clocks_read(file, &file->last_ticks, &file->last_monotonic_ns));
+    file->last_monotonic_ns += 5000;
+    write_pairs(fixture, 0);
+    nanosleep(&pause, NULL);
+    assert_true(both_clocks_read(file, &ticks, &ns));
+    recording_hold_until(fixture->recording, ns);
+    step(fixture);
+    assert_true(both_clocks_read(file, &ticks_after, &ns_after));
+    assert_in_range(steady_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
+}
+
+/* Left by siglongjmp, say: nobody may stop the culling for good. */
+static void a_turn_that_is_left_does_not_count(void **state)
+{
+    struct fixture *fixture = *state;
+
+    step(fixture);
+    atomic_store(&live_log_question(&fixture->fake.log)->asker, 1);
+    assert_int_equal(n_culled_of(fixture, monotonic_now_ns()), 0);
+    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    step(fixture);
+    assert_culled(fixture);
 }
 
 static void nothing_is_culled_before_an_instant_that_is_asked_for(void **state)
@@ -155,7 +211,7 @@ static void nothing_is_culled_before_an_instant_that_is_asked_for(void **state)
     recording_hold_until(fixture->recording, instant_ns);
     assert_int_equal(n_culled_of(fixture, instant_ns - N_PAIRS * PAIR_NS / 2) / (N_PAIRS / 2 + 1),
                      0);
-    assert_true(fixture->fake.log.file->steady_ticks >= instant_ns);
+    assert_true(steady_of(fixture) >= instant_ns);
     assert_culled(fixture);
 }
 
@@ -171,7 +227,7 @@ static void nothing_is_culled_while_a_program_is_about_to_ask(void **state)
     uint64_t marker_ns = monotonic_now_ns();
     atomic_store(&question->n_asked, 1);
     assert_int_equal(n_culled_of(fixture, marker_ns - N_PAIRS * PAIR_NS), 0);
-    assert_true(fixture->fake.log.file->steady_ticks >= marker_ns);
+    assert_true(steady_of(fixture) >= marker_ns);
     assert_culled(fixture);
     atomic_store(&question->n_answered, 1);
     assert_int_equal(n_culled_of(fixture, monotonic_now_ns()), 0);
@@ -185,6 +241,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_new_is_culled, begin, end),
         cmocka_unit_test_setup_teardown(what_may_have_been_read_stays, begin, end),
         cmocka_unit_test_setup_teardown(what_waits_is_culled, begin, end),
+        cmocka_unit_test_setup_teardown(a_turn_that_is_left_does_not_count, begin, end),
+        cmocka_unit_test_setup_teardown(an_instant_is_held_after_a_pause, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_there_before_stays, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_culled_before_an_instant_that_is_asked_for,
                                         begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_culled_while_a_program_is_about_to_ask, begin,

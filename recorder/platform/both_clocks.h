@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * both_clocks: what the clock of a log shows now, and CLOCK_MONOTONIC with it, as its program would read them.
+ *
+ * Failure: of a program whose counter this machine's code cannot read (another processor, by an emulator), nothing is known.
+ * Threads: any.
+ */
+#ifndef MTRACE_RECORDER_BOTH_CLOCKS_H
+#define MTRACE_RECORDER_BOTH_CLOCKS_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False: not known. */
+bool both_clocks_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns);
+
+#endif
