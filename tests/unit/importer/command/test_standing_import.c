@@ -746,7 +746,8 @@ static void cut_both(struct standing_import *standing, const struct place *place
     import_single(&pair, place, options);
     if (pair.code)
         fail_msg("neither: %s", pair.err.text);
-    assert_as_views(place->single_db);
+    if (outcome->n_read % 8 == 0) /* it is dear */
+        assert_as_views(place->single_db);
     outcome->n_read++;
 }
 
