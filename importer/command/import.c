@@ -214,14 +214,13 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
     return code;
 }
 
-/* Every frame has a level, and every stack a call site, also when nobody looks for names. */
+/* Every frame has a level, also when nobody looks for names. */
 static int write_no_symbols(sqlite3 *db, struct error *err)
 {
-    int code = database_execute(
+    return database_execute(
         db,
         "INSERT OR IGNORE INTO frame_lines (frame_id, inline_level) SELECT frame_id, 0 FROM frames",
         err);
-    return code ? code : call_sites_write(db, err);
 }
 
 static int write_names(struct import *import, sqlite3 *db, struct error *err)
@@ -241,6 +240,8 @@ static int write_names_and_sites(struct import *import, sqlite3 *db, struct erro
     enum left_out left_out = import->options->left_out;
     int code = left_out < LEFT_OUT_STACKS ? write_names(import, db, err) : 0;
 
+    if (code == 0 && left_out < LEFT_OUT_STACKS)
+        code = call_sites_write(db, log_set_definitions(import->logs), err);
     if (code == 0 && left_out < LEFT_OUT_MOMENTS)
         code = function_totals_write(db, err);
     if (code || left_out >= LEFT_OUT_SITES)
@@ -449,9 +450,9 @@ static int write_all(struct import *import, struct import_result *result, struct
         take_result(import, result);
         code = write_log_meta(db, import, result, err);
     }
-    if (code == 0 && import->options->index)
-        code = stack_index_write(db, STACK_INDEX_RANGE, err);
-    return code ? code : write_names_and_sites(import, db, err);
+    if (code == 0)
+        code = write_names_and_sites(import, db, err);
+    return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);
 }
 
 int import_write(struct import *import, struct import_result *result, struct error *err)
@@ -568,10 +569,10 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code)
         return code;
     code = database_guard_load_views(database_sqlite(database), err);
+    if (code == 0 && !has_given_names(database_sqlite(database)))
+        code = write_symbols(database_sqlite(database), symbols, progress, err);
     if (code == 0)
-        code = has_given_names(database_sqlite(database))
-                   ? call_sites_write(database_sqlite(database), err)
-                   : write_symbols(database_sqlite(database), symbols, progress, err);
+        code = call_sites_write(database_sqlite(database), NULL, err);
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)

@@ -2,6 +2,7 @@
 #include "importer/symbols/call_sites.h"
 
 #include "importer/tables/database.h"
+#include "importer/tables/fact_tables.h"
 #include "support/database_guard.h"
 #include "support/growing.h"
 #include "support/keyed.h"
@@ -43,6 +44,7 @@ struct frame_site {
 
 struct finder {
     sqlite3 *db;
+    const struct definitions *definitions; /* NULL: what the database has */
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
@@ -156,7 +158,9 @@ static int read_sizes(struct finder *finder)
     static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id"};
     int status = database_ids(finder->db, "frames", "frame_id", &finder->n_frames, finder->err);
 
-    if (status == 0)
+    if (finder->definitions)
+        finder->n_nodes = finder->definitions->n_backtraces + 1;
+    else if (status == 0)
         status =
             database_ids(finder->db, "backtraces", "backtrace_id", &finder->n_nodes, finder->err);
     for (int i = 0; status == 0 && i < N_TARGETS; i++) {
@@ -268,18 +272,33 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
                            (uint64_t)site->object_offset);
 }
 
-static int place_node(struct finder *finder, sqlite3_stmt *statement)
+/* Preorder: a parent has the lower id and was here before. */
+static int place(struct finder *finder, uint32_t id, uint32_t parent, struct frame_site frame)
 {
-    int64_t id = database_id(statement, 0, finder->n_nodes);
-    /* Preorder: a parent has the lower id and was here before. */
-    int64_t parent = database_id(statement, 1, (size_t)id);
-    struct frame_site frame = finder->frames[database_id(statement, 2, finder->n_frames)];
     uint32_t number = frame.unskipped ? frame.unskipped : finder->inherited[parent];
 
-    if (!id)
-        return 0;
     finder->inherited[id] = number;
     return give_id(finder, number ? number : frame.innermost, &finder->call_site_ids[id]);
+}
+
+static int place_row(struct finder *finder, sqlite3_stmt *statement)
+{
+    int64_t id = database_id(statement, 0, finder->n_nodes);
+    int64_t parent = database_id(statement, 1, (size_t)id);
+
+    return id ? place(finder, (uint32_t)id, (uint32_t)parent,
+                      finder->frames[database_id(statement, 2, finder->n_frames)])
+              : 0;
+}
+
+static int place_defined(struct finder *finder)
+{
+    const struct definitions_backtrace *nodes = finder->definitions->backtraces;
+    int status = 0;
+
+    for (uint32_t id = 1; status == 0 && id < finder->n_nodes; id++)
+        status = place(finder, id, nodes[id].parent, finder->frames[nodes[id].frame]);
+    return status;
 }
 
 static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value **values)
@@ -293,7 +312,7 @@ static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value *
 }
 
 /* One statement for all rows; the function lives only as long as it. */
-static int write_nodes(struct finder *finder)
+static int update_rows(struct finder *finder)
 {
     static const char name[] = "mtrace_call_site";
     int status;
@@ -320,12 +339,18 @@ static int write_sites(struct finder *finder)
                                   "INSERT INTO call_sites(call_site_id, function_id, source_id, "
                                   "line, object_id, object_offset) VALUES (?, ?, ?, ?, ?, ?)",
                                   &finder->insert, finder->err);
-    if (status == 0)
+    if (status == 0 && finder->definitions)
+        status = place_defined(finder);
+    else if (status == 0)
         status = each_row(finder,
                           "SELECT backtrace_id, parent_backtrace_id, frame_id FROM backtraces "
                           "ORDER BY backtrace_id",
-                          place_node);
-    return status ? status : write_nodes(finder);
+                          place_row);
+    if (status)
+        return status;
+    return finder->definitions ? backtrace_rows_write(finder->db, finder->definitions,
+                                                      finder->call_site_ids, finder->err)
+                               : update_rows(finder);
 }
 
 static void done(struct finder *finder)
@@ -344,9 +369,9 @@ static void done(struct finder *finder)
     free(finder->ids);
 }
 
-int call_sites_write(sqlite3 *db, struct error *err)
+int call_sites_write(sqlite3 *db, const struct definitions *definitions, struct error *err)
 {
-    struct finder finder = {.db = db, .err = err};
+    struct finder finder = {.db = db, .definitions = definitions, .err = err};
     int status = apply_rules(&finder);
 
     if (status == 0)

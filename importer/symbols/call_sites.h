@@ -15,12 +15,14 @@
 #ifndef MTRACE_IMPORTER_CALL_SITES_H
 #define MTRACE_IMPORTER_CALL_SITES_H
 
+#include "importer/model/definitions.h"
 #include "support/error.h"
 
 #include <sqlite3.h>
 
 /* Replaces call_sites, skipped_code and backtraces.call_site_id. Needs functions, sources, frame_lines and
- * backtraces. The caller holds a transaction. */
-int call_sites_write(sqlite3 *db, struct error *err);
+ * backtraces, or definitions, which backtraces, empty so far, are then written from: rather than once and once more. The caller holds a
+ * transaction. */
+int call_sites_write(sqlite3 *db, const struct definitions *definitions, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/given_symbols.h"
 
-#include "importer/symbols/call_sites.h"
 #include "importer/symbols/symbol_rows.h"
 
 #include <stdlib.h>
@@ -96,8 +95,6 @@ int given_symbols_write(sqlite3 *db, const struct definitions *definitions, stru
     if (code == 0)
         code = symbol_rows_write(db, &given.job, 1, given.frames, definitions->n_frames,
                                  &given.labels, err);
-    if (code == 0)
-        code = call_sites_write(db, err);
     symbol_job_done(&given.job);
     intern_done(&given.labels);
     free(given.frames);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbols.h"
 
-#include "importer/symbols/call_sites.h"
 #include "importer/symbols/symbol_jobs.h"
 #include "importer/symbols/symbol_rows.h"
 #include "importer/tables/database.h"
@@ -221,8 +220,6 @@ int symbols_write(sqlite3 *db, const struct symbols_options *options, struct err
     if (status == 0)
         status = symbol_rows_write(db, symbols.jobs, symbols.n_jobs, symbols.frames,
                                    symbols.n_frames, &symbols.kept_names, err);
-    if (status == 0)
-        status = call_sites_write(db, err);
     for (size_t i = 0; i < symbols.n_jobs; i++)
         symbol_job_done(&symbols.jobs[i]);
     free(symbols.jobs);

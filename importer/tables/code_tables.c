@@ -4,6 +4,7 @@
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
 #include "importer/tables/fact_tables.h"
+#include "importer/tables/table_pages.h"
 #include "support/json_text.h"
 #include "support/log_header.h"
 
@@ -173,39 +174,47 @@ static const char *const status_names[] = {
     [DEFINITIONS_GUESSED] = "guessed",
 };
 
-static void backtrace_column(const void *row, int column, sqlite3_context *context)
-{
-    const struct definitions_backtrace *backtrace = row;
-    const uint64_t values[] = {backtrace->parent, backtrace->last_descendant, backtrace->frame,
-                               backtrace->depth};
-
-    if (column == 4)
-        sqlite3_result_text(context, status_names[backtrace->status], -1, SQLITE_STATIC);
-    else if (column > 0 || values[0])
-        sqlite3_result_int64(context, (sqlite3_int64)values[column]);
-}
-
-static int write_code(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_frames(sqlite3 *db, struct facts *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     struct bulk_insert *frames = NULL;
-    struct bulk_insert *backtraces = NULL;
     int code = bulk_insert_open(db, "frames(object_id, object_offset, is_exact)", 3, frame_column,
                                 sizeof *definitions->frames, &frames, err);
 
     if (code == 0)
         code = bulk_insert_rows(frames, definitions->frames + 1, definitions->n_frames, err);
-    if (code == 0)
-        code = bulk_insert_open(db,
-                                "backtraces(parent_backtrace_id, last_descendant_id, frame_id,"
-                                " depth, status)",
-                                5, backtrace_column, sizeof *definitions->backtraces, &backtraces,
-                                err);
-    if (code == 0)
-        code = bulk_insert_rows(backtraces, definitions->backtraces + 1, definitions->n_backtraces,
-                                err);
     bulk_insert_close(frames);
-    bulk_insert_close(backtraces);
+    return code;
+}
+
+static int write_backtrace(struct page_table *table, const struct definitions *definitions,
+                           uint32_t id, uint32_t call_site_id, struct error *err)
+{
+    const struct definitions_backtrace *backtrace = &definitions->backtraces[id];
+    struct page_row row = {.values = {id, backtrace->parent, backtrace->last_descendant,
+                                      backtrace->frame, backtrace->depth, call_site_id},
+                           .nulls =
+                               (backtrace->parent ? 0 : 1U << 1) | (call_site_id ? 0 : 1U << 5)};
+
+    page_row_put_text(&row, 6, status_names[backtrace->status]);
+    return table_pages_add(table, &row, err);
+}
+
+int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
+                         const uint32_t *call_site_ids, struct error *err)
+{
+    struct table_pages *pages;
+    struct page_table *table;
+    int code = table_pages_begin(db, &pages, err);
+
+    if (code)
+        return code;
+    code = table_pages_open(pages, "backtraces", 7, 0, &table, err);
+    for (uint32_t id = 1; code == 0 && id <= definitions->n_backtraces; id++)
+        code = write_backtrace(table, definitions, id, call_site_ids[id], err);
+    if (code == 0)
+        code = table_pages_end(pages, err);
+    table_pages_free(pages);
     return code;
 }
 
@@ -475,7 +484,7 @@ int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, 
         int (*write)(sqlite3 *db, struct facts *facts, struct error *err);
         bool is_of_stacks;
     } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
-                   {write_objects, false}, {write_modules, false},   {write_code, true},
+                   {write_objects, false}, {write_modules, false},   {write_frames, true},
                    {write_labels, true},   {write_meta, false}};
 
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {

@@ -36,117 +36,9 @@ static int write_array(sqlite3 *db, const char *into, int n_columns, bulk_column
     return code;
 }
 
-/* ---- stacks ---- */
+/* ---- flows ---- */
 
-struct stack_row {
-    uint32_t process;
-    const struct stack_totals *stack;
-};
-
-static int compare_stack_rows(const void *left, const void *right)
-{
-    const struct stack_row *a = left;
-    const struct stack_row *b = right;
-
-    return (a->stack->node > b->stack->node) - (a->stack->node < b->stack->node);
-}
-
-static const char stack_columns[] =
-    "backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks,"
-    " freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns,"
-    " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns,"
-    " first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns,"
-    " chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks,"
-    " culled_bytes, allocated_blocks_margin, allocated_bytes_margin, leaked_blocks_margin,"
-    " leaked_bytes_margin, peak_blocks_margin, peak_bytes_margin)";
-
-/* A stack of which only counts were logged has no sizes: their mean stands in. */
-static uint64_t least_size(const struct stack_totals *stack)
-{
-    if (stack->min_size != UINT64_MAX)
-        return stack->min_size;
-    return stack->culled_blocks ? stack->culled_bytes / stack->culled_blocks : 0;
-}
-
-enum {
-    STACK_LIFETIMES = 21, /* number of the column */
-    STACK_MARGINS = 28,   /* of the first of them */
-    STACK_COLUMNS = 34
-};
-
-static void margin_column(const struct stack_totals *stack, int margin, sqlite3_context *context)
-{
-    const struct stack_variances *variances = stack->variances;
-
-    if (!variances)
-        return;
-    const double values[] = {variances->allocated.blocks, variances->allocated.bytes,
-                             variances->leaked.blocks,    variances->leaked.bytes,
-                             variances->peak.blocks,      variances->peak.bytes};
-    sqlite3_result_double(context, sample_weight_margin(values[margin]));
-}
-
-static void stack_column(const void *row, int column, sqlite3_context *context)
-{
-    const struct stack_row *stack_row = row;
-    const struct stack_totals *stack = stack_row->stack;
-    const uint64_t values[] = {
-        stack_row->process,
-        stack->node,
-        stack->allocated_blocks + stack->culled_blocks,
-        stack->allocated_bytes + stack->culled_bytes,
-        stack->allocated_blocks + stack->culled_blocks - stack->live_blocks,
-        stack->allocated_bytes + stack->culled_bytes - stack->live_bytes,
-        stack->leaked_blocks,
-        stack->leaked_bytes,
-        stack->leaked_first_ns,
-        stack->leaked_last_ns,
-        stack->temporary_blocks,
-        stack->temporary_bytes,
-        stack->peak_blocks,
-        stack->peak_bytes,
-        stack->own_peak_bytes,
-        stack->own_peak_bytes ? stack->own_peak_ns : stack->first_ns,
-        stack->first_ns,
-        stack->last_ns,
-        least_size(stack),
-        stack->max_size ? stack->max_size : least_size(stack),
-        stack->slack_bytes,
-        0, /* STACK_LIFETIMES */
-        stack->chains_started,
-        stack->chains_leaked,
-        stack->realloc_count,
-        stack->realloc_copied_bytes,
-        stack->culled_blocks,
-        stack->culled_bytes,
-    };
-    if (column >= STACK_MARGINS)
-        margin_column(stack, column - STACK_MARGINS, context);
-    else if (column == STACK_LIFETIMES)
-        sqlite3_result_double(context, stack->lifetime_sum_ns);
-    else
-        result_unless(context, values[column], TOTALS_NEVER);
-}
-
-static int write_stacks(sqlite3 *db, struct facts *facts, uint32_t process_id, struct error *err)
-{
-    const struct process_totals *process = &facts->totals->processes[process_id];
-    struct stack_row *rows = malloc((process->n_stacks + 1) * sizeof *rows);
-
-    if (!rows)
-        return error_set(err, ERROR_NOMEM, "out of memory for totals of stacks");
-    for (uint32_t i = 0; i < process->n_stacks; i++)
-        rows[i] = (struct stack_row){process_id, totals_stack(process, i)};
-    qsort(rows, process->n_stacks, sizeof *rows, compare_stack_rows);
-    int code = write_array(db, stack_columns, STACK_COLUMNS, stack_column,
-                           (struct row_array){rows, sizeof *rows, process->n_stacks}, err);
-    free(rows);
-    return code;
-}
-
-/* ---- tallies and chains ---- */
-
-static void tally_column(const void *row, int column, sqlite3_context *context)
+static void flow_column(const void *row, int column, sqlite3_context *context)
 {
     const struct tally_entry *entry = row;
     const uint64_t values[] = {entry->process, entry->from, entry->to, entry->blocks, entry->bytes};
@@ -154,35 +46,14 @@ static void tally_column(const void *row, int column, sqlite3_context *context)
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_tally(sqlite3 *db, const char *into, struct keyed *tally, struct error *err)
+static int write_flows(sqlite3 *db, struct facts *facts, struct error *err)
 {
-    tally_sort(tally);
-    return write_array(db, into, 5, tally_column,
-                       (struct row_array){tally->elements, sizeof(struct tally_entry), tally->n},
-                       err);
-}
+    struct keyed *flows = &facts->totals->flows;
 
-static void chain_column(const void *row, int column, sqlite3_context *context)
-{
-    const struct chain_totals_entry *entry = row;
-    const uint64_t values[] = {entry->process,      entry->first_node,  entry->chains,
-                               entry->reallocs,     entry->moves,       entry->copied_bytes,
-                               entry->longest,      entry->first_bytes, entry->last_bytes,
-                               entry->leaked_chains};
-
-    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
-}
-
-static int write_chains(sqlite3 *db, struct facts *facts, struct error *err)
-{
-    chain_totals_sort(&facts->chains);
-    return write_array(db,
-                       "chain_totals(process_id, first_backtrace_id, chains, reallocs, moves,"
-                       " copied_bytes, longest, first_bytes, last_bytes, leaked_chains)",
-                       10, chain_column,
-                       (struct row_array){facts->chains.elements, sizeof(struct chain_totals_entry),
-                                          facts->chains.n},
-                       err);
+    tally_sort(flows);
+    return write_array(
+        db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)", 5, flow_column,
+        (struct row_array){flows->elements, sizeof(struct tally_entry), flows->n}, err);
 }
 
 /* ---- timeline and classes ---- */
@@ -490,33 +361,14 @@ static int write_moments(sqlite3 *db, struct facts *facts, enum left_out left_ou
 
 /* ---- all ---- */
 
-static int write_totals_of_stacks(sqlite3 *db, struct facts *facts, enum left_out left_out,
-                                  struct error *err)
-{
-    int code = 0;
-
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        code = write_stacks(db, facts, id, err);
-    if (code == 0)
-        code = write_tally(db,
-                           "free_sites(process_id, backtrace_id, free_backtrace_id, blocks,"
-                           " bytes)",
-                           &facts->totals->free_sites, err);
-    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
-        code = write_tally(db, "leaked_births(process_id, backtrace_id, part, blocks, bytes)",
-                           &facts->totals->leaked_births, err);
-    return code ? code : write_chains(db, facts, err);
-}
-
 int fact_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err)
 {
     int code = code_tables_write(db, facts, left_out, err);
 
     if (code == 0 && left_out < LEFT_OUT_STACKS)
-        code = write_totals_of_stacks(db, facts, left_out, err);
+        code = stack_tables_write(db, facts, left_out, err);
     if (code == 0)
-        code = write_tally(db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
-                           &facts->totals->flows, err);
+        code = write_flows(db, facts, err);
     if (code == 0)
         code = group_tables_write(db, facts, err);
     if (code == 0)

@@ -26,6 +26,9 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
 /* Totals, timeline and heaps, but for what is left out; then code_tables_write. */
 int fact_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err);
 
+/* Totals of stacks: a part of fact_tables_write. */
+int stack_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err);
+
 /* Groups, tags, phases, and what was charged to them. */
 int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err);
 
@@ -38,7 +41,11 @@ int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct 
 /* Walks over objects of the program, once. */
 int object_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 
-/* Processes, threads, objects, modules, frames, backtraces, meta. */
+/* Backtraces, once their call sites are known: ids by backtrace_id, 0 where there is none. */
+int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
+                         const uint32_t *call_site_ids, struct error *err);
+
+/* Processes, threads, objects, modules, frames, meta. */
 int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err);
 
 #endif

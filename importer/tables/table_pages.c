@@ -8,12 +8,13 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    MAX_TABLES = 5,
+    MAX_TABLES = 6,
     MAX_LEVELS = 12, /* of pages above the leaves: more than 2^32 pages can have */
     BUFFER_BYTES = 1 << 20,
 
@@ -23,26 +24,38 @@ enum {
     VERSION_VALID_FOR = 92,
     LOCK_BYTE = 1 << 30,
 
-    LEAF = 0x0d,
+    LEAF = 0x0d, /* kinds of pages; these two of tables */
     INNER = 0x05,
+    KEYED_LEAF = 0x0a, /* and these of indexes, which is what a table WITHOUT ROWID is */
+    KEYED_INNER = 0x02,
     N_CELLS = 3, /* offsets in a page */
     CONTENT_START = 5,
     LAST_CHILD = 8,
     LEAF_HEADER_BYTES = 8,
     INNER_HEADER_BYTES = 12,
 
-    MAX_VARINT_BYTES = 9,
     POINTER_BYTES = 2,
-    INNER_CELL_BYTES = 4 + MAX_VARINT_BYTES + POINTER_BYTES,
-    LEAF_CELL_BYTES =
-        1 + MAX_VARINT_BYTES + 1 + TABLE_PAGES_COLUMNS + TABLE_PAGES_COLUMNS * 8, /* at most */
+    CHILD_BYTES = 4,
+    MAX_VARINT_BYTES = 9,
+    MAX_TEXT_BYTES = 57, /* whose length fits in one byte of the header */
+    REAL = 7,            /* serial types */
+    TEXT = 13,
 };
 
-_Static_assert(1 + TABLE_PAGES_COLUMNS * 9 < 128, "a row's length takes one byte");
+/* At most, of a row: its length, its key, the length of its header, a type and a value of each column, and all texts of one. */
+#define ROW_BYTES (2 + MAX_VARINT_BYTES + 1 + 9 * TABLE_PAGES_COLUMNS + MAX_TEXT_BYTES)
+
+_Static_assert(TABLE_PAGES_COLUMNS + 1 < 128, "the length of a row's header takes one byte");
+
+/* A key, or a row with its length: what stands between a child and the next one. */
+struct divider {
+    unsigned n_bytes;
+    uint8_t bytes[ROW_BYTES];
+};
 
 struct child {
     uint32_t page;
-    int64_t last_key;
+    struct divider divider;
 };
 
 /* Children of the inner page that is next, and two more, so that the last page gets two (TP-2). */
@@ -56,10 +69,14 @@ struct page_table {
     uint32_t root;
     unsigned n_columns;
     unsigned key_column;
+    unsigned n_keys; /* 0: has row ids */
+    size_t max_children;
+    unsigned max_row_bytes;
     uint8_t *leaf; /* the one that is being filled */
     unsigned n_cells;
     unsigned content; /* offset of the last cell: cells grow down from the end of the page */
-    int64_t last_key;
+    int64_t last_key[TABLE_PAGES_KEYS];
+    bool has_last; /* a row, whose key that is */
     struct level levels[MAX_LEVELS];
 };
 
@@ -67,7 +84,6 @@ struct table_pages {
     sqlite3 *db;
     int fd;
     unsigned page_bytes;
-    size_t max_children;
     uint32_t n_pages; /* of the file, those in the buffer included */
     uint8_t *buffer;  /* the last n_buffered of them */
     size_t n_buffered;
@@ -130,37 +146,63 @@ static unsigned serial_type(int64_t value)
     return by_bytes[(n_bits + 7) / 8];
 }
 
-static const uint8_t serial_bytes[] = {0, 1, 2, 3, 4, 6, 8};
+static const uint8_t serial_bytes[] = {0, 1, 2, 3, 4, 6, 8, [REAL] = 8};
 
-/* A cell: length of the row, key, and the row: its header's length, types, values. A key's own column is NULL. */
-static size_t encode_cell(uint8_t *cell, const struct page_table *table, const struct page_row *row)
+static const char *text_of(const struct page_row *row, unsigned column)
 {
-    uint8_t header[2 + TABLE_PAGES_COLUMNS];
-    uint8_t body[TABLE_PAGES_COLUMNS * 8];
-    uint32_t nulls = row->nulls | 1U << table->key_column;
-    size_t n_header = 1;
-    size_t n_body = 0;
+    return (const char *)(intptr_t)row->values[column];
+}
 
-    for (unsigned i = 0; i < table->n_columns; i++) {
-        int64_t value = row->values[i];
-        if (nulls >> i & 1) {
-            header[n_header++] = 0;
-        } else if (value == 0 || value == 1) {
-            header[n_header++] = (uint8_t)(8 + value);
-        } else {
-            unsigned type = serial_type(value);
-            uint64_t big = htobe64((uint64_t)value << (64 - 8 * serial_bytes[type]));
-            memcpy(body + n_body, &big, sizeof big);
-            header[n_header++] = (uint8_t)type;
-            n_body += serial_bytes[type];
-        }
+/* The type of a value other than NULL; its bytes go behind `body`, which moves on. */
+static uint8_t encode_value(const struct page_row *row, unsigned column, uint8_t **body)
+{
+    int64_t value = row->values[column];
+    bool is_real = row->reals >> column & 1;
+
+    if (mtrace_unlikely(row->texts >> column & 1)) {
+        size_t length = strlen(text_of(row, column));
+        memcpy(*body, text_of(row, column), length);
+        *body += length;
+        return (uint8_t)(TEXT + 2 * length);
     }
+    if (!is_real && (value == 0 || value == 1))
+        return (uint8_t)(8 + value);
+    unsigned type = is_real ? REAL : serial_type(value);
+    uint64_t big = htobe64((uint64_t)value << (64 - 8 * serial_bytes[type]));
+    memcpy(*body, &big, sizeof big);
+    *body += serial_bytes[type];
+    return (uint8_t)type;
+}
+
+static bool has_room_for_texts(const struct page_table *table, const struct page_row *row)
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < table->n_columns; i++)
+        n += row->texts >> i & ~row->nulls >> i & 1 ? strlen(text_of(row, i)) : 0;
+    return n <= MAX_TEXT_BYTES;
+}
+
+/* A cell: length of the row, key unless it is among the columns, and the row: its header's length, types, values. */
+static unsigned encode_cell(uint8_t *cell, const struct page_table *table,
+                            const struct page_row *row)
+{
+    uint8_t header[1 + TABLE_PAGES_COLUMNS];
+    uint8_t body[ROW_BYTES + sizeof(uint64_t)];
+    uint64_t nulls = row->nulls | (table->n_keys ? 0 : UINT64_C(1) << table->key_column);
+    uint8_t *end = body;
+    size_t n_header = 1 + table->n_columns;
+
     header[0] = (uint8_t)n_header;
-    cell[0] = (uint8_t)(n_header + n_body);
-    size_t n = 1 + put_varint(cell + 1, (uint64_t)row->values[table->key_column]);
+    for (unsigned i = 0; i < table->n_columns; i++)
+        header[1 + i] = nulls >> i & 1 ? 0 : encode_value(row, i, &end);
+    size_t n_body = (size_t)(end - body);
+    size_t n = put_varint(cell, n_header + n_body);
+    if (!table->n_keys)
+        n += put_varint(cell + n, (uint64_t)row->values[table->key_column]);
     memcpy(cell + n, header, n_header);
     memcpy(cell + n + n_header, body, n_body);
-    return n + n_header + n_body;
+    return (unsigned)(n + n_header + n_body);
 }
 
 /* ---- the file ---- */
@@ -213,17 +255,17 @@ static void clear_page(uint8_t *page, unsigned page_bytes, int type)
     page[0] = (uint8_t)type;
 }
 
-static void make_inner(uint8_t *page, unsigned page_bytes, const struct child *children, size_t n)
+static void make_inner(uint8_t *page, const struct page_table *table, const struct child *children,
+                       size_t n)
 {
-    unsigned content = page_bytes;
+    unsigned content = table->pages->page_bytes;
 
-    clear_page(page, page_bytes, INNER);
+    clear_page(page, content, table->n_keys ? KEYED_INNER : INNER);
     for (size_t i = 0; i + 1 < n; i++) {
-        uint8_t cell[INNER_CELL_BYTES];
-        put_32(cell, children[i].page);
-        size_t n_bytes = 4 + put_varint(cell + 4, (uint64_t)children[i].last_key);
-        content -= (unsigned)n_bytes;
-        memcpy(page + content, cell, n_bytes);
+        const struct divider *divider = &children[i].divider;
+        content -= CHILD_BYTES + divider->n_bytes;
+        put_32(page + content, children[i].page);
+        memcpy(page + content + CHILD_BYTES, divider->bytes, divider->n_bytes);
         put_16(page + INNER_HEADER_BYTES + POINTER_BYTES * i, content);
     }
     put_16(page + N_CELLS, (unsigned)(n - 1));
@@ -231,29 +273,31 @@ static void make_inner(uint8_t *page, unsigned page_bytes, const struct child *c
     put_32(page + LAST_CHILD, children[n - 1].page);
 }
 
-static int add_child(struct page_table *table, size_t level, struct child child, struct error *err);
+static int add_child(struct page_table *table, size_t level, const struct child *child,
+                     struct error *err);
 
 /* The first n children of a level become a page of it. */
 static int close_inner(struct page_table *table, size_t level, size_t n, struct error *err)
 {
     struct level *of = &table->levels[level];
     unsigned page_bytes = table->pages->page_bytes;
-    struct child made = {.last_key = of->children[n - 1].last_key};
+    struct child made = {.divider = of->children[n - 1].divider};
     uint8_t *page = malloc(page_bytes);
 
     if (!page)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    make_inner(page, page_bytes, of->children, n);
+    make_inner(page, table, of->children, n);
     int code = append_page(table->pages, page, &made.page, err);
     free(page);
     of->n -= n;
     memmove(of->children, of->children + n, of->n * sizeof *of->children);
-    return code ? code : add_child(table, level + 1, made, err);
+    return code ? code : add_child(table, level + 1, &made, err);
 }
 
-static int add_child(struct page_table *table, size_t level, struct child child, struct error *err)
+static int add_child(struct page_table *table, size_t level, const struct child *child,
+                     struct error *err)
 {
-    size_t max = table->pages->max_children;
+    size_t max = table->max_children;
     struct level *to = &table->levels[level];
     int code = 0;
 
@@ -264,7 +308,7 @@ static int add_child(struct page_table *table, size_t level, struct child child,
     if (to->n == max + 2)
         code = close_inner(table, level, max, err);
     if (code == 0)
-        to->children[to->n++] = child;
+        to->children[to->n++] = *child;
     return code;
 }
 
@@ -276,40 +320,91 @@ static void finish_leaf(struct page_table *table)
 
 static void begin_leaf(struct page_table *table)
 {
-    clear_page(table->leaf, table->pages->page_bytes, LEAF);
+    clear_page(table->leaf, table->pages->page_bytes, table->n_keys ? KEYED_LEAF : LEAF);
     table->n_cells = 0;
     table->content = table->pages->page_bytes;
 }
 
-static int close_leaf(struct page_table *table, struct error *err)
+/* The last row leaves its leaf, which has others. */
+static void take_last_row(struct page_table *table, struct divider *ret)
 {
-    struct child made = {.last_key = table->last_key};
+    unsigned end = table->pages->page_bytes;
 
+    if (table->n_cells > 1) {
+        uint16_t before;
+        memcpy(&before, table->leaf + LEAF_HEADER_BYTES + POINTER_BYTES * (table->n_cells - 2),
+               sizeof before);
+        end = be16toh(before);
+    }
+    ret->n_bytes = end - table->content;
+    memcpy(ret->bytes, table->leaf + table->content, ret->n_bytes);
+    memset(table->leaf + LEAF_HEADER_BYTES + POINTER_BYTES * (table->n_cells - 1), 0,
+           POINTER_BYTES);
+    memset(table->leaf + table->content, 0, ret->n_bytes);
+    table->n_cells--;
+    table->content = end;
+}
+
+/* The last leaf has nothing behind it that a divider would part it from. */
+static int close_leaf(struct page_table *table, bool is_last, struct error *err)
+{
+    struct child made = {.page = 0};
+
+    if (!table->n_keys)
+        made.divider.n_bytes =
+            (unsigned)put_varint(made.divider.bytes, (uint64_t)table->last_key[0]);
+    else if (!is_last)
+        take_last_row(table, &made.divider);
     finish_leaf(table);
     int code = append_page(table->pages, table->leaf, &made.page, err);
     begin_leaf(table);
-    return code ? code : add_child(table, 0, made, err);
+    return code ? code : add_child(table, 0, &made, err);
+}
+
+/* Whether it is behind the last one (TP-1), which it is now. */
+static bool advance_key(struct page_table *table, const struct page_row *row)
+{
+    const int64_t *key = &row->values[table->n_keys ? 0 : table->key_column];
+    unsigned n = table->n_keys ? table->n_keys : 1;
+    unsigned i = 0;
+
+    while (i < n && key[i] == table->last_key[i])
+        i++;
+    bool is_behind = !table->has_last || (i < n && key[i] > table->last_key[i]);
+    memcpy(table->last_key, key, n * sizeof *key);
+    table->has_last = true;
+    return is_behind;
+}
+
+static int add_row(struct page_table *table, const uint8_t *cell, unsigned n, struct error *err)
+{
+    unsigned pointers = LEAF_HEADER_BYTES + POINTER_BYTES * (table->n_cells + 1);
+    int code = 0;
+
+    if (mtrace_unlikely(pointers + n > table->content)) {
+        code = close_leaf(table, false, err);
+        pointers = LEAF_HEADER_BYTES + POINTER_BYTES;
+    }
+    table->content -= n;
+    memcpy(table->leaf + table->content, cell, n);
+    put_16(table->leaf + pointers - POINTER_BYTES, table->content);
+    table->n_cells++;
+    return code;
 }
 
 int table_pages_add(struct page_table *table, const struct page_row *row, struct error *err)
 {
-    uint8_t cell[LEAF_CELL_BYTES];
-    int64_t key = row->values[table->key_column];
-    size_t n = encode_cell(cell, table, row);
-    unsigned pointers = LEAF_HEADER_BYTES + POINTER_BYTES * (table->n_cells + 1);
-    int code = 0;
+    uint8_t cell[ROW_BYTES + sizeof(uint64_t)];
 
-    if (mtrace_unlikely(key <= table->last_key)) /* TP-1 */
+    if (mtrace_unlikely(row->texts && !has_room_for_texts(table, row)))
+        return error_set(err, ERROR_FORMAT, "a row with longer texts than there is room for");
+    unsigned n = encode_cell(cell, table, row);
+    if (mtrace_unlikely(n > table->max_row_bytes)) /* TP-4 */
+        return error_set(err, ERROR_FORMAT, "a row that is too long for its page");
+    /* the key of a leaf that is closed for it is that of the row before */
+    int code = add_row(table, cell, n, err);
+    if (mtrace_unlikely(!advance_key(table, row)))
         return error_set(err, ERROR_FORMAT, "rows are out of order");
-    if (mtrace_unlikely(pointers + n > table->content)) {
-        code = close_leaf(table, err);
-        pointers = LEAF_HEADER_BYTES + POINTER_BYTES;
-    }
-    table->content -= (unsigned)n;
-    memcpy(table->leaf + table->content, cell, n);
-    put_16(table->leaf + pointers - POINTER_BYTES, table->content);
-    table->n_cells++;
-    table->last_key = key;
     return code;
 }
 
@@ -323,13 +418,13 @@ static int write_root(struct page_table *table, const uint8_t *page, struct erro
 
 static int write_inner_root(struct page_table *table, const struct level *top, struct error *err)
 {
-    make_inner(table->leaf, table->pages->page_bytes, top->children, top->n);
+    make_inner(table->leaf, table, top->children, top->n);
     return write_root(table, table->leaf, err);
 }
 
 static int finish_table(struct page_table *table, struct error *err)
 {
-    size_t max = table->pages->max_children;
+    size_t max = table->max_children;
     int code = 0;
 
     if (table->n_cells == 0)
@@ -338,7 +433,7 @@ static int finish_table(struct page_table *table, struct error *err)
         finish_leaf(table);
         return write_root(table, table->leaf, err);
     }
-    code = close_leaf(table, err);
+    code = close_leaf(table, true, err);
     for (size_t i = 0; code == 0 && i + 1 < MAX_LEVELS; i++) {
         const struct level *level = &table->levels[i];
         if (table->levels[i + 1].n == 0 && level->n <= max)
@@ -379,7 +474,6 @@ static int open_file(struct table_pages *pages, struct error *err)
         return code;
     pages->page_bytes = (unsigned)page_bytes;
     pages->n_pages = (uint32_t)n_pages;
-    pages->max_children = (page_bytes - INNER_HEADER_BYTES) / INNER_CELL_BYTES + 1;
     pages->fd = open(sqlite3_db_filename(pages->db, "main"), O_RDWR | O_CLOEXEC);
     return pages->fd < 0 ? database_write_error(pages->db, errno, err) : 0;
 }
@@ -412,15 +506,25 @@ int table_pages_begin(sqlite3 *db, struct table_pages **ret, struct error *err)
     return 0;
 }
 
-int table_pages_open(struct table_pages *pages, const char *table, unsigned n_columns,
-                     unsigned key_column, struct page_table **ret, struct error *err)
+/* The most bytes of a row; what is longer SQLite would continue in another page (section 1.6). */
+static unsigned max_row_bytes(unsigned page_bytes, bool is_keyed)
+{
+    unsigned local = is_keyed ? (page_bytes - 12) * 64 / 255 - 23 : page_bytes - 35;
+    unsigned with_lengths = local + 1; /* at least: the length of the row */
+
+    return with_lengths < ROW_BYTES ? with_lengths : ROW_BYTES;
+}
+
+static int open_table(struct table_pages *pages, const char *table, struct page_table shape,
+                      struct page_table **ret, struct error *err)
 {
     struct page_table *made = &pages->tables[pages->n_tables];
     size_t root = 0;
     char *sql = sqlite3_mprintf(
         "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = %Q", table);
 
-    if (!sql || pages->n_tables == MAX_TABLES || n_columns > TABLE_PAGES_COLUMNS) {
+    if (!sql || pages->n_tables == MAX_TABLES || shape.n_columns > TABLE_PAGES_COLUMNS
+        || shape.n_keys > TABLE_PAGES_KEYS) {
         sqlite3_free(sql);
         return error_set(err, ERROR_NOMEM, "no room for table %s", table);
     }
@@ -428,18 +532,35 @@ int table_pages_open(struct table_pages *pages, const char *table, unsigned n_co
     sqlite3_free(sql);
     if (code)
         return code;
-    *made = (struct page_table){.pages = pages,
-                                .root = (uint32_t)root,
-                                .n_columns = n_columns,
-                                .key_column = key_column,
-                                .last_key = INT64_MIN,
-                                .leaf = malloc(pages->page_bytes)};
+    *made = shape;
+    made->pages = pages;
+    made->root = (uint32_t)root;
+    made->max_row_bytes = max_row_bytes(pages->page_bytes, shape.n_keys != 0);
+    unsigned divider = shape.n_keys ? made->max_row_bytes : MAX_VARINT_BYTES;
+    made->max_children =
+        (pages->page_bytes - INNER_HEADER_BYTES) / (CHILD_BYTES + divider + POINTER_BYTES) + 1;
+    made->leaf = malloc(pages->page_bytes);
     if (!made->leaf)
         return error_set(err, ERROR_NOMEM, "out of memory");
     pages->n_tables++;
     begin_leaf(made);
     *ret = made;
     return 0;
+}
+
+int table_pages_open(struct table_pages *pages, const char *table, unsigned n_columns,
+                     unsigned key_column, struct page_table **ret, struct error *err)
+{
+    return open_table(pages, table,
+                      (struct page_table){.n_columns = n_columns, .key_column = key_column}, ret,
+                      err);
+}
+
+int table_pages_open_keyed(struct table_pages *pages, const char *table, unsigned n_columns,
+                           unsigned n_keys, struct page_table **ret, struct error *err)
+{
+    return open_table(pages, table, (struct page_table){.n_columns = n_columns, .n_keys = n_keys},
+                      ret, err);
 }
 
 int table_pages_end(struct table_pages *pages, struct error *err)

@@ -34,18 +34,23 @@ static void ask_text(sqlite3 *db, const char *sql, const char *expected)
 
 static sqlite3 *new_database(unsigned page_bytes)
 {
-    char sql[512];
+    char sql[1024];
     sqlite3 *db;
 
     unlink(path);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    snprintf(sql, sizeof sql,
-             "PRAGMA page_size = %u; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
-             "CREATE TABLE last(a INTEGER, b INTEGER, c INTEGER, k INTEGER PRIMARY KEY) STRICT;"
-             "CREATE TABLE first(k INTEGER PRIMARY KEY, a INTEGER, b INTEGER) STRICT;"
-             "CREATE TABLE last_2(a INTEGER, b INTEGER, c INTEGER, k INTEGER PRIMARY KEY) STRICT;"
-             "CREATE TABLE first_2(k INTEGER PRIMARY KEY, a INTEGER, b INTEGER) STRICT;",
-             page_bytes);
+    snprintf(
+        sql, sizeof sql,
+        "PRAGMA page_size = %u; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
+        "CREATE TABLE last(a INTEGER, b INTEGER, c INTEGER, k INTEGER PRIMARY KEY) STRICT;"
+        "CREATE TABLE first(k INTEGER PRIMARY KEY, a INTEGER, b INTEGER) STRICT;"
+        "CREATE TABLE last_2(a INTEGER, b INTEGER, c INTEGER, k INTEGER PRIMARY KEY) STRICT;"
+        "CREATE TABLE first_2(k INTEGER PRIMARY KEY, a INTEGER, b INTEGER) STRICT;"
+        "CREATE TABLE keyed(k INTEGER, l INTEGER, a INTEGER, r REAL, t TEXT, PRIMARY KEY(k, l))"
+        " STRICT, WITHOUT ROWID;"
+        "CREATE TABLE keyed_2(k INTEGER, l INTEGER, a INTEGER, r REAL, t TEXT, PRIMARY KEY(k, l))"
+        " STRICT, WITHOUT ROWID;",
+        page_bytes);
     must(database_execute(db, sql, NULL), NULL);
     return db;
 }
@@ -74,8 +79,15 @@ static struct page_row row_of(size_t i, int64_t key)
 static void insert_twin(sqlite3_stmt *insert, const struct page_row *row, int n_columns)
 {
     for (int i = 0; i < n_columns; i++) {
+        double real;
+        memcpy(&real, &row->values[i], sizeof real);
         if (row->nulls >> i & 1)
             sqlite3_bind_null(insert, i + 1);
+        else if (row->reals >> i & 1)
+            sqlite3_bind_double(insert, i + 1, real);
+        else if (row->texts >> i & 1)
+            sqlite3_bind_text(insert, i + 1, (const char *)(intptr_t)row->values[i], -1,
+                              SQLITE_STATIC);
         else
             sqlite3_bind_int64(insert, i + 1, row->values[i]);
     }
@@ -95,14 +107,29 @@ static struct page_row first_of(size_t i)
     return row;
 }
 
+/* Reals that are whole numbers too, texts of each length. */
+static struct page_row keyed_of(size_t i)
+{
+    static const char text[] = "fifty-seven bytes are what a text may have, and no more of it";
+    struct page_row row = {
+        .values = {(int64_t)(i / 50) - 3, (int64_t)(i % 50) * 1000003, value_of(i)}};
+
+    page_row_put_real(&row, 3, i % 3 ? (double)i / 7 : (double)value_of(i));
+    page_row_put_text(&row, 4, text + sizeof text - 1 - i % 58);
+    row.nulls = i % 4 == 0 ? UINT64_C(1) << (2 + i % 3) : 0;
+    return row;
+}
+
 static void write_pages(sqlite3 *db, size_t n)
 {
     struct table_pages *pages;
     struct page_table *last;
     struct page_table *first;
+    struct page_table *keyed;
     struct error err;
 
     must(table_pages_begin(db, &pages, &err), &err);
+    must(table_pages_open_keyed(pages, "keyed", 5, 2, &keyed, &err), &err);
     must(table_pages_open(pages, "last", 4, 3, &last, &err), &err);
     must(table_pages_open(pages, "first", 3, 0, &first, &err), &err);
     for (size_t i = 0; i < n; i++) {
@@ -111,6 +138,8 @@ static void write_pages(sqlite3 *db, size_t n)
         row = first_of(i);
         if (i % 3 == 0)
             must(table_pages_add(first, &row, &err), &err);
+        row = keyed_of(i);
+        must(table_pages_add(keyed, &row, &err), &err);
     }
     must(table_pages_end(pages, &err), &err);
     table_pages_free(pages);
@@ -120,7 +149,9 @@ static void write_twins(sqlite3 *db, size_t n)
 {
     sqlite3_stmt *last;
     sqlite3_stmt *first;
+    sqlite3_stmt *keyed;
 
+    must(database_prepare(db, "INSERT INTO keyed_2 VALUES (?, ?, ?, ?, ?)", &keyed, NULL), NULL);
     must(database_prepare(db, "INSERT INTO last_2 VALUES (?, ?, ?, ?)", &last, NULL), NULL);
     must(database_prepare(db, "INSERT INTO first_2 VALUES (?, ?, ?)", &first, NULL), NULL);
     for (size_t i = 0; i < n; i++) {
@@ -129,7 +160,10 @@ static void write_twins(sqlite3 *db, size_t n)
         row = first_of(i);
         if (i % 3 == 0)
             insert_twin(first, &row, 3);
+        row = keyed_of(i);
+        insert_twin(keyed, &row, 5);
     }
+    sqlite3_finalize(keyed);
     sqlite3_finalize(last);
     sqlite3_finalize(first);
 }
@@ -143,6 +177,14 @@ static void compare(sqlite3 *db)
     ask_text(db,
              "SELECT count(*) FROM (SELECT * FROM first EXCEPT SELECT * FROM first_2"
              " UNION ALL SELECT * FROM (SELECT * FROM first_2 EXCEPT SELECT * FROM first))",
+             "0");
+    ask_text(db,
+             "SELECT count(*) FROM (SELECT * FROM keyed EXCEPT SELECT * FROM keyed_2"
+             " UNION ALL SELECT * FROM (SELECT * FROM keyed_2 EXCEPT SELECT * FROM keyed))",
+             "0");
+    ask_text(db, "SELECT (SELECT count(*) FROM keyed) = (SELECT count(*) FROM keyed_2)", "1");
+    ask_text(db, /* each row is found by its key, in whatever page */
+             "SELECT count(*) FROM keyed_2 b LEFT JOIN keyed a USING (k, l) WHERE a.k IS NULL",
              "0");
     ask_text(db, "SELECT (SELECT count(*) FROM last) = (SELECT count(*) FROM last_2)", "1");
     ask_text(db, "SELECT (SELECT max(rowid) FROM first) IS (SELECT max(rowid) FROM first_2)", "1");
@@ -219,22 +261,73 @@ static void the_page_of_the_lock_stays_empty(void **state)
     unlink(path);
 }
 
+/* Keys of two columns: the second one decides only where the first ones are equal. */
 static void a_key_that_does_not_increase_is_refused(void **state)
 {
     sqlite3 *db = new_database(512);
     struct table_pages *pages;
     struct page_table *table;
+    struct page_table *keyed;
     struct page_row row = row_of(1, 7);
     struct error err;
 
     (void)state;
     must(table_pages_begin(db, &pages, &err), &err);
     must(table_pages_open(pages, "last", 4, 3, &table, &err), &err);
+    must(table_pages_open_keyed(pages, "keyed", 5, 2, &keyed, &err), &err);
     must(table_pages_add(table, &row, &err), &err);
     assert_int_equal(table_pages_add(table, &row, &err), ERROR_FORMAT);
+    row = (struct page_row){.values = {1, 9}};
+    must(table_pages_add(keyed, &row, &err), &err);
+    row = (struct page_row){.values = {2, 3}};
+    must(table_pages_add(keyed, &row, &err), &err);
+    assert_int_equal(table_pages_add(keyed, &row, &err), ERROR_FORMAT);
+    row = (struct page_row){.values = {1, 10}};
+    assert_int_equal(table_pages_add(keyed, &row, &err), ERROR_FORMAT);
     table_pages_free(pages);
     sqlite3_close(db);
     unlink(path);
+}
+
+/* Rows of as many columns as there may be, of eight bytes each, fit in a page of 2048 bytes, but not of 512, where SQLite would go on elsewhere. */
+static void a_row_lies_in_one_page(void **state)
+{
+    static const unsigned sizes[] = {512, 2048, 16384};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        sqlite3 *db = new_database(sizes[i]);
+        struct table_pages *pages;
+        struct page_table *wide;
+        struct page_row row = {.values = {0}};
+        struct error err;
+        char sql[1024] = "CREATE TABLE wide(c0 INTEGER PRIMARY KEY";
+        for (int k = 1; k < TABLE_PAGES_COLUMNS; k++)
+            snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", c%d INTEGER", k);
+        strcat(sql, ") STRICT, WITHOUT ROWID");
+        must(database_execute(db, sql, NULL), NULL);
+        must(table_pages_begin(db, &pages, &err), &err);
+        must(table_pages_open_keyed(pages, "wide", TABLE_PAGES_COLUMNS, 1, &wide, &err), &err);
+        for (int k = 0; k < TABLE_PAGES_COLUMNS; k++)
+            row.values[k] = INT64_MAX - 5000 - k;
+        if (sizes[i] == 512)
+            assert_int_equal(table_pages_add(wide, &row, &err), ERROR_FORMAT);
+        for (int n = 0; sizes[i] > 512 && n < 5000; n++) {
+            row.values[0]++;
+            must(table_pages_add(wide, &row, &err), &err);
+        }
+        if (sizes[i] > 512) {
+            must(table_pages_end(pages, &err), &err);
+            ask_text(db, "PRAGMA integrity_check", "ok");
+            ask_text(
+                db,
+                "SELECT count(*) || ' ' || min(c0) || ' ' || max(c0) || ' ' || min(c33) FROM wide",
+                "5000 9223372036854770808 9223372036854775807 9223372036854770774");
+        }
+        table_pages_free(pages);
+        sqlite3_close(db);
+        unlink(path);
+    }
 }
 
 int main(void)
@@ -243,6 +336,7 @@ int main(void)
         cmocka_unit_test(every_shape_of_the_tree),
         cmocka_unit_test(the_page_of_the_lock_stays_empty),
         cmocka_unit_test(a_key_that_does_not_increase_is_refused),
+        cmocka_unit_test(a_row_lies_in_one_page),
     };
 
     snprintf(path, sizeof path, "test_table_pages_%ld.db", (long)getpid());
