@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-enum {
-    LIFE_PARTS = 64
-};
-
 /* What the functions below count of a block, read once. */
 struct counted {
     struct totals_block block;
@@ -196,12 +192,12 @@ static struct life_part find_part(const struct facts *facts, uint32_t process, u
     const struct process_facts *own = &facts->processes[process];
     uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
     uint64_t end_ns = windows_end_ns(&own->windows, own->last_ns);
-    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / LIFE_PARTS : 0;
+    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / BIRTH_PARTS : 0;
     uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
 
-    if (part >= LIFE_PARTS)
-        part = LIFE_PARTS - 1;
-    bool is_last = part_ns == 0 || part == LIFE_PARTS - 1;
+    if (part >= BIRTH_PARTS)
+        part = BIRTH_PARTS - 1;
+    bool is_last = part_ns == 0 || part == BIRTH_PARTS - 1;
     return (struct life_part){.from_ns = part ? start_ns + part * part_ns : 0,
                               .to_ns = is_last ? UINT64_MAX : start_ns + (part + 1) * part_ns,
                               .number = (uint32_t)part};

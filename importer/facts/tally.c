@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/tally.h"
 
+#include "support/growing.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
 enum {
     KEY_BYTES = offsetof(struct tally_entry, blocks)
 };
+
+static int out_of_memory(const struct keyed *tally, struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory for %zu pairs of stacks or threads",
+                     tally->n);
+}
 
 int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to, uint64_t blocks,
               uint64_t bytes, struct error *err)
@@ -15,10 +23,23 @@ int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to,
     struct tally_entry *entry = keyed_get(tally, key, KEY_BYTES, sizeof *entry);
 
     if (!entry)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu pairs of stacks or threads",
-                         tally->n);
+        return out_of_memory(tally, err);
     entry->blocks += blocks;
     entry->bytes += bytes;
+    return 0;
+}
+
+int tally_append(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to, uint64_t blocks,
+                 uint64_t bytes, struct error *err)
+{
+    struct tally_entry *entries =
+        growing_reserve(tally->elements, &tally->capacity, tally->n + 1, sizeof *entries);
+
+    if (!entries)
+        return out_of_memory(tally, err);
+    tally->elements = entries;
+    entries[tally->n++] = (struct tally_entry){
+        .process = process, .from = from, .to = to, .blocks = blocks, .bytes = bytes};
     return 0;
 }
 

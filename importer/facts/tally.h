@@ -32,6 +32,10 @@ struct tally_entry {
 int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to, uint64_t blocks,
               uint64_t bytes, struct error *err);
 
+/* The same where no entry has that key. tally_find does not find it, nor does tally_add. */
+int tally_append(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to, uint64_t blocks,
+                 uint64_t bytes, struct error *err);
+
 /* NULL: not counted. Not after tally_sort. */
 const struct tally_entry *tally_find(const struct keyed *tally, uint32_t process, uint32_t from,
                                      uint32_t to);

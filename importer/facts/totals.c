@@ -46,7 +46,7 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
     free(process->pieces);
     free(process->changed);
     free(process->left);
-    free(process->left_parts);
+    birth_parts_done(&process->births);
     free(process->sizes);
     free(process->lifetimes);
 }
@@ -267,13 +267,13 @@ int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, ui
 static int flush_leaked_births(struct totals *totals, struct process_totals *process,
                                struct error *err)
 {
+    uint32_t id = (uint32_t)(process - totals->processes);
     int code = 0;
 
-    for (uint32_t i = 0; process->left_parts && code == 0 && i < process->n_stacks; i++)
-        code = tally_flush(&totals->leaked_births, &process->left_parts[i],
-                           totals_stack(process, i)->node, err);
-    free(process->left_parts);
-    process->left_parts = NULL;
+    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
+        code = birth_parts_tell(&process->births, i, id, totals_stack(process, i)->node,
+                                &totals->leaked_births, err);
+    birth_parts_done(&process->births);
     return code;
 }
 
@@ -548,13 +548,8 @@ int totals_leaked_birth(struct totals *totals, uint32_t process_id, uint32_t nod
 {
     struct process_totals *process = &totals->processes[process_id];
 
-    if (mtrace_unlikely(!process->left_parts))
-        process->left_parts = calloc((size_t)process->n_stacks + 1, sizeof *process->left_parts);
-    if (!process->left_parts)
-        return out_of_memory(err);
-    return tally_count(&totals->leaked_births,
-                       &process->left_parts[totals_stack_number(process, node)], process_id, node,
-                       part, weight, err);
+    return birth_parts_add(&process->births, process->n_stacks, totals_stack_number(process, node),
+                           part, weight, err);
 }
 
 static int count_culled(struct process_totals *process, const struct event *event,

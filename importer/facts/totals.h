@@ -27,6 +27,7 @@
 #define MTRACE_IMPORTER_TOTALS_H
 
 #include "common/attr.h"
+#include "importer/facts/birth_parts.h"
 #include "importer/facts/tally.h"
 #include "importer/log/state_io.h"
 #include "importer/pairing/pairing.h"
@@ -126,7 +127,7 @@ struct process_totals {
     uint64_t told_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
     struct stack_left *
         left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
-    struct tally_run *left_parts;    /* the same of leaked_births */
+    struct birth_parts births;       /* the same of leaked_births */
     struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
