@@ -152,8 +152,14 @@ int standing_import_open_logs(struct standing_import *standing, struct error *er
 
     log_set_close(standing->import.logs);
     standing->import.logs = NULL;
-    return log_set_open(standing->options->logs, standing->options->n_logs, &options,
-                        &standing->import.logs, err);
+    int code = log_set_open(standing->options->logs, standing->options->n_logs, &options,
+                            &standing->import.logs, err);
+
+    /* now, as all is listed: what a cut or log_set_skip_done leaves out is not gone */
+    if (code == 0 && standing->is_sole
+        && log_set_forget_gone(standing->import.logs, &standing->stream) != 0)
+        code = error_set(err, ERROR_NOMEM, "out of memory");
+    return code;
 }
 
 bool standing_import_is_fit(const struct standing_import *standing)
@@ -444,9 +450,6 @@ int standing_import_go_on(struct standing_import *standing, bool *ret_is_other, 
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(standing, ret_is_other, err);
     note_other(standing, *ret_is_other, "a sample of its memory came late");
-    if (code == 0 && !*ret_is_other && standing->is_sole
-        && log_set_forget_gone(import->logs, import->stream) != 0)
-        code = error_set(err, ERROR_NOMEM, "out of memory");
     if (code == 0 && !*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
     return code;

@@ -80,7 +80,8 @@ uint64_t log_set_estimated_events(const struct log_set *set);
 /* Leaves out the segments that were read to their end, and will not grow. */
 void log_set_skip_done(struct log_set *set, const struct stream_state *state);
 
-/* Before any is left out: of segments that were read to their end and are not there any more nothing is known but how many they were. ERROR_NOMEM or 0. */
+/* Right after log_set_open, before a cut and before any is left out, since what is not listed is taken for gone: of segments that were read to their end
+ * and are not there any more nothing is known but how many they were. One that is forgotten in error is read once more. ERROR_NOMEM or 0. */
 int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one

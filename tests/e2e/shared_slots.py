@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""shared_slots.py plain|culled|bounded [--asking] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
+"""shared_slots.py plain|culled|bounded [--asking] [--beside-child] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
 and what phases had, by the program's own books; of each round's answers while all threads stood still, and of the database at the end, or of one that is made while it runs."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -29,9 +30,10 @@ def check(what, got, books):
         raise Failure(f"{what}: " + "; ".join(wrong))
 
 
-def check_round(tools, place, how, is_asking):
-    options = ["-q", "-f", *OPTIONS[how], "-o", place / "run.dat"]
-    outcome = run([tools.record, *options, "--", tools.workloads / "shared_slots", *([place] if is_asking else [])], place,
+def check_round(tools, place, how, is_asking, is_beside_child):
+    options = ["-f", *OPTIONS[how], "-o", place / "run.dat", *(["--follow-children"] if is_beside_child else [])]
+    arguments = [*([place] if is_asking else []), *(["beside_child"] if is_beside_child else [])]
+    outcome = run([tools.record, *options, "--", tools.workloads / "shared_slots", *arguments], place,
                   {"MTRACE_RING_BYTES": str(RING_BYTES)} if how == "bounded" else None)
     told = rows(outcome.stdout)
     books = figures(told)
@@ -43,8 +45,11 @@ def check_round(tools, place, how, is_asking):
     if dropped:
         raise Failure(f"{dropped} events were dropped: {outcome.stderr}")
     check("the end", figures(rows(run([tools.query, "by-group", "--csv", "--count", "0", place / "run.db"], place).stdout)), books)
-    expect("phases", database.rows("SELECT name, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes FROM phases ORDER BY phase_id"),
+    expect("phases", database.rows("SELECT name, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes FROM phases WHERE process_id = 1 ORDER BY phase_id"),
            [tuple(row[column] for column in ("name", *FIGURES[:4])) for row in told if row["name"].startswith("round")])
+    events = re.search(r"([0-9,]+) events", outcome.stderr)
+    expect("events", database.value("SELECT sum(events) FROM processes"), int(events[1].replace(",", "")))
+    expect("processes", database.value("SELECT count(*) FROM processes"), 1 + is_beside_child)
     expect("damage", database.rows("SELECT key, value FROM meta WHERE key LIKE 'log.damage%'"), [])
     if how != "plain" and not database.value("SELECT sum(culled_blocks) FROM backtrace_totals"):
         raise Failure("nothing was culled")
@@ -54,13 +59,14 @@ def main():
     parser = argparse.ArgumentParser(description="books of groups whose blocks are handed over")
     parser.add_argument("how", choices=OPTIONS)
     parser.add_argument("--asking", action="store_true")
+    parser.add_argument("--beside-child", action="store_true")
     parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
     tools = harness.Tools.from_environment()
 
     for _ in range(args.rounds):
         with harness.scratch() as folder:
-            check_round(tools, Path(folder), args.how, args.asking)
+            check_round(tools, Path(folder), args.how, args.asking, args.beside_child)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_slots [FOLDER]: a server's cache, seen from its allocator. Threads share slots: whoever finds one empty allocates into it, whoever finds it full
+ * shared_slots [FOLDER [beside_child]]: a server's cache, seen from its allocator. Threads share slots: whoever finds one empty allocates into it, whoever finds it full
  * frees, resizes or moves to another group what is there, whoever made it; and each has blocks of its own meanwhile. The program keeps its own books of each group. Every so often all threads
  * stand still, and with a FOLDER the program then asks what its groups have, and writes the books of that instant beside the answer:
  * FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into FOLDER/busy. What threads do between two such times is a phase.
+ * beside_child: a child that hardly does anything lives all the time.
  */
 #include "api/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum {
     N_THREADS = 4,
@@ -246,10 +249,40 @@ static void stand_still(const char *folder, int round)
     fclose(file);
 }
 
+/* Until the other end of the pipe is closed. */
+static void idle(int pipe)
+{
+    struct pollfd end = {.fd = pipe};
+
+    do
+        free(malloc(100));
+    while (poll(&end, 1, 100) == 0);
+    _exit(0);
+}
+
+/* *ret_pipe: to be closed. */
+static pid_t make_child(int *ret_pipe)
+{
+    int pipes[2];
+    pid_t pid = pipe2(pipes, O_CLOEXEC) == 0 ? fork() : -1;
+
+    if (pid == 0) {
+        close(pipes[1]);
+        idle(pipes[0]);
+    }
+    if (pid < 0)
+        exit(1);
+    close(pipes[0]);
+    *ret_pipe = pipes[1];
+    return pid;
+}
+
 int main(int argc, char **argv)
 {
     char *folder = argc > 1 ? argv[1] : NULL;
     pthread_t threads[N_THREADS], asker;
+    int pipe = -1;
+    pid_t child = argc > 2 ? make_child(&pipe) : 0;
 
     for (unsigned i = 0; i < N_GROUPS; i++) {
         char name[16];
@@ -274,6 +307,9 @@ int main(int argc, char **argv)
         pthread_join(threads[i], NULL);
     if (folder)
         pthread_join(asker, NULL);
+    close(pipe);
+    if (child)
+        waitpid(child, NULL, 0);
     write_books(stdout);
     write_rounds();
     return 0;
