@@ -148,10 +148,25 @@ static void look(struct keeper *keeper)
     keeper->latest_ns = later(keeper->due_ns, now_ns + MOST_REST_NS);
 }
 
+/* KP-3: behind the instant of a question that waits for its answer nothing is taken in, as nothing could be cut there any more; but for one that takes
+ * so long that the log would grow. Until the log was opened nobody can tell. */
+static uint64_t instant_to_take_in(struct keeper *keeper)
+{
+    const struct log_set *logs = standing_import_logs(keeper->standing);
+    uint64_t now_ns = monotonic_now_ns();
+
+    if (logs && !log_set_is_asked(logs))
+        keeper->unasked_ns = now_ns;
+    return now_ns > keeper->unasked_ns + MOST_ASKED_WAIT_NS
+               ? now_ns
+               : earlier(now_ns, keeper->unasked_ns + KEEPER_MARGIN_NS);
+}
+
 /* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
 static int take_in(struct keeper *keeper, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
+    uint64_t instant_ns = instant_to_take_in(keeper);
     bool is_due = state_keeper_is_due(&keeper->state);
     uint64_t look_ns = own_cpu_ns() - began_ns;
     uint64_t rest_ns = later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
@@ -160,7 +175,7 @@ static int take_in(struct keeper *keeper, struct error *err)
     if (is_due) {
         keeper->taken_ns = monotonic_now_ns();
         standing_import_take_pieces(keeper->standing, state_keeper_piece_bytes(&keeper->state));
-        code = advance(keeper, monotonic_now_ns(), err);
+        code = advance(keeper, instant_ns, err);
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
         if (code && err->os_errno == ENOSPC) { /* what is reserved would be gone with us */
@@ -281,6 +296,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
     struct keeper keeper = {.options = options,
                             .has_state = has_state,
                             .progress = progress,
+                            .unasked_ns = has_state ? monotonic_now_ns() : 0,
                             .rest_ns = LEAST_REST_NS,
                             .due_ns = monotonic_now_ns() + LONG_REST_NS};
     bool is_asked_for = true;

@@ -270,6 +270,9 @@ static int cut_logs(struct standing_import *standing, const struct import_option
         code = take_certain(standing, ret_is_other, err);
     if (code || *ret_is_other)
         return code;
+    if (standing->cut_ns && standing->cut_ns < standing->stream.mark >> CLOCK_MAP_FRACTION_BITS)
+        standing->why = "what came behind that instant is counted already, as the question took too"
+                        " long: ask again";
     if (standing->cut_ns)
         code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
