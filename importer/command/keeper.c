@@ -33,6 +33,8 @@
 /* Behind an answer, and in all, as it has a bound. */
 #define ASKED_WAIT_NS      UINT64_C(1000000000)
 #define MOST_ASKED_WAIT_NS UINT64_C(5000000000)
+/* And until there is so much, as what is behind must be caught up with: a quarter of what makes the recorder drop events (log_ring.h). */
+#define PATIENT_BYTES (UINT64_C(64) << 20)
 /* Between pieces of one that we are behind with; who asks has an answer then. */
 #define PIECE_REST_NS UINT64_C(1000000)
 /* Or as many times what a look takes of the processor, which grows with the files of the folder. */
@@ -51,6 +53,7 @@ struct keeper {
     bool is_of_instants; /* somebody named one by its time, which the log does not show */
     uint64_t unasked_ns; /* all that a program asks for is later; 0: that is not known */
     uint64_t taken_ns;   /* of a bounded log: when it was last taken in unasked */
+    uint64_t patient_ns; /* and until when a question that waits is waited for; 0: none does */
     uint64_t rest_ns;    /* while the log stands still */
     uint64_t earliest_ns,
         due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
@@ -149,25 +152,38 @@ static void look(struct keeper *keeper)
 }
 
 /* KP-3: behind the instant of a question that waits for its answer nothing is taken in, as nothing could be cut there any more; but for one that takes
- * so long that the log would grow. Until the log was opened nobody can tell. */
+ * so long, or while the log grows so fast, that it would lose its bound. Until the log was opened nobody can tell, so nothing is. */
 static uint64_t instant_to_take_in(struct keeper *keeper)
 {
     const struct log_set *logs = standing_import_logs(keeper->standing);
     uint64_t now_ns = monotonic_now_ns();
 
-    if (logs && !log_set_is_asked(logs))
+    if (!logs)
+        return 0;
+    if (!log_set_is_asked(logs)) {
         keeper->unasked_ns = now_ns;
-    return now_ns > keeper->unasked_ns + MOST_ASKED_WAIT_NS
-               ? now_ns
-               : earlier(now_ns, keeper->unasked_ns + KEEPER_MARGIN_NS);
+        keeper->patient_ns = 0;
+    } else if (keeper->patient_ns == 0) {
+        keeper->patient_ns = now_ns + MOST_ASKED_WAIT_NS;
+    }
+    return keeper->patient_ns > now_ns ? earlier(now_ns, keeper->unasked_ns + KEEPER_MARGIN_NS)
+                                       : now_ns;
+}
+
+/* Who asked may want a second database as of that instant, a moment before; a later question is of a later one. */
+static void note_answer(struct keeper *keeper, uint64_t asked_ns)
+{
+    if (asked_ns > KEEPER_MARGIN_NS)
+        keeper->unasked_ns = later(keeper->unasked_ns, asked_ns - KEEPER_MARGIN_NS);
+    keeper->patient_ns = 0;
 }
 
 /* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
 static int take_in(struct keeper *keeper, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
-    uint64_t instant_ns = instant_to_take_in(keeper);
     bool is_due = state_keeper_is_due(&keeper->state);
+    uint64_t instant_ns = instant_to_take_in(keeper);
     uint64_t look_ns = own_cpu_ns() - began_ns;
     uint64_t rest_ns = later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
     int code = 0;
@@ -223,9 +239,10 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
 }
 
 /* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
-static void look_soon(struct keeper *keeper)
+static void look_soon(struct keeper *keeper, uint64_t asked_ns)
 {
     if (keeper->has_state) {
+        note_answer(keeper, asked_ns);
         uint64_t wait_ns =
             earlier(monotonic_now_ns() + ASKED_WAIT_NS, keeper->taken_ns + MOST_ASKED_WAIT_NS);
         keeper->due_ns = later(keeper->due_ns, wait_ns);
@@ -246,7 +263,7 @@ static void serve(struct keeper *keeper, const struct cut_request *request, int 
     reply.os_errno = err.os_errno;
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
-    look_soon(keeper);
+    look_soon(keeper, request->asked_ns);
 }
 
 /* False: nobody asks any more. */
@@ -296,7 +313,6 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
     struct keeper keeper = {.options = options,
                             .has_state = has_state,
                             .progress = progress,
-                            .unasked_ns = has_state ? monotonic_now_ns() : 0,
                             .rest_ns = LEAST_REST_NS,
                             .due_ns = monotonic_now_ns() + LONG_REST_NS};
     bool is_asked_for = true;

@@ -141,6 +141,7 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     sqlite3_stmt *stacks = NULL;
     sqlite3_stmt *insert = NULL;
     int64_t last_process = 0;
+    int step = SQLITE_DONE;
     int code = database_prepare(db,
                                 "SELECT process_id, snapshot_id FROM snapshots"
                                 " WHERE reason <> 'peak' ORDER BY process_id, at_ns, snapshot_id",
@@ -152,7 +153,7 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
             &stacks, err);
     if (code == 0)
         code = database_prepare(db, "INSERT INTO snapshot_sites VALUES (?, ?, ?)", &insert, err);
-    while (code == 0 && sqlite3_step(snapshots) == SQLITE_ROW) {
+    while (code == 0 && (step = sqlite3_step(snapshots)) == SQLITE_ROW) {
         int64_t process = sqlite3_column_int64(snapshots, 0);
         int64_t snapshot = sqlite3_column_int64(snapshots, 1);
         if (process != last_process)
@@ -162,6 +163,8 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
         if (code == 0)
             code = write_snapshot(sites, snapshot, insert, err);
     }
+    if (code == 0 && step != SQLITE_DONE)
+        code = database_error(db, err);
     sqlite3_finalize(snapshots);
     sqlite3_finalize(stacks);
     sqlite3_finalize(insert);
