@@ -6,6 +6,7 @@
 #include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
 #include "importer/log/state_file.h"
+#include "support/log_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,23 @@ static int check_first(const struct import_options *options, struct error *err)
     return code;
 }
 
+/* What is left without it is a part of the run, which nobody is to take for all of it unasked. */
+static void name_state(const char *path, struct error *err)
+{
+    char *first = strndup(path, log_family_first_bytes(path));
+    char *state = first ? log_ring_state_name(first) : NULL;
+    struct error said = *err;
+
+    if (state)
+        error_set(
+            err, ERROR_FORMAT,
+            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed what "
+            "came after it is imported alone",
+            state, said.text);
+    free(state);
+    free(first);
+}
+
 /* *ret NULL: the state was replaced meanwhile. */
 static int open_whole(const struct import_options *options, struct progress *progress,
                       struct standing_import **ret, struct error *err)
@@ -99,6 +117,8 @@ static int open_whole(const struct import_options *options, struct progress *pro
     if (code == 0 && reader) {
         struct state_source source = state_reader_source(reader);
         code = standing_import_load(*ret, &source, err);
+        if (code == ERROR_FORMAT)
+            name_state(path, err);
         if (code == 0)
             code = standing_import_hold_logs(*ret, err);
         if (code == 0)

@@ -227,17 +227,19 @@ static bool has_state_beside(const struct log_file_reader *log)
     return is_there(log_ring_state_name(log->path)) || is_there(first_state_name(log));
 }
 
-/* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. */
+/* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
+ * there were a log says that has an end; one that has none, and no pool, had some. */
 static int check_moved(const struct log_input *input, bool has_pool, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
     bool has_first = input->n_generations > 0 && input->files[1]->generation == 1;
+    bool had_none = log->header.n_generations == 0 && log->header.end_kind != LOG_END_UNKNOWN;
 
-    if (has_first || has_pool || log->header.n_generations == 0 || has_state_beside(log))
+    if (has_first || has_pool || had_none || has_state_beside(log))
         return 0;
     /* The first one goes only when a state has it. */
     return fail_missing(log->path,
-                        log->header.n_generations > 1 || input->n_generations > 0
+                        log->header.n_generations != 1 || input->n_generations > 0
                             ? first_state_name(log)
                             : log_ring_name(log->path, 1),
                         err);
