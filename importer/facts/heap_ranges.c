@@ -353,11 +353,9 @@ static size_t lower_bound(const struct heap_ranges *ranges, uint32_t process, ui
 static struct heap_range *heap_of_extent(struct heap_ranges *ranges, const struct extent *extent)
 {
     size_t index = lower_bound(ranges, extent->process, extent->start);
-    struct heap_range *heap = &ranges->heaps[index];
+    struct heap_range *heap = index < ranges->n_heaps ? &ranges->heaps[index] : NULL;
 
-    return index < ranges->n_heaps && heap->process == extent->process && heap->start < extent->end
-               ? heap
-               : NULL;
+    return heap && heap->process == extent->process && heap->start < extent->end ? heap : NULL;
 }
 
 /* What was seen from outside knows the true bounds, as far as the neighbours leave room (HR-1). */
@@ -415,14 +413,14 @@ int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
 
 /* ---- blocks without a row ---- */
 
-/* The first heap of a process; *ret_n of them follow each other. */
+/* The first heap of a process; *ret_n of them follow each other; NULL, if there are none at all. */
 static struct heap_range *heaps_of(struct heap_ranges *ranges, uint32_t process, size_t *ret_n)
 {
     size_t first = lower_bound(ranges, process, 0);
     size_t end = lower_bound(ranges, process + 1, 0);
 
     *ret_n = end - first;
-    return ranges->heaps + first;
+    return ranges->heaps ? ranges->heaps + first : NULL;
 }
 
 /* Whether a block of `process` was born in these addresses by then: to a unit. */

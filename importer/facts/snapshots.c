@@ -94,15 +94,20 @@ static uint64_t n_passed(const struct plan *plan, uint64_t now_ns)
     return now_ns > plan->start_ns ? (now_ns - 1 - plan->start_ns) >> plan->shift : 0;
 }
 
-/* The recorded time that has passed until the one of that number. */
+/* The recorded time that has passed until the one of that number. Of a log whose times are wrong it may be more than there is. */
 static uint64_t taken_ns(const struct plan *plan, unsigned number)
 {
-    return ((uint64_t)number + 1) << plan->shift;
+    uint64_t n = (uint64_t)number + 1;
+
+    return n > UINT64_MAX >> plan->shift ? UINT64_MAX : n << plan->shift;
 }
 
 static void plan_next(struct plan *plan)
 {
-    plan->next_ns = plan->start_ns + taken_ns(plan, plan->n_taken);
+    uint64_t passed_ns = taken_ns(plan, plan->n_taken);
+
+    plan->next_ns =
+        passed_ns > UINT64_MAX - plan->start_ns ? UINT64_MAX : plan->start_ns + passed_ns;
 }
 
 void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns)

@@ -132,6 +132,16 @@ static void format_integer(int64_t value, enum column_unit unit, char *text, siz
     }
 }
 
+/* The nearest one; 0 for what is no number. A database of others may have any. */
+static int64_t nearest_integer(double value)
+{
+    if (value >= 0x1p63)
+        return INT64_MAX;
+    if (value < -0x1p63)
+        return INT64_MIN;
+    return value == value ? (int64_t)value : 0;
+}
+
 static void format_real(double value, enum column_unit unit, char *text, size_t size)
 {
     char number[UNITS_TEXT_BYTES];
@@ -139,7 +149,7 @@ static void format_real(double value, enum column_unit unit, char *text, size_t 
     if (unit == COLUMN_SHARE)
         (void)snprintf(text, size, "%s", units_format_share(value, number));
     else if (unit == COLUMN_BYTES || unit == COLUMN_BYTES_PER_S || unit == COLUMN_TIME)
-        format_integer((int64_t)value, unit, text, size);
+        format_integer(nearest_integer(value), unit, text, size);
     else
         (void)snprintf(text, size, "%.4g", value);
 }

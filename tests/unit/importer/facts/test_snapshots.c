@@ -283,12 +283,40 @@ static void late(void **state)
     totals_free(totals);
 }
 
+/* A log with a wrong clock: the last instants would lie behind the last one that a number can say. */
+static void at_the_end_of_time(void **state)
+{
+    static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};
+    static const uint64_t ends[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_C(0xff000c17350822e9),
+                                    UINT64_C(0xfffc000000000000)};
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        static struct told told;
+        struct snapshots *snapshots;
+        struct totals *totals;
+        uint64_t peak_id, end_id;
+        memset(&told, 0, sizeof told);
+        assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
+        assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+        snapshots_plan(snapshots, 1, starts[i % 4]);
+        assert_int_equal(snapshots_advance(snapshots, totals, 1, ends[i / 4], NULL), 0);
+        totals_finish(totals);
+        assert_int_equal(
+            snapshots_finish(snapshots, totals, 1, ends[i / 4], &peak_id, &end_id, NULL), 0);
+        assert_in_range(told.n, 0, SNAPSHOTS_MAX);
+        snapshots_free(snapshots);
+        totals_free(totals);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels),
         cmocka_unit_test(windows),
         cmocka_unit_test(late),
+        cmocka_unit_test(at_the_end_of_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
