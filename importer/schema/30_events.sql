@@ -201,9 +201,9 @@ CREATE TABLE windows (          -- times in which allocations were recorded: one
   window_id INTEGER PRIMARY KEY,        -- 1, 2, … in order of process and begin
   process_id INTEGER NOT NULL,          -- that was recorded
   start_ns INTEGER NOT NULL,            -- when it began
-  end_ns INTEGER,                       -- when it ended; NULL: with the process
+  end_ns INTEGER,                       -- when it ended; NULL: with the process, or it goes on
   started_by TEXT,                      -- 'start' (of the process), 'signal', 'control' (mtrace-record --ctl), 'time' (--start-after), 'size' (--start-at-rss), 'program' (mtrace_tracking); NULL: not known
-  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process)
+  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process); NULL: it goes on (processes.end_kind is 'running', or 'unseen'), or not known
   allocated_blocks INTEGER NOT NULL,    -- born in it
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   leaked_blocks INTEGER NOT NULL,       -- born in it and never ended
