@@ -3,6 +3,7 @@
 """live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
 
 server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
+samples  so are those about samples, blocks and slack included, also where they are made of rows
 more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
@@ -84,6 +85,22 @@ def server(tools, place):
     run([tools.importer, place / "run.dat", place / "run.db"], place)
     check_moment(tools, place, place / "run.db", "midst", 1)
     check_moment(tools, place, place / "run.db", "end", 7)
+
+
+def samples(tools, place):
+    """What a sample stands for is whole blocks, the same ones each time: it must not depend on when it is read."""
+    run([tools.record, "-q", "--sample-bytes", "1KiB", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    for i, (name, *words) in enumerate((("threads", "threads"), ("stacks", "groups", "--stacks"), ("groups", "by-group"), ("tags", "by-tag"), ("flows", "flows"))):
+        cut = place / f"{name}.db"
+        run([tools.importer, "--no-symbols", "--only", "--until-marker", f"mtrace report {7 + i}", place / "run.dat", cut], place)
+        live = [row for row in rows((place / f"end.{name}").read_text())]
+        figures = [column for column in live[0] if column.endswith(("_blocks", "_bytes"))]
+        wanted, of_rows = (rows(run([tools.query, *words, "--csv", "--count", "0", *filters, cut], place).stdout) for filters in ([], ["--size-min", "0"]))
+        if len(live) < 2 or sum(row["allocated_blocks"] if "allocated_blocks" in row else row["blocks"] for row in live) < 1000:
+            raise Failure(f"there is little to compare: {live}")
+        for what, other in (("the cut", wanted), ("its rows", of_rows)):
+            common = [column for column in figures if column in other[0] and not (other is of_rows and column.startswith(("peak", "temporary")))]
+            expect(f"{name} of {what}", sorted(tuple(row[c] for c in common) for row in live), sorted(tuple(row[c] for c in common) for row in other))
 
 
 # ---- bad input ----
@@ -473,7 +490,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
          "full": full}
 
 
