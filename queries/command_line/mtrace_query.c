@@ -165,16 +165,34 @@ static void print_remark(void *context, const char *text)
     (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
 }
 
-/* The library names a parameter first, where it says what is wrong with it: here that is an option. */
+static void print_option(const char *name, size_t length)
+{
+    (void)fputs("--", stderr);
+    for (size_t i = 0; i < length; i++)
+        (void)putc(name[i] == '_' ? '-' : name[i], stderr);
+}
+
+/* The library names a parameter first, where it says what is wrong with it, and further on as NAME=VALUE: here those are options. */
 static void print_usage_error(const char *text)
 {
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-    bool is_parameter = text[length] != '-' && queries_find_parameter(text, length) >= 0;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    size_t length = strspn(text, letters);
 
-    (void)fprintf(stderr, "mtrace-query: %s", is_parameter ? "--" : "");
-    for (size_t i = 0; i < length; i++)
-        (void)putc(is_parameter && text[i] == '_' ? '-' : text[i], stderr);
-    (void)fprintf(stderr, "%s\nTry 'mtrace-query --help'.\n", text + length);
+    (void)fputs("mtrace-query: ", stderr);
+    if (text[length] != '-' && queries_find_parameter(text, length) >= 0) {
+        print_option(text, length);
+        text += length;
+    }
+    for (; *text; text++) {
+        length = *text == ' ' ? strspn(text + 1, letters) : 0;
+        (void)putc(*text, stderr);
+        if (length == 0 || text[1 + length] != '=' || queries_find_parameter(text + 1, length) < 0)
+            continue;
+        print_option(text + 1, length);
+        (void)putc(' ', stderr);
+        text += length + 1;
+    }
+    (void)fputs("\nTry 'mtrace-query --help'.\n", stderr);
 }
 
 static int report(const struct error *err)
@@ -187,6 +205,8 @@ static int report(const struct error *err)
         return LEFT_OUT_EXIT;
     if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
         return LEFT_OUT_ROWS_EXIT;
+    if (err->code == ERROR_INTERRUPTED && !signal_taken && is_about_one_file)
+        return LEFT_OUT_LATE_EXIT;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }

@@ -302,7 +302,7 @@ static int answer_parsed(struct answering *answering, struct question *question)
         return EIO;
     if (code)
         return code;
-    return status == EXIT_TOO_LONG ? ETIMEDOUT : EINVAL;
+    return status == EXIT_TOO_LONG || status == LEFT_OUT_LATE_EXIT ? ETIMEDOUT : EINVAL;
 }
 
 static void copy_complaints(const struct answering *answering)
@@ -323,7 +323,8 @@ static int answer(struct answering *answering, const char *text)
     int code;
 
     if (wrong) {
-        (void)dprintf(answering->job->fd, "not understood, %s: %s\n", wrong, text);
+        (void)dprintf(answering->job->fd, "not understood, %s%s%s\n", wrong,
+                      question.split.n ? ": " : "", question.split.n ? text : "");
         return EINVAL;
     }
     code = answer_parsed(answering, &question);

@@ -119,7 +119,8 @@ def bad(tools, place):
     expect("senseless questions", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
-    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many"):
+    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many", "not understood, it is empty\n", "not understood, it is NULL\n",
+                 "a question has 1535 bytes at most\n"):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")
     expect("answers that nobody reads", said(recorded("unread")), {
@@ -139,7 +140,7 @@ def bad(tools, place):
 
 def more(tools, place):
     outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "more"], place)
-    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL"})
+    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL"})
     text = {path.name: path.read_text() for path in place.iterdir() if path.suffix in (".csv", ".html", ".txt")}
     expect("rows for which a rule holds", [row["leaked_blocks"] for row in rows(text["rule.csv"])], [1])
     expect("rows for which it does not", rows(text["no_rule.csv"]), [])
@@ -150,7 +151,10 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    expect("no question", text["blank.txt"].strip(), "not understood, it is empty:")
+    for name, words in (("late", "took longer than time_limit allows"), ("about", "--about: a question of this kind names no files")):
+        if words not in text[f"{name}.txt"]:
+            raise Failure(f"{name}: {text[f'{name}.txt']}")
+    expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
 
 
 def turns(tools, place):
