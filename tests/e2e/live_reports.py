@@ -291,6 +291,14 @@ def every(tools, place):
                 raise Failure(f"no {word} in\n{report}")
         expect("an idle program ran up to the instant", re.findall(r", ([\d.]+ \S+), still running", report),
                re.findall(r"^imported up to ([\d.]+ \S+) only", report, re.M))
+        instant = re.match(r"as of (\d+) ns; of the log: mtrace-import --until \1ns\n\n== summary\n", report)
+        if not instant:
+            raise Failure(f"no instant on top of\n{report}")
+        run([tools.importer, "-f", "--until", f"{instant[1]}ns", log, place / "cut.db"], place)
+        for command in ("threads --wide", "by-group --wide"):
+            wanted = run([tools.query, *command.split(), place / "cut.db"], place).stdout
+            expect(f"{command} of the cut", re.sub(r"[\d.]+ (s|ms|us)\b", "", report.split(f"== {command}\n")[1].split("\n\n")[0].strip()),
+                   re.sub(r"[\d.]+ (s|ms|us)\b", "", re.split(r"\n\n|\nnext: ", wanted)[0].strip()))
     for until, is_cut in (("1ms", True), ("1h", False)):
         run([tools.importer, "--until", until, log, place / f"{until}.db"], place)
         expect(f"a cut at {until} is one", "imported up to" in run([tools.query, "summary", place / f"{until}.db"], place).stdout, is_cut)
