@@ -7,6 +7,7 @@
 #include "support/left_out.h"
 #include "support/output_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -172,6 +173,16 @@ static void print_option(const char *name, size_t length)
         (void)putc(name[i] == '_' ? '-' : name[i], stderr);
 }
 
+/* Is it name=PLACE_HOLDER, as the library says what is to be given, and no tag of the program? */
+static bool is_wanted(const char *text, size_t length)
+{
+    size_t n_capitals =
+        text[length] == '=' ? strspn(text + length + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
+
+    return n_capitals && !isalnum((unsigned char)text[length + 1 + n_capitals])
+           && queries_find_parameter(text, length) >= 0;
+}
+
 /* The library names a parameter first, where it says what is wrong with it, and further on as NAME=VALUE: here those are options. */
 static void print_usage_error(const char *text)
 {
@@ -186,7 +197,7 @@ static void print_usage_error(const char *text)
     for (; *text; text++) {
         length = *text == ' ' ? strspn(text + 1, letters) : 0;
         (void)putc(*text, stderr);
-        if (length == 0 || text[1 + length] != '=' || queries_find_parameter(text + 1, length) < 0)
+        if (length == 0 || !is_wanted(text + 1, length))
             continue;
         print_option(text + 1, length);
         (void)putc(' ', stderr);
