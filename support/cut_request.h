@@ -24,7 +24,7 @@ enum cut_extent {
     CUT_SITES, /* LEFT_OUT_HEAPS */
     CUT_HEAPS, /* LEFT_OUT_MOMENTS */
     CUT_SLIM,  /* rows alone */
-    CUT_ROWS,
+    CUT_ROWS,  /* of a bounded log, of the blocks that are live alone */
 };
 
 struct cut_request {

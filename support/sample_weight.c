@@ -15,17 +15,35 @@ static double uniform(uint64_t salt)
     return (double)(salt >> 11) * 0x1p-53;
 }
 
+/* 1 / p */
+static double inverse(uint64_t mean_bytes, uint64_t size_bytes)
+{
+    return -1 / expm1(-(size_bytes ? (double)size_bytes : 1) / (double)mean_bytes);
+}
+
+bool sample_weight_is_above(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
+{
+    double blocks = inverse(mean_bytes, size_bytes);
+
+    return uniform(salt ^ size_bytes << 48) < blocks - floor(blocks);
+}
+
 struct sample_weight sample_weight_estimate(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
+{
+    return sample_weight_noted(mean_bytes, size_bytes,
+                               sample_weight_is_above(mean_bytes, size_bytes, salt));
+}
+
+struct sample_weight sample_weight_noted(uint64_t mean_bytes, uint64_t size_bytes, bool is_above)
 {
     double size = (double)size_bytes;
     double missed = exp(-(size_bytes ? size : 1) / (double)mean_bytes);
-    double drawn = -expm1(-(size_bytes ? size : 1) / (double)mean_bytes);
-    double blocks = 1 / drawn;
+    double blocks = inverse(mean_bytes, size_bytes);
     double part = blocks - floor(blocks);
-    double variance = missed / (drawn * drawn);
+    double variance = missed * blocks * blocks;
 
     return (struct sample_weight){
-        .blocks = (uint64_t)blocks + (uniform(salt ^ size_bytes << 48) < part),
+        .blocks = (uint64_t)blocks + is_above,
         .bytes = size_bytes ? (uint64_t)(size * blocks + 0.5) : 0,
         .blocks_variance = variance + part * (1 - part),
         .bytes_variance = size * size * variance,

@@ -8,7 +8,8 @@
  * Invariants
  *   SW-1 Blocks and bytes are whole, so that sums of parts are the sums of the whole; where 1 / p is not, the block counts as the next
  *        number above with the probability that makes the mean right, decided by its salt. That is in the variance.
- *   SW-2 The same mean, size and salt give the same weight.
+ *   SW-2 The same mean, size and salt give the same weight. A salt is what stays as it is for ever: no time, which is known better at
+ *        the end of a recording.
  *   SW-3 A weight is at least the block itself.
  * Threads: any. Failure: none.
  */
@@ -17,6 +18,7 @@
 
 #include "common/attr.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sample_weight {
@@ -26,6 +28,12 @@ struct sample_weight {
 
 struct sample_weight sample_weight_estimate(uint64_t mean_bytes, uint64_t size_bytes,
                                             uint64_t salt);
+
+/* Does it count as the whole number above (SW-1)? */
+bool sample_weight_is_above(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt);
+
+/* The same weight, where that was noted. */
+struct sample_weight sample_weight_noted(uint64_t mean_bytes, uint64_t size_bytes, bool is_above);
 
 /* mean 0: blocks are no samples. */
 static inline struct sample_weight sample_weight_of(uint64_t mean_bytes, uint64_t size_bytes,

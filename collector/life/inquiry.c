@@ -330,6 +330,15 @@ static int ask(struct log_file *log, struct log_question *question, uint32_t ask
     return wait_for(log, question, &question->n_answered, number);
 }
 
+_Static_assert(LOG_QUESTION_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
+
+/* What the recorder is never asked. */
+static int refuse(int fd, const char *why, int code)
+{
+    (void)sys_write_all(fd, why, fmt_length(why));
+    return code;
+}
+
 int inquiry_ask(const char *text, int fd)
 {
     struct log_file *log = state_is_recording() ? segment_log() : NULL;
@@ -339,9 +348,9 @@ int inquiry_ask(const char *text, int fd)
     int status;
 
     if (!text)
-        return EINVAL;
+        return refuse(fd, "not understood, it is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_QUESTION_BYTES)
-        return E2BIG;
+        return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
     if (!log || id <= 0 || !wait_for_recorder(log))
         return ENOTCONN;
     question = question_of(log);

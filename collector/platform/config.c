@@ -3,6 +3,7 @@
 
 #include "collector/platform/sys.h"
 #include "common/log_format.h"
+#include "common/settings.h"
 
 #include <signal.h>
 #include <time.h>
@@ -68,7 +69,7 @@ struct source {
 
 static const char *line_end(const char *line)
 {
-    while (*line && *line != '\n')
+    while (*line && *line != SETTINGS_SEPARATOR)
         line++;
     return line;
 }

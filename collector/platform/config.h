@@ -3,7 +3,7 @@
  * config: what the environment asks of the collector.
  *
  * Model: the variables MTRACE_* of the program's environment. Under mtrace-record the private
- *        variable MTRACE_RECORDER holds newline-separated NAME=value assignments that win over
+ *        variable MTRACE_RECORDER holds NAME=value assignments (common/settings.h) that win over
  *        them, so that the user's own variables reach the program as they were.
  * Invariants: CO-1 nothing points into the environment afterwards; CO-2 a value that makes no
  *        sense leaves the default and sets bad_variable.

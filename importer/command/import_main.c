@@ -272,10 +272,10 @@ static void say_done(const struct import_options *options, const struct import_r
     char seconds[UNITS_TEXT_BYTES];
 
     warn(result);
-    fprintf(stderr, "%s: %s, %s allocations from %s events, %u process%s, in %s; mtrace-query %s\n",
-            options->target, units_format_bytes((int64_t)result->database_bytes, size),
-            units_format_count((int64_t)result->n_allocations, allocations),
-            units_format_count((int64_t)result->n_events, events), result->n_processes,
+    fprintf(stderr, "%s: %s, %s from %s, %u process%s, in %s; mtrace-query %s\n", options->target,
+            units_format_bytes((int64_t)result->database_bytes, size),
+            units_format_counted((int64_t)result->n_allocations, "allocation", allocations),
+            units_format_counted((int64_t)result->n_events, "event", events), result->n_processes,
             result->n_processes == 1 ? "" : "es",
             units_format_duration((int64_t)(result->seconds * 1e9), seconds), options->target);
 }

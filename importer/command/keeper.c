@@ -218,7 +218,8 @@ static struct import_options options_of(const struct keeper *keeper,
     options.until_ns = request->until_ns;
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
-    options.slim = request->extent < CUT_ROWS;
+    options.is_aggregate = keeper->has_state && request->extent == CUT_ROWS;
+    options.slim = request->extent < CUT_ROWS || options.is_aggregate;
     options.left_out =
         request->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - request->extent) : LEFT_OUT_NOTHING;
     options.no_symbols = !request->has_symbols;

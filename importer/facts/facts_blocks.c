@@ -50,6 +50,15 @@ static MTRACE_COLD int check_sum(struct facts *facts, const struct counted *coun
     return 0;
 }
 
+/* For its row, which does not know all that the salt is made of. */
+static bool is_above(const struct facts *facts, uint32_t process, const struct live_block *block)
+{
+    uint64_t mean_bytes = facts->totals->processes[process].sample_bytes;
+
+    return mtrace_unlikely(mean_bytes != 0)
+           && sample_weight_is_above(mean_bytes, block->size, live_block_salt(block));
+}
+
 static inline int count_birth(struct facts *facts, uint32_t process, const struct live_block *block,
                               uint32_t group, const struct pairing_link *link, struct error *err)
 {
@@ -79,7 +88,9 @@ static inline int count_birth(struct facts *facts, uint32_t process, const struc
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_born(facts->pools, process, block, link, err);
-    return code || !facts->fates ? code : fates_born(facts->fates, block, group, link, err);
+    return code || !facts->fates
+               ? code
+               : fates_born(facts->fates, block, group, is_above(facts, process, block), link, err);
 }
 
 static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,

@@ -131,7 +131,8 @@ static inline int count_birth(struct run *run, struct stack_totals *stack,
     } else {
         run->other_bytes += size + slack;
     }
-    return code || !run->facts->fates ? code : fates_born(run->facts->fates, block, 0, NULL, err);
+    return code || !run->facts->fates ? code
+                                      : fates_born(run->facts->fates, block, 0, false, NULL, err);
 }
 
 /* What comes first of a stack, of a class of sizes, or where nothing may come, is for others. */

@@ -149,7 +149,8 @@ static struct posting posting_of(const struct group_totals *totals, uint32_t pro
                                  uint64_t time_ns)
 {
     uint64_t mean_bytes = totals->definitions->processes[process].sample_bytes;
-    const struct sample_weight weight = sample_weight_of(mean_bytes, block->size, block->alloc_ns);
+    const struct sample_weight weight =
+        sample_weight_of(mean_bytes, block->size, live_block_salt(block));
 
     return (struct posting){change, time_ns, weight.blocks, weight.bytes, weight.bytes_variance};
 }

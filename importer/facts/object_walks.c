@@ -84,7 +84,7 @@ static int add_node(struct object_walks *walks, struct object_walk *walk, const 
 static struct sample_weight weight_of(const struct process_totals *live,
                                       const struct live_block *block)
 {
-    return sample_weight_of(live->sample_bytes, block->size, block->alloc_ns);
+    return sample_weight_of(live->sample_bytes, block->size, live_block_salt(block));
 }
 
 static void find_block(struct object_claim *claim, const struct event *event,

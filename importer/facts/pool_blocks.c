@@ -94,7 +94,7 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     if (code || !blocks->fates)
         return code;
     code = put_place(blocks, pool, find_outer(blocks, process, block->address), err);
-    return code ? code : fates_born(blocks->fates, block, group, link, err);
+    return code ? code : fates_born(blocks->fates, block, group, false, link, err);
 }
 
 static int on_moved(void *context, uint32_t pool, const struct live_block *block,

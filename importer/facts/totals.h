@@ -163,7 +163,8 @@ void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
 static inline struct sample_weight totals_weight(const struct totals *totals, uint32_t process,
                                                  const struct live_block *block)
 {
-    return sample_weight_of(totals->processes[process].sample_bytes, block->size, block->alloc_ns);
+    return sample_weight_of(totals->processes[process].sample_bytes, block->size,
+                            live_block_salt(block));
 }
 
 /* A block as it is counted, out of the bits of the live table. */
@@ -190,7 +191,7 @@ static inline void totals_block_read(const struct totals *totals, uint32_t proce
     ret->weight.bytes = block->size;
     ret->weight.blocks_variance = ret->weight.bytes_variance = 0;
     if (mtrace_unlikely(sample_bytes != 0))
-        ret->weight = sample_weight_estimate(sample_bytes, block->size, block->alloc_ns);
+        ret->weight = sample_weight_estimate(sample_bytes, block->size, live_block_salt(block));
 }
 
 int totals_born(struct totals *totals, uint32_t process, const struct totals_block *block,

@@ -136,7 +136,7 @@ struct definitions_group {
     const char *name;
     const char *text;  /* name, then key and value of each tag, with NULs between and one behind */
     size_t text_bytes; /* without the last NUL */
-    uint32_t id;       /* allocation_groups.group_id: 0 untracked, 2, 3, … */
+    uint32_t id;       /* allocation_groups.group_id: 0 untracked, 2 and more */
     uint32_t first_tag, n_tags; /* in group_tags */
     bool
         is_lost; /* stands for groups that a log names and does not define; write it only when used */

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    FIRST_ID = 2 /* of allocation_groups; 0 is untracked, 1 the root */
+    FIRST_ID = 2,     /* of allocation_groups; 0 is untracked, 1 the root */
+    MOST_ID = 1 << 24 /* that a program has; whatever else a log says is damage */
 };
 
 void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
@@ -21,6 +22,7 @@ void group_merge_init(struct group_merge *merge, struct log_input *const *inputs
 void group_merge_done(struct group_merge *merge)
 {
     id_table_done(&merge->tags);
+    id_table_done(&merge->ids);
 }
 
 /* ---- tags ---- */
@@ -152,6 +154,25 @@ static struct definitions_group *add_group(struct group_merge *merge)
     return &groups[++definitions->n_groups];
 }
 
+static bool is_id(const void *context, uint32_t id, const void *key)
+{
+    (void)context;
+    return id == *(const uint32_t *)key;
+}
+
+/* GM-1; 0: no memory. */
+static uint32_t choose_id(struct group_merge *merge, uint32_t index)
+{
+    uint32_t id = index;
+
+    if (index < FIRST_ID || index > MOST_ID
+        || id_table_find(&merge->ids, id_table_hash(index, 0), is_id, NULL, &index))
+        id = merge->last_id + 1;
+    if (id > merge->last_id)
+        merge->last_id = id;
+    return id_table_add(&merge->ids, id_table_hash(id, 0), id) == 0 ? id : 0;
+}
+
 static int take_note(struct group_merge *merge, size_t i, struct group_note *note)
 {
     struct definitions_group *group;
@@ -171,10 +192,10 @@ static int take_note(struct group_merge *merge, size_t i, struct group_note *not
         .name = note->text,
         .text = note->text,
         .text_bytes = note->text_bytes,
-        .id = is_untracked ? LOG_GROUP_UNTRACKED : ++merge->last_id,
+        .id = is_untracked ? LOG_GROUP_UNTRACKED : choose_id(merge, note->index),
         .first_tag = (uint32_t)merge->definitions->n_group_tags,
     };
-    return add_tags(merge, group);
+    return group->id || is_untracked ? add_tags(merge, group) : ERROR_NOMEM;
 }
 
 static int compare_notes(const void *left, const void *right)
@@ -185,7 +206,7 @@ static int compare_notes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* In the order of their ids in the log, which mostly become those of the database. */
+/* In the order of their ids in the log, so that those of later groups are free for them. */
 int group_merge_log(struct group_merge *merge, size_t i)
 {
     struct log_names *names = &merge->inputs[i]->names;

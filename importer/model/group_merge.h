@@ -5,6 +5,9 @@
  * Model:   logs are taken in the order of their processes, so that a child comes behind its parent
  *          and finds what it inherited (DF-5). A text is a name, then key and value of each tag, with
  *          NULs between; a key without a value has an empty one.
+ * Invariants
+ *   GM-1 In the database a group has the id by which its process knows it (mtrace_current_group), whichever logs are read, unless
+ *        another process has that for a group of another text: then the later one has one that is higher than all before.
  * Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_GROUP_MERGE_H
@@ -17,7 +20,7 @@
 struct group_merge {
     struct log_input *const *inputs;
     struct definitions *definitions;
-    struct id_table tags;
+    struct id_table tags, ids; /* ids: of groups so far */
     size_t groups_capacity, tags_capacity, group_tags_capacity;
     uint32_t last_id;
     uint32_t untracked; /* number of that group, 0: none yet */

@@ -22,6 +22,7 @@ enum {
     BIRTH_ALIGNED = 1 << 9,
     BIRTH_LINKED = 1 << 10,
     BIRTH_OTHER_GROUP = 1 << 11,
+    BIRTH_ABOVE = 1 << 12,
 
     /* Head of an end, beside the low bits of the id. */
     END_KIND_MASK = 7,          /* enum pairing_ended_by, or */
@@ -142,7 +143,7 @@ static uint8_t *put_link(uint8_t *out, uint64_t id, const struct pairing_link *l
     return varint_put(out, id - link->realloc_from_id);
 }
 
-int fates_born(struct fates *fates, const struct live_block *block, uint32_t group,
+int fates_born(struct fates *fates, const struct live_block *block, uint32_t group, bool is_above,
                const struct pairing_link *link, struct error *err)
 {
     uint8_t record[MAX_RECORD_BYTES];
@@ -162,6 +163,7 @@ int fates_born(struct fates *fates, const struct live_block *block, uint32_t gro
     head |= block->alignment_log2 ? BIRTH_ALIGNED : 0;
     head |= link ? BIRTH_LINKED : 0;
     head |= group != fates->last_group ? BIRTH_OTHER_GROUP : 0;
+    head |= is_above ? BIRTH_ABOVE : 0;
     out = varint_put(out, head);
     out = varint_put(out, block->alloc_ns - fates->last_ns);
     out = varint_put(out, zigzag_encode((int64_t)(block->address - fates->last_address)));
@@ -510,6 +512,7 @@ static void read_birth(struct fates *fates, struct allocation *ret)
         in = get32(in, &fates->last_group);
     ret->thread = fates->last_thread;
     ret->group = fates->last_group;
+    ret->is_above = (head & BIRTH_ABOVE) != 0;
     ret->alignment_log2 = (uint8_t)alignment;
     ret->call =
         (uint8_t)((head & BIRTH_CALL_BITS) | (head & BIRTH_NON_MAIN ? LOG_CHUNK_NON_MAIN : 0));

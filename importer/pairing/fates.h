@@ -23,6 +23,7 @@
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -51,6 +52,7 @@ struct allocation {
     uint8_t call;         /* enum log_call | LOG_CHUNK_* */
     uint8_t alignment_log2;
     uint8_t ended_by; /* enum pairing_ended_by */
+    bool is_above;    /* sample_weight_is_above */
 };
 
 struct fates;
@@ -61,7 +63,8 @@ int fates_new(const char *beside, struct fates **ret, struct error *err);
 /* NULL is fine. */
 void fates_free(struct fates *fates);
 
-int fates_born(struct fates *fates, const struct live_block *block, uint32_t group,
+/* is_above: sample_weight_is_above; of what is no sample false. */
+int fates_born(struct fates *fates, const struct live_block *block, uint32_t group, bool is_above,
                const struct pairing_link *link, struct error *err);
 int fates_moved(struct fates *fates, const struct live_block *block, uint32_t group,
                 struct error *err);

@@ -92,6 +92,12 @@ static inline void live_block_set_births(struct live_block *block, uint64_t birt
     block->births_high = births >> 36 & 0xf;
 }
 
+/* For sample_weight.h: which birth of its thread it was, and where; a thread may have all its blocks at one address, and threads their nth ones of one size. */
+static inline uint64_t live_block_salt(const struct live_block *block)
+{
+    return live_block_births(block) * 0x9e3779b97f4a7c15u ^ block->address;
+}
+
 enum {
     LIVE_TABLE_PIECE_BLOCKS = 64,
     LIVE_TABLE_RECENT = 256

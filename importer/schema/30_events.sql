@@ -14,7 +14,7 @@ CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to d
   backtrace_id      INTEGER,            -- where it was allocated
   free_backtrace_id INTEGER,            -- NULL: not ended by a call, or frees have no stacks
   ending            INTEGER,            -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
-  traits            INTEGER,            -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
+  traits            INTEGER,            -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6) | is_above (1)
   allocation_id     INTEGER PRIMARY KEY -- 1, 2, 3, …
 ) STRICT;
 
@@ -43,7 +43,8 @@ CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
   call_code,                            -- kind + 32 * alignment_log2 (0: malloc's own alignment)
   ended_by,                             -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
   heap_id,                              -- NULL: a mapping of its own
-  intervening_allocations               -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+  intervening_allocations,              -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+  is_above                              -- 1: a sample that counts as the whole number of blocks above 1/p, not below
 ) AS
   SELECT allocation_id, alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id, free_backtrace_id,
          (traits + 0x1000101 >> 8 & 0xffff) + (traits + 0x1000101 >> 32 & 0xff0000),
@@ -51,7 +52,8 @@ CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
          (traits + 0x1000101 >> 3 & 31) + (traits + 0x1000101 >> 51 & 2016),
          traits + 0x1000101 & 7,
          nullif(traits + 0x1000101 >> 24 & 0xffffff, 0),
-         CASE WHEN ending >= 0 THEN ending END
+         CASE WHEN ending >= 0 THEN ending END,
+         traits + 0x1000101 >> 62 & 1
   FROM packed_allocation_rows;
 
 CREATE TABLE chain_rows (       -- private: the allocations that are links of a chain of two or more
@@ -201,9 +203,9 @@ CREATE TABLE windows (          -- times in which allocations were recorded: one
   window_id INTEGER PRIMARY KEY,        -- 1, 2, … in order of process and begin
   process_id INTEGER NOT NULL,          -- that was recorded
   start_ns INTEGER NOT NULL,            -- when it began
-  end_ns INTEGER,                       -- when it ended; NULL: with the process
+  end_ns INTEGER,                       -- when it ended; NULL: with the process, or it goes on
   started_by TEXT,                      -- 'start' (of the process), 'signal', 'control' (mtrace-record --ctl), 'time' (--start-after), 'size' (--start-at-rss), 'program' (mtrace_tracking); NULL: not known
-  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process)
+  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process); NULL: it goes on (processes.end_kind is 'running', or 'unseen'), or not known
   allocated_blocks INTEGER NOT NULL,    -- born in it
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   leaked_blocks INTEGER NOT NULL,       -- born in it and never ended

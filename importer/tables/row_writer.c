@@ -64,7 +64,8 @@ static int64_t pack_traits(const struct allocation *allocation)
     uint64_t kind = allocation->call & LOG_CALL_MASK;
     uint64_t packed = allocation->ended_by | kind << 3 | (thread & 0xffff) << 8
                       | (uint64_t)allocation->heap << 24 | thread >> 16 << 48
-                      | (uint64_t)allocation->alignment_log2 << 56;
+                      | (uint64_t)allocation->alignment_log2 << 56
+                      | (uint64_t)allocation->is_above << 62;
 
     return (int64_t)packed - 0x1000101;
 }

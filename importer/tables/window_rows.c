@@ -29,19 +29,33 @@ static double recorded_share(const struct window *window, uint64_t process_end_n
                : 1;
 }
 
-static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
-                        const struct window *window, uint64_t process_end_ns, struct error *err)
+/* NULL: it goes on, as its process does, or nobody knows whether it does. */
+static const char *end_of(const struct facts *facts, uint32_t process, const struct window *window)
 {
+    const struct definitions_process *defined = &facts->definitions->processes[process];
+
+    if (!window->is_open)
+        return name_of(window->ended_by, NULL);
+    return !facts_has_ended(facts, process) || definitions_ended_by(defined, "running")
+                   || definitions_ended_by(defined, "unseen")
+               ? NULL
+               : "end";
+}
+
+static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
+                        const struct window *window, const struct facts *facts, struct error *err)
+{
+    uint64_t process_end_ns = facts->processes[process].last_ns;
     bool has_births =
         window->first_allocation <= window->last_allocation && window->allocated_blocks;
 
-    return database_insert(
-        insert, err, "uuumttuuuumms", id, (uint64_t)process, window->start_ns,
-        window->is_open ? UINT64_MAX : window->end_ns, name_of(window->started_by, "start"),
-        window->is_open ? "end" : name_of(window->ended_by, NULL), window->allocated_blocks,
-        window->allocated_bytes, window->leaked_blocks, window->leaked_bytes,
-        has_births ? window->first_allocation : UINT64_MAX,
-        has_births ? window->last_allocation : UINT64_MAX, recorded_share(window, process_end_ns));
+    return database_insert(insert, err, "uuumttuuuumms", id, (uint64_t)process, window->start_ns,
+                           window->is_open ? UINT64_MAX : window->end_ns,
+                           name_of(window->started_by, "start"), end_of(facts, process, window),
+                           window->allocated_blocks, window->allocated_bytes, window->leaked_blocks,
+                           window->leaked_bytes, has_births ? window->first_allocation : UINT64_MAX,
+                           has_births ? window->last_allocation : UINT64_MAX,
+                           recorded_share(window, process_end_ns));
 }
 
 int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
@@ -54,8 +68,7 @@ int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
     for (uint32_t process = 1; code == 0 && process <= facts->definitions->n_processes; process++) {
         const struct windows *windows = &facts->processes[process].windows;
         for (size_t i = 0; code == 0 && i < windows->n; i++)
-            code = write_window(insert, id++, process, &windows->list[i],
-                                facts->processes[process].last_ns, err);
+            code = write_window(insert, id++, process, &windows->list[i], facts, err);
     }
     sqlite3_finalize(insert);
     return code;

@@ -7,6 +7,7 @@
 #include "support/left_out.h"
 #include "support/output_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -165,16 +166,44 @@ static void print_remark(void *context, const char *text)
     (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
 }
 
-/* The library names a parameter first, where it says what is wrong with it: here that is an option. */
+static void print_option(const char *name, size_t length)
+{
+    (void)fputs("--", stderr);
+    for (size_t i = 0; i < length; i++)
+        (void)putc(name[i] == '_' ? '-' : name[i], stderr);
+}
+
+/* Is it name=PLACE_HOLDER, as the library says what is to be given, and no tag of the program? */
+static bool is_wanted(const char *text, size_t length)
+{
+    size_t n_capitals =
+        text[length] == '=' ? strspn(text + length + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
+
+    return n_capitals && !isalnum((unsigned char)text[length + 1 + n_capitals])
+           && queries_find_parameter(text, length) >= 0;
+}
+
+/* The library names a parameter first, where it says what is wrong with it, and further on as NAME=VALUE: here those are options. */
 static void print_usage_error(const char *text)
 {
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-    bool is_parameter = text[length] != '-' && queries_find_parameter(text, length) >= 0;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    size_t length = strspn(text, letters);
 
-    (void)fprintf(stderr, "mtrace-query: %s", is_parameter ? "--" : "");
-    for (size_t i = 0; i < length; i++)
-        (void)putc(is_parameter && text[i] == '_' ? '-' : text[i], stderr);
-    (void)fprintf(stderr, "%s\nTry 'mtrace-query --help'.\n", text + length);
+    (void)fputs("mtrace-query: ", stderr);
+    if (text[length] != '-' && queries_find_parameter(text, length) >= 0) {
+        print_option(text, length);
+        text += length;
+    }
+    for (; *text; text++) {
+        length = *text == ' ' ? strspn(text + 1, letters) : 0;
+        (void)putc(*text, stderr);
+        if (length == 0 || !is_wanted(text + 1, length))
+            continue;
+        print_option(text + 1, length);
+        (void)putc(' ', stderr);
+        text += length + 1;
+    }
+    (void)fputs("\nTry 'mtrace-query --help'.\n", stderr);
 }
 
 static int report(const struct error *err)
@@ -187,6 +216,8 @@ static int report(const struct error *err)
         return LEFT_OUT_EXIT;
     if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
         return LEFT_OUT_ROWS_EXIT;
+    if (err->code == ERROR_INTERRUPTED && !signal_taken && is_about_one_file)
+        return LEFT_OUT_LATE_EXIT;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }

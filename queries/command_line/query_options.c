@@ -120,7 +120,8 @@ static void set(struct parser *parser, const char *name, const char *value)
 static void set_only_file(struct parser *parser, const char *path)
 {
     if (parser->line->only_file && parser->rc == 0)
-        parser->rc = error_set(parser->err, ERROR_USAGE, "--about is given twice");
+        parser->rc =
+            error_set(parser->err, ERROR_USAGE, "--about: a question of this kind names no files");
     parser->line->only_file = path;
     queries_seal(parser->question);
 }

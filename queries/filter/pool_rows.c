@@ -13,7 +13,7 @@ static const char rows_sql[] =
     "DROP VIEW IF EXISTS temp.allocation_rows;\n"
     "CREATE TEMP VIEW allocation_rows AS SELECT pool_block_id AS allocation_id, alloc_ns, lifetime_ns, address, size_bytes,"
     " NULL AS slack_bytes, backtrace_id, free_backtrace_id, thread_id, nullif(free_thread_id, thread_id) AS other_free_thread_id,"
-    " NULL AS call_code, ended_by, NULL AS heap_id, NULL AS intervening_allocations FROM main.pool_block_rows;\n"
+    " NULL AS call_code, ended_by, NULL AS heap_id, NULL AS intervening_allocations, 0 AS is_above FROM main.pool_block_rows;\n"
     "CREATE TEMP VIEW row_ranges AS SELECT * FROM main.row_ranges WHERE 0;\n"
     "CREATE TEMP VIEW group_rows AS SELECT pool_block_id AS allocation_id, group_id, free_group_id FROM main.pool_block_rows"
     " WHERE group_id <> 1;\n";

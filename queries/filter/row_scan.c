@@ -25,6 +25,7 @@ enum scanned_column {
     SLACK_BYTES,
     INTERVENING,
     FREE_BACKTRACE_ID,
+    IS_ABOVE,
     N_SCANNED,
     ALLOCATION_ID = N_SCANNED,
     OWN_THREAD_ID,
@@ -48,6 +49,7 @@ static const struct {
     [SLACK_BYTES] = {"a.slack_bytes", ROW_SCAN_SLACK, 0},
     [INTERVENING] = {"a.intervening_allocations", ROW_SCAN_INTERVENING, ROW_SCAN_UNKNOWN},
     [FREE_BACKTRACE_ID] = {"a.free_backtrace_id", ROW_SCAN_FREE, ROW_SCAN_UNKNOWN},
+    [IS_ABOVE] = {"a.is_above", 0, 0}, /* left out where nothing is a sample */
     [ALLOCATION_ID] = {"a.allocation_id", 0, 0},
     [OWN_THREAD_ID] = {"a.thread_id", 0, 0},
     [OTHER_THREAD_ID] = {"a.other_free_thread_id", 0, 0},
@@ -186,11 +188,13 @@ static void complete(const struct run *run, struct sqlite3_value **values, struc
     row->free_group = known_group(run, values, FREE_GROUP_ID);
 }
 
-static void weigh(const struct run *run, struct scanned_row *row)
+static void weigh(const struct run *run, bool is_above, struct scanned_row *row)
 {
-    const struct sample_weight weight =
-        sample_weight_of(row->size_bytes < 0 ? 0 : run->scan->mean_of[row->process],
-                         (uint64_t)row->size_bytes, (uint64_t)row->alloc_ns);
+    uint64_t mean_bytes = row->size_bytes < 0 ? 0 : run->scan->mean_of[row->process];
+    uint64_t bytes = (uint64_t)row->size_bytes;
+    const struct sample_weight weight = mean_bytes
+                                            ? sample_weight_noted(mean_bytes, bytes, is_above)
+                                            : sample_weight_of(0, bytes, 0);
 
     row->blocks = (int64_t)weight.blocks;
     row->bytes = (int64_t)weight.bytes;
@@ -220,7 +224,7 @@ static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3
         .intervening = known_number(run, values, INTERVENING),
         .free_backtrace = known_number(run, values, FREE_BACKTRACE_ID),
     };
-    weigh(run, &run->waiting[run->n_waiting - 1]);
+    weigh(run, number(run, values, IS_ABOVE) == 1, &run->waiting[run->n_waiting - 1]);
     if (run->place[ALLOCATION_ID] != LEFT_OUT)
         complete(run, values, &run->waiting[run->n_waiting - 1]);
     if (run->n_waiting == N_WAITING && !hand_on(run))
@@ -243,11 +247,21 @@ static int set_function(const struct rundb *database, struct run *run, int n_val
     return code == SQLITE_OK ? 0 : rundb_error(database, "preparing to read", err);
 }
 
+static bool has_samples(const struct row_scan *scan)
+{
+    for (size_t i = 0; i < scan->n_processes; i++) {
+        if (scan->mean_of[i])
+            return true;
+    }
+    return false;
+}
+
 /* Only threads tell the process of a row: where there is one, nobody asks. */
 static void choose(struct run *run, bool has_thread, bool is_whole)
 {
     for (int i = 0; i < N_WHOLE; i++) {
         bool is_left_out = (columns[i].part & run->scan->without) || (i == THREAD_ID && !has_thread)
+                           || (i == IS_ABOVE && !has_samples(run->scan))
                            || (i >= N_SCANNED && !is_whole);
 
         run->place[i] = is_left_out ? LEFT_OUT : run->n_values++;

@@ -142,7 +142,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
         (void)fprintf(
             query->out,
-            "%s %s in %s of %" PRId64 " site%s%s; %s suppressed; %s events dropped; "
+            "%s %s in %s of %" PRId64 " site%s%s; %s suppressed; %s dropped; "
             "%s\n",
             filter_instant(&query->options->filter) ? "live then" : "leaked",
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 6), bytes),
@@ -150,7 +150,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
             *ret_n_sites > 1 ? ", growing ones first" : "",
             estimate_format_bytes(sqlite3_column_int64(stmt, 3), margin_of(stmt, 8), suppressed),
-            units_format_count(sqlite3_column_int64(stmt, 4), dropped),
+            units_format_counted(sqlite3_column_int64(stmt, 4), "event", dropped),
             format_complete(stmt, share));
     }
     sqlite3_finalize(stmt);

@@ -5,6 +5,7 @@
 #include "recorder/attaching/attaching.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
+#include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
 #include "recorder/platform/process_maps.h"
 
@@ -136,6 +137,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
     if (asprintf(&argument, "MTRACE_RECORDER=%s%s", settings, is_left ? "MTRACE_IS_LEFT=1\n" : "")
         < 0)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    program_join_settings(argument);
     code = attaching_run(&(struct attaching_call){.pid = attachment->pid,
                                                   .library = attachment->library,
                                                   .function = "mtrace_attach",

@@ -112,13 +112,13 @@ static const char *cure_of_drops(const struct closing *closing)
 /* How many blocks were culled. */
 static void describe_culled(const struct closing *closing, char *text, size_t n_bytes)
 {
+    uint64_t n_culled = closing->totals.n_culled + closing->children.n_culled;
     char culled[32];
 
     text[0] = '\0';
     if (closing->is_culling)
-        (void)snprintf(
-            text, n_bytes, ", %s blocks culled",
-            grouped(closing->totals.n_culled + closing->children.n_culled, culled, sizeof(culled)));
+        (void)snprintf(text, n_bytes, ", %s block%s culled",
+                       grouped(n_culled, culled, sizeof(culled)), n_culled == 1 ? "" : "s");
 }
 
 /* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
@@ -237,6 +237,8 @@ void closing_sum_up(const struct closing *closing)
                        : closing->is_elsewhere     ? ""
                                                    : "; next: mtrace-query ";
 
+    uint64_t n_events = closing->totals.n_events + closing->children.n_events;
+
     say_what_is_partial(closing);
     say_what_is_unseen(closing);
     say_who_is_missing(closing);
@@ -247,9 +249,10 @@ void closing_sum_up(const struct closing *closing)
     describe_culled(closing, culled, sizeof(culled));
     describe_missed(closing, missed, sizeof(missed));
     closing_say(
-        closing->is_quiet, "%s%s: %s, %s events%s%s, %s dropped%s%s%s%s%s%s", closing->name, others,
+        closing->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s", closing->name,
+        others,
         human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
-        grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
+        grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s",
         closing->is_beginning_given ? " of those still here" : "", culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
         cure_of_drops(closing), missed, closing->reports, next, *next ? closing->name : "",

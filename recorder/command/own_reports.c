@@ -28,6 +28,13 @@ static struct keeper_process *keeper_of(struct own_reports *reports)
     return reports->run_keeper ? reports->run_keeper : &reports->own_keeper;
 }
 
+/* In full, so that the finished log can be cut there: what is said of it elsewhere is rounded. */
+static void put_instant(int fd, uint64_t at_ns)
+{
+    (void)dprintf(fd, "as of %" PRIu64 " ns; of the log: mtrace-import --until %" PRIu64 "ns\n\n",
+                  at_ns, at_ns);
+}
+
 static void begin(struct own_reports *reports, uint64_t at_ns, struct recording *recording,
                   const char *log_path)
 {
@@ -42,6 +49,8 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
     reports->fd = job.fd = name ? open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (name && job.fd < 0)
         code = errno;
+    if (code == 0)
+        put_instant(job.fd, at_ns);
     if (code == 0)
         code = reporter_start(&job, keeper_of(reports), &reports->work);
     if (code)

@@ -3,7 +3,7 @@
  * own_reports: reports into files beside the log, by time and by a signal to mtrace-record, of a program that asks for
  * none itself.
  *
- * Model:   FILE.report.N.txt, N = 1, 2, …: threads, stacks and groups as of one instant, made by reporter.h, of all processes that
+ * Model:   FILE.report.N.txt, N = 1, 2, …: the instant in ns since the recording began, then threads, stacks and groups as of that, made by reporter.h, of all processes that
  *          an import of the log finds: what the program executed, and children that are recorded. One at a
  *          time: one that falls due while another is being made is left out and counted, and by what. A signal then is remembered, but
  *          not a second one. What is due by time is asked for a little later (OWN_REPORTS_LAG_NS), as of when it was due: by then the keeper is told

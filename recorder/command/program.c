@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/program.h"
 
+#include "common/settings.h"
 #include "recorder/allocator/allocator.h"
 
 #include <elf.h>
@@ -145,6 +146,12 @@ static bool pacify_asan(void)
     return true;
 }
 
+void program_join_settings(char *assignments)
+{
+    for (char *end = assignments; (end = strchr(end, '\n'));)
+        *end = SETTINGS_SEPARATOR;
+}
+
 /*
  * In the child, between fork and exec. The first line of the settings is the library to preload.
  */
@@ -167,6 +174,7 @@ static void set_environment(char *settings)
                     is_pacified ? "MTRACE_ASAN_OPTION=1\n" : "")
                < 0)
         _exit(EXIT_NOT_STARTED);
+    program_join_settings(assignments);
     setenv("LD_PRELOAD", preload, 1);
     setenv("MTRACE_RECORDER", assignments, 1);
 }

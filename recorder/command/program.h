@@ -56,6 +56,9 @@ const char *program_explain(const char *path);
 /* For which processor the program is, or the interpreter that runs it; false: that cannot be read. */
 bool program_kind(const char *path, struct collector_library_kind *ret_kind);
 
+/* Settings of one line each, as they are in a variable (common/settings.h). */
+void program_join_settings(char *assignments);
+
 #define PROGRAM_SENDER "../lib/mtrace/mtrace-send"
 
 /* Path of another program of ours, beside this one; owned by the caller, NULL if not there. */

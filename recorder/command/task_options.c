@@ -22,7 +22,7 @@ static const struct argp_option option_table[] = {
      "Tell the mtrace-record that is attached to PID to let it go, or do it where that one is gone",
      0},
     {"ctl", KEY_CTL, "PID", 0,
-     "Run nothing: have process PID, which is recorded, start, stop, mark a snapshot, or report: that one alone, not its children. PID of mtrace-record itself: all that it records",
+     "Run nothing: have process PID, which is recorded, start, stop or mark a snapshot: that one alone, not its children; or report, which is of all processes of its recording. PID of mtrace-record itself: all that it records",
      0},
     {NULL, 0, NULL, 0, NULL, 0},
 };

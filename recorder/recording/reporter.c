@@ -38,9 +38,8 @@ enum {
 struct answering {
     const struct reporter_job *job;
     const char *database;
-    int keeper_end;  /* -1: none */
-    bool is_bounded; /* the log */
-    int complaints;  /* of those who make the answer */
+    int keeper_end; /* -1: none */
+    int complaints; /* of those who make the answer */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* the database */
     int failure;               /* an errno value: why it is not */
@@ -191,15 +190,9 @@ static bool make_database(struct answering *answering, enum cut_extent extent, b
     return answering->is_made;
 }
 
-/* A bounded log has no rows of single blocks. */
-static enum cut_extent most_extent(const struct answering *answering)
+static enum cut_extent extent_for(int needs)
 {
-    return answering->is_bounded ? CUT_SLIM : CUT_ROWS;
-}
-
-static enum cut_extent extent_for(const struct answering *answering, int needs)
-{
-    return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : most_extent(answering);
+    return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : CUT_ROWS;
 }
 
 /* A question as words; --no-symbols is a word of the import. */
@@ -244,13 +237,6 @@ static int ask_needs(const struct answering *answering, struct question *questio
     return status;
 }
 
-static int refuse_rows(const struct answering *answering)
-{
-    if (empty(answering->complaints, 0))
-        (void)dprintf(answering->complaints, "%s\n", LEFT_OUT_BOUNDED);
-    return EIO;
-}
-
 /* After one that lacks something: which of what was left out, nobody says. */
 static enum cut_extent next_extent(enum cut_extent extent)
 {
@@ -261,7 +247,6 @@ static enum cut_extent next_extent(enum cut_extent extent)
 static int try_databases(struct answering *answering, const struct question *question,
                          enum cut_extent extent, int *ret_status)
 {
-    const enum cut_extent most = most_extent(answering);
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
 
@@ -273,8 +258,6 @@ static int try_databases(struct answering *answering, const struct question *que
         if (!empty(answering->complaints, 0))
             return EIO;
         *ret_status = run(answering, question->words + 1, fd);
-        if (*ret_status == LEFT_OUT_ROWS_EXIT && most < CUT_ROWS)
-            return refuse_rows(answering);
         if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
             extent = CUT_ROWS;
         else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
@@ -292,17 +275,15 @@ static int answer_parsed(struct answering *answering, struct question *question)
     int needs = status - LEFT_OUT_NEEDS_EXIT;
     int code = 0;
 
-    if (needs == LEFT_OUT_NEEDS_ROWS && most_extent(answering) < CUT_ROWS)
-        code = refuse_rows(answering);
-    else if (needs >= LEFT_OUT_NEEDS_LITTLE && needs <= LEFT_OUT_NEEDS_ROWS)
-        code = try_databases(answering, question, extent_for(answering, needs), &status);
+    if (needs >= LEFT_OUT_NEEDS_LITTLE && needs <= LEFT_OUT_NEEDS_ROWS)
+        code = try_databases(answering, question, extent_for(needs), &status);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
         return EIO;
     if (code)
         return code;
-    return status == EXIT_TOO_LONG ? ETIMEDOUT : EINVAL;
+    return status == EXIT_TOO_LONG || status == LEFT_OUT_LATE_EXIT ? ETIMEDOUT : EINVAL;
 }
 
 static void copy_complaints(const struct answering *answering)
@@ -323,7 +304,8 @@ static int answer(struct answering *answering, const char *text)
     int code;
 
     if (wrong) {
-        (void)dprintf(answering->job->fd, "not understood, %s: %s\n", wrong, text);
+        (void)dprintf(answering->job->fd, "not understood, %s%s%s\n", wrong,
+                      question.split.n ? ": " : "", question.split.n ? text : "");
         return EINVAL;
     }
     code = answer_parsed(answering, &question);
@@ -339,7 +321,6 @@ static int answer_all(const struct reporter_job *job, const struct report_folder
     struct answering answering = {.job = job,
                                   .database = database,
                                   .keeper_end = keeper_process_end(keeper),
-                                  .is_bounded = keeper->ring.log_path != NULL,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};
     int code = answering.complaints < 0 ? errno : 0;

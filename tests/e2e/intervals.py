@@ -66,7 +66,8 @@ def drawn_rows(generator):
                 at = born + function
                 lifetime = None if ended is None else ended + function - at
                 ended_by = 0 if ended is None else 1
-                rows.append((at, lifetime, size, 2 * function - 1 + block // 3 % 2, 0 if ended else None, ended_by + 256 - 0x1000101))
+                is_above = generator.random() < 1 / probability % 1
+                rows.append((at, lifetime, size, 2 * function - 1 + block // 3 % 2, 0 if ended else None, ended_by + 256 + (is_above << 62) - 0x1000101))
     return sorted(rows)
 
 

@@ -3,6 +3,7 @@
 """live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
 
 server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
+samples  so are those about samples, blocks and slack included, also where they are made of rows
 more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
@@ -86,6 +87,22 @@ def server(tools, place):
     check_moment(tools, place, place / "run.db", "end", 7)
 
 
+def samples(tools, place):
+    """What a sample stands for is whole blocks, the same ones each time: it must not depend on when it is read."""
+    run([tools.record, "-q", "--sample-bytes", "1KiB", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    for i, (name, *words) in enumerate((("threads", "threads"), ("stacks", "groups", "--stacks"), ("groups", "by-group"), ("tags", "by-tag"), ("flows", "flows"))):
+        cut = place / f"{name}.db"
+        run([tools.importer, "--no-symbols", "--only", "--until-marker", f"mtrace report {7 + i}", place / "run.dat", cut], place)
+        live = [row for row in rows((place / f"end.{name}").read_text())]
+        figures = [column for column in live[0] if column.endswith(("_blocks", "_bytes"))]
+        wanted, of_rows = (rows(run([tools.query, *words, "--csv", "--count", "0", *filters, cut], place).stdout) for filters in ([], ["--size-min", "0"]))
+        if len(live) < 2 or sum(row["allocated_blocks"] if "allocated_blocks" in row else row["blocks"] for row in live) < 1000:
+            raise Failure(f"there is little to compare: {live}")
+        for what, other in (("the cut", wanted), ("its rows", of_rows)):
+            common = [column for column in figures if column in other[0] and not (other is of_rows and column.startswith(("peak", "temporary")))]
+            expect(f"{name} of {what}", sorted(tuple(row[c] for c in common) for row in live), sorted(tuple(row[c] for c in common) for row in other))
+
+
 # ---- bad input ----
 
 def said(outcome):
@@ -102,7 +119,8 @@ def bad(tools, place):
     expect("senseless questions", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
-    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many"):
+    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many", "not understood, it is empty\n", "not understood, it is NULL\n",
+                 "a question has 1535 bytes at most\n"):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")
     expect("answers that nobody reads", said(recorded("unread")), {
@@ -122,7 +140,7 @@ def bad(tools, place):
 
 def more(tools, place):
     outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "more"], place)
-    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL"})
+    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL"})
     text = {path.name: path.read_text() for path in place.iterdir() if path.suffix in (".csv", ".html", ".txt")}
     expect("rows for which a rule holds", [row["leaked_blocks"] for row in rows(text["rule.csv"])], [1])
     expect("rows for which it does not", rows(text["no_rule.csv"]), [])
@@ -133,7 +151,10 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    expect("no question", text["blank.txt"].strip(), "not understood, it is empty:")
+    for name, words in (("late", "took longer than time_limit allows"), ("about", "--about: a question of this kind names no files")):
+        if words not in text[f"{name}.txt"]:
+            raise Failure(f"{name}: {text[f'{name}.txt']}")
+    expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
 
 
 def turns(tools, place):
@@ -270,6 +291,14 @@ def every(tools, place):
                 raise Failure(f"no {word} in\n{report}")
         expect("an idle program ran up to the instant", re.findall(r", ([\d.]+ \S+), still running", report),
                re.findall(r"^imported up to ([\d.]+ \S+) only", report, re.M))
+        instant = re.match(r"as of (\d+) ns; of the log: mtrace-import --until \1ns\n\n== summary\n", report)
+        if not instant:
+            raise Failure(f"no instant on top of\n{report}")
+        run([tools.importer, "-f", "--until", f"{instant[1]}ns", log, place / "cut.db"], place)
+        for command in ("threads --wide", "by-group --wide"):
+            wanted = run([tools.query, *command.split(), place / "cut.db"], place).stdout
+            expect(f"{command} of the cut", re.sub(r"[\d.]+ (s|ms|us)\b", "", report.split(f"== {command}\n")[1].split("\n\n")[0].strip()),
+                   re.sub(r"[\d.]+ (s|ms|us)\b", "", re.split(r"\n\n|\nnext: ", wanted)[0].strip()))
     for until, is_cut in (("1ms", True), ("1h", False)):
         run([tools.importer, "--until", until, log, place / f"{until}.db"], place)
         expect(f"a cut at {until} is one", "imported up to" in run([tools.query, "summary", place / f"{until}.db"], place).stdout, is_cut)
@@ -473,7 +502,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
          "full": full}
 
 

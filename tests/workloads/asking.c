@@ -400,6 +400,8 @@ static void more_than_totals(void)
     say("stack", ask_into("stack.txt", "stack 99999"));
     say("quote", ask_into("quote.txt", "leaks 'unclosed"));
     say("blank", ask_into("blank.txt", " "));
+    say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
+    say("about", ask_into("about.txt", "leaks --about=x"));
 }
 
 enum {

@@ -12,7 +12,7 @@ const NEEDS: Record<string, string> = {
   "by-tag": "allocation_group_tags",
   "by-pool": "pools",
   phases: "phases",
-  windows: "windows WHERE started_by IS NOT 'start' OR ended_by IS NOT 'end'",
+  windows: "windows WHERE started_by IS NOT 'start' OR end_ns IS NOT NULL",
   objects: "object_walks",
   unclaimed: "unclaimed_totals",
   "claimed-twice": "object_claims WHERE is_repeated",

@@ -58,6 +58,21 @@ static void rounding_is_right_on_average(void **state)
     assert_true(fabs(variance - (exp(-1) * right * right + (right - 1) * (2 - right))) < 1e-9);
 }
 
+/* What is written in a row makes the same weight again. */
+static void a_noted_weight_is_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t salt = 0; salt < 1000; salt++) {
+        uint64_t size = salt * salt;
+        struct sample_weight weight = sample_weight_of(4096, size, salt);
+        struct sample_weight noted =
+            sample_weight_noted(4096, size, sample_weight_is_above(4096, size, salt));
+        assert_int_equal(noted.blocks, weight.blocks);
+        assert_int_equal(noted.bytes, weight.bytes);
+        assert_true(noted.blocks_variance == weight.blocks_variance);
+    }
+}
+
 static void margins_are_1_96_standard_deviations(void **state)
 {
     (void)state;
@@ -72,6 +87,7 @@ int main(void)
         cmocka_unit_test(blocks_that_are_no_samples_stand_for_themselves),
         cmocka_unit_test(weights_are_the_inverse_of_the_probability),
         cmocka_unit_test(rounding_is_right_on_average),
+        cmocka_unit_test(a_noted_weight_is_the_same),
         cmocka_unit_test(margins_are_1_96_standard_deviations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,8 +64,8 @@ static void the_recorder_wins(void **state)
 {
     const char *environment[] = {
         "MTRACE_OUTPUT=mine.dat", "MTRACE_UNWINDER=none",
-        "MTRACE_RECORDER=MTRACE_OUTPUT=/a b/run.dat\nMTRACE_POOL=/a b/run.dat.live\n"
-        "MTRACE_RECORDER_PID=12\nMTRACE_TARGET_PID=13",
+        "MTRACE_RECORDER=MTRACE_OUTPUT=/a b/run.dat\x1fMTRACE_POOL=/a b/run.dat.live\x1f"
+        "MTRACE_RECORDER_PID=12\x1fMTRACE_TARGET_PID=13",
         NULL};
     struct config config = read_config(environment);
 

@@ -72,6 +72,7 @@ static void check(const struct allocation *read)
     assert_int_equal(read->intervening, ended ? end.intervening : PAIRING_UNKNOWN);
     assert_int_equal(read->free_thread, ended ? end.thread : 0);
     assert_int_equal(read->free_node, ended ? end.node : 0);
+    assert_int_equal(read->is_above, read->allocation_id % 3 == 0);
 }
 
 /* Ends come long after births and in another order. */
@@ -87,7 +88,7 @@ static void two_buckets(void **state)
     assert_int_equal(fates_new("fates", &fates, &err), 0);
     for (uint64_t id = 1; id <= N_BLOCKS; id++) {
         struct live_block block = block_of(id);
-        assert_int_equal(fates_born(fates, &block, 0, NULL, &err), 0);
+        assert_int_equal(fates_born(fates, &block, 0, id % 3 == 0, NULL, &err), 0);
     }
     for (uint64_t id = N_BLOCKS; id > 0; id--) {
         struct live_block block = block_of(id);
@@ -126,9 +127,9 @@ static void give_chain(struct fates *fates)
                                   .process = 1,
                                   .last_node = second.node};
 
-    assert_int_equal(fates_born(fates, &first, 0, NULL, NULL), 0);
+    assert_int_equal(fates_born(fates, &first, 0, false, NULL, NULL), 0);
     assert_int_equal(fates_ended(fates, &first, &end, NULL), 0);
-    assert_int_equal(fates_born(fates, &second, 0, &link, NULL), 0);
+    assert_int_equal(fates_born(fates, &second, 0, false, &link, NULL), 0);
     assert_int_equal(fates_chain_ended(fates, &chain, NULL), 0);
 }
 
@@ -174,7 +175,7 @@ static void explained(void **state)
         struct allocation read;
         const struct pairing_chain *told;
         assert_int_equal(fates_new("fates", &fates, NULL), 0);
-        assert_int_equal(fates_born(fates, &block, 0, NULL, NULL), 0);
+        assert_int_equal(fates_born(fates, &block, 0, false, NULL, NULL), 0);
         assert_int_equal(fates_ended(fates, &block, order ? &freed : &unseen, NULL), 0);
         assert_int_equal(fates_ended(fates, &block, order ? &unseen : &freed, NULL), 0);
         assert_int_equal(fates_rewind(fates, NULL), 0);
@@ -209,7 +210,7 @@ static void give_grouped(struct fates *fates)
 {
     for (uint64_t id = 1; id <= N_GROUPED; id++) {
         struct live_block block = block_of(id);
-        assert_int_equal(fates_born(fates, &block, birth_group(id), NULL, NULL), 0);
+        assert_int_equal(fates_born(fates, &block, birth_group(id), id % 3 == 0, NULL, NULL), 0);
     }
     for (int round = 0; round < 2;
          round++) { /* the second move of a block is the one that counts */

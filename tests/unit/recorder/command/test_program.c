@@ -191,7 +191,7 @@ static void gets_settings_and_the_users_preload(void **state)
     const char *said = read_file("said");
     const char *pid = strrchr(said, '|') + 1;
     (void)snprintf(want, sizeof(want),
-                   "MTRACE_A=1\nMTRACE_B=2\nMTRACE_TARGET_PID=%s\nMTRACE_ASAN_OPTION=1\n|"
+                   "MTRACE_A=1\x1fMTRACE_B=2\x1fMTRACE_TARGET_PID=%s\x1fMTRACE_ASAN_OPTION=1\x1f|"
                    "/nonexistent/libmtrace.so:libusers.so|%s",
                    pid, pid);
     assert_string_equal(said, want);
