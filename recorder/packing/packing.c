@@ -170,15 +170,17 @@ static bool is_asked(const struct packing *packing)
     return asker && !packing->is_turn_left && (n_asked == n_answered || asker != packing->asker);
 }
 
-/* Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
+/* A turn that the same thread takes again has another ticket, taken before. Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
 static void watch_turn(struct packing *packing, uint64_t now_ns)
 {
     const struct log_question *question = live_log_question(packing->live);
     uint32_t asker = atomic_load_explicit(&question->asker, memory_order_relaxed);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
-    if (asker != packing->asker || n_asked != packing->n_asked)
+    if (asker != packing->asker || n_asked != packing->n_asked || n_tickets != packing->n_tickets)
         packing->turn_ns = now_ns;
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+    bool is_same = asker == packing->asker && n_tickets == packing->n_tickets;
     packing->asker = asker;
     packing->n_asked = n_asked;
     packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
@@ -191,10 +193,12 @@ static void hold_for_question(struct packing *packing)
     uint64_t now_ns = monotonic_now_ns();
 
     watch_turn(packing, now_ns);
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
     if (has_asker)
         packing_hold_until(packing, now_ns);
 }
 
+    packing->n_tickets = n_tickets;
 /* An instant in ticks, by what both clocks show now: it is near. */
 static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t now_ticks,
                          uint64_t now_ns)
