@@ -10,6 +10,7 @@
 #include "recorder/packing/frame_index.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
+#include "support/columns.h"
 #include "support/output_file.h"
 #include "support/running.h"
 
@@ -262,6 +263,20 @@ static int write_all(struct source *source, struct packing *packing, struct erro
         code = packed_log_skip(packing->packed, source->frames.given_back, err);
     if (code == 0 && source->has_frames)
         code = packing->cull ? cull_all_frames(source, packing, &file, err)
+/* LI-4: what was packed is copied as it is, so the rest is packed as that. */
+static void keep_time_shift(const struct source *source, struct packing *packing)
+{
+    for (size_t i = 0; i < source->frames.n_frames && !packing->has_packed_events; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const uint8_t *payload = (const uint8_t *)(frame + 1);
+        if (frame->kind != LOG_FRAME_SEGMENT || frame->segment.kind != LOG_SEGMENT_EVENTS)
+            continue;
+        packing->settings.time_shift =
+            frame->codec == LOG_CODEC_COLUMNS && *payload <= COLUMNS_MAX_TIME_SHIFT ? *payload : 0;
+        packing->has_packed_events = true;
+    }
+}
+
                              : copy_frames(source, packing, NULL, err);
     if (code == 0 && source->has_frames && source->has_live)
         code = mark_packed(source, err);
@@ -269,6 +284,8 @@ static int write_all(struct source *source, struct packing *packing, struct erro
         return code;
     return source->has_live ? packing_finish(packing, &file, err)
                             : packing_append_trailer(packing, &file, err);
+    if (source->has_frames)
+        keep_time_shift(source, packing);
 }
 
 /* ---- replacing --------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ struct packing {
     uint64_t hold_ns;                   /* the last instant of packing_hold_until */
     uint64_t steady_ticks;              /* if it is watched: what was stamped before stays (PG-5) */
     struct pack_settings settings;
+    bool has_packed_events; /* of a thread: settings.time_shift stays what it is */
     struct definition_parts definitions;
     struct packing_item *backlog;
     size_t n_backlog;
