@@ -18,6 +18,7 @@
 
 static const char live_suffix[] = ".live";
 static const uint64_t look_every_ns = 50000000;
+static const uint64_t list_every_ns = 50000000; /* where nobody tells what is new */
 
 /* A log that was seen; not yet adopted while its process has not finished making it. */
 struct child {
@@ -48,6 +49,8 @@ struct children {
     int inotify_fd;    /* -1: none */
 };
 
+    bool has_missed;   /* inotify had more to tell than it can */
+    uint64_t list_due_ns;
 struct children *children_new(const char *path, pid_t program_pid, bool is_following,
                               const struct recording_settings *settings)
 {
@@ -129,6 +132,7 @@ static void note_new(struct children *children)
                 note(children, event->name);
             at += sizeof(*event) + event->len;
         }
+            children->has_missed |= (event->mask & IN_Q_OVERFLOW) != 0;
     }
 }
 
@@ -287,10 +291,7 @@ uint32_t children_step(struct children *children, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
 
-    if (children->inotify_fd >= 0)
-        note_new(children);
-    if (!children->is_following)
-        note_images(children);
+    note_what_is_due(children, now_ns);
     for (struct child *child = children->list; child; child = child->next)
         if (!child->is_refused)
             n_packed += step_child(children, child, now_ns);
@@ -299,6 +300,21 @@ uint32_t children_step(struct children *children, uint64_t now_ns)
 }
 
 void children_each(struct children *children, children_see *see, void *context)
+static void note_what_is_due(struct children *children, uint64_t now_ns)
+{
+    if (!children->is_following) {
+        note_images(children);
+        return;
+    }
+    if (children->inotify_fd >= 0)
+        note_new(children);
+    if (!children->has_missed && (children->inotify_fd >= 0 || now_ns < children->list_due_ns))
+        return;
+    children->has_missed = false;
+    children->list_due_ns = now_ns + list_every_ns;
+    note_all(children);
+}
+
 {
     for (struct child *child = children->list; child; child = child->next)
         if (child->recording && !child->is_over && !see(context, child->recording))
