@@ -242,6 +242,40 @@ static rlim_t set_descriptors(rlim_t n)
     return before;
 }
 
+/* CH-1: it cannot be seen whether it is there. */
+static void without_a_descriptor_nothing_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int held = open(fixture->live_path, O_RDWR | O_CLOEXEC); /* as the child's mapping would */
+    children_step(fixture->children, second_ns);
+    rlim_t before = set_descriptors(0);
+    children_step(fixture->children, 2 * second_ns);
+    set_descriptors(before);
+    check_totals(fixture, 0, 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+    close(held);
+    end_child(fixture);
+    children_step(fixture->children, 3 * second_ns);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void a_log_waits_for_a_descriptor(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int lowest = dup(STDIN_FILENO); /* those below are in use */
+    assert_true(lowest >= 0);
+    close(lowest);
+    rlim_t before = set_descriptors((rlim_t)lowest + 1); /* for one of two files */
+    children_step(fixture->children, second_ns);
+    set_descriptors(before);
+    assert_int_not_equal(access(fixture->child_path, F_OK), 0);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+}
+
 static void without_inotify_the_folder_is_read(void **state)
 {
     struct fixture *fixture = *state;
@@ -438,6 +472,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(without_a_descriptor_nothing_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_log_waits_for_a_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_inotify_the_folder_is_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_inotify_lost_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
