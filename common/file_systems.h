@@ -2,6 +2,9 @@
 /*
  * file_systems: what of a file system matters to a log that is written through a mapping.
  *
+ * The kernel can be asked whether anybody has a file open (a lease), where a mapping keeps that very file open: of overlayfs
+ * it keeps the one below.
+ *
  * Where blocks are never overwritten, fallocate keeps room for the file, but not for the copy that the first
  * store to a page makes: on a full disk that store is SIGBUS. Such a log belongs into shared memory.
  */
@@ -22,6 +25,21 @@ static inline bool file_systems_copies_on_write(uint64_t type)
     case 0x2fc12fc1u: /* ZFS */
     case 0xca451a4eu: /* bcachefs */
     case 0x3434u:     /* NILFS */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Those of which it was looked at how they do it. */
+static inline bool file_systems_tells_who_has_it_open(uint64_t type)
+{
+    switch ((uint32_t)type) {
+    case 0xef53u:     /* ext2, ext3, ext4 */
+    case 0x58465342u: /* XFS */
+    case 0x9123683eu: /* btrfs */
+    case 0xf2f52010u: /* F2FS */
+    case 0x01021994u: /* tmpfs */
         return true;
     default:
         return false;

@@ -213,7 +213,7 @@ struct log_file {
                                         average; 0: every block is recorded */
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
     _Atomic uint32_t n_generations;
-    uint32_t unused;
+    uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
 };
 
 /* Says for which machine this is compiled. */

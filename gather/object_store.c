@@ -15,6 +15,10 @@
 
 static const char top_name[] = ".build-id";
 
+enum {
+    WRITE_OUT_BYTES = 8 << 20 /* at a time, so that little is left to wait for at the end */
+};
+
 static int open_folder(int parent, const char *name)
 {
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -152,6 +156,8 @@ enum wire_wish object_store_add(struct store *store, struct object_file *file, c
         return WIRE_NO_ROOM;
     if (whole_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL) != 0)
         return WIRE_NOT_WRITTEN;
+    if ((file->written_bytes + n_bytes) / WRITE_OUT_BYTES != file->written_bytes / WRITE_OUT_BYTES)
+        (void)sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     file->written_bytes += n_bytes;
     count(store, n_bytes);
     return WIRE_WANTED;
@@ -170,6 +176,12 @@ enum wire_wish object_store_end(struct store *store, struct object_file *file)
     bool is_it = file->written_bytes == file->size_bytes && build_id_read(file->fd, &found)
                  && build_id_is_same(&found, &file->id);
 
+    if (is_it
+        && fdatasync(file->fd)
+               != 0) { /* OT-1: a name may outlive a power loss, and what it is of not */
+        object_store_drop(store, file);
+        return WIRE_NOT_WRITTEN;
+    }
     /* Another sender may have brought it meanwhile: that one stays. */
     if (!is_it || linkat(file->folder, file->part, file->folder, file->name, 0) != 0) {
         object_store_drop(store, file);

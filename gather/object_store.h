@@ -4,7 +4,7 @@
  * .build-id/ab/cdef….debug, where mtrace-import --debug-dir finds them.
  *
  * Invariants
- *   OT-1 A file has its name only when all of it came and its own build id is that name.
+ *   OT-1 A file has its name only when all of it came, is on the disk, and its own build id is that name.
  *   OT-2 Names are made here, of hexadecimal digits; folders and files are made by us, 0700 and 0600, and never reached through a link.
  *   OT-3 What is there counts in the store's n_bytes and n_object_bytes, and so does what is coming.
  *   OT-4 They take no more than half of what the store may have: the rest is for logs.
@@ -47,7 +47,7 @@ int object_store_begin(struct store *store, const struct wire_object *object, ui
 enum wire_wish object_store_add(struct store *store, struct object_file *file, const void *bytes,
                                 size_t n_bytes);
 
-/* OT-1: else it is gone. WIRE_KEPT or WIRE_NOT_IT. */
+/* OT-1: else it is gone. WIRE_KEPT, WIRE_NOT_IT or WIRE_NOT_WRITTEN. */
 enum wire_wish object_store_end(struct store *store, struct object_file *file);
 
 /* It comes no more. */

@@ -14,9 +14,11 @@ bool file_lock_take(int fd)
 bool file_lock_is_taken(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
-    bool is_taken = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool is_taken;
 
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    is_taken = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
     return is_taken;
 }

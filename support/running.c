@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/running.h"
 
+#include "common/file_systems.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,19 +43,77 @@ static const char *read_stat(pid_t pid, char *text, int n_bytes)
     return at ? at + 1 : NULL;
 }
 
-bool running_is(pid_t pid)
+/* kill needs no descriptor, and tells of those, too, whom /proc hides. */
+static bool is_no_process(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+enum running_state running_look(pid_t pid)
 {
     char text[STAT_BYTES];
-    const char *at = read_stat(pid, text, sizeof(text));
+    const char *at;
     char state;
     long n_threads;
 
+    if (pid <= 0)
+        return RUNNING_UNKNOWN;
+    if (is_no_process(pid))
+        return RUNNING_GONE;
+    at = read_stat(pid, text, sizeof(text));
     if (!at
         || sscanf(at, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
                   &state, &n_threads)
                != 2)
-        return false;
-    return (state != 'Z' && state != 'X') || n_threads > 1;
+        return is_no_process(pid) ? RUNNING_GONE : RUNNING_UNKNOWN;
+    return (state == 'Z' || state == 'X') && n_threads <= 1 ? RUNNING_GONE : RUNNING_THERE;
+}
+
+bool running_is(pid_t pid)
+{
+    return running_look(pid) != RUNNING_GONE;
+}
+
+uint32_t running_pid_space(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+}
+
+bool running_knows_pid(const struct log_file *header)
+{
+    return header->pid_space == 0 || header->pid_space == running_pid_space();
+}
+
+/* The kernel gives a lease only while nobody else has the file open in a way that goes against it. It is given back at once:
+ * who opens the file meanwhile waits for that. */
+enum running_state running_look_at_file(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    int lease = (flags & O_ACCMODE) == O_RDONLY ? F_RDLCK : F_WRLCK;
+    struct statfs status;
+
+    if (flags < 0 || fstatfs(fd, &status) != 0
+        || !file_systems_tells_who_has_it_open((uint64_t)status.f_type))
+        return RUNNING_UNKNOWN;
+    if (fcntl(fd, F_SETLEASE, lease) != 0)
+        return errno == EAGAIN ? RUNNING_THERE : RUNNING_UNKNOWN;
+    (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+    return RUNNING_GONE;
+}
+
+enum running_state running_look_at_log(const struct log_file *header, int fd)
+{
+    enum running_state by_pid =
+        running_knows_pid(header) ? running_look((pid_t)header->pid) : RUNNING_UNKNOWN;
+    enum running_state by_file;
+
+    /* who did not know its namespace may be of another */
+    if (by_pid == RUNNING_THERE || (by_pid == RUNNING_GONE && header->pid_space))
+        return by_pid;
+    by_file = running_look_at_file(fd);
+    return by_file == RUNNING_UNKNOWN ? by_pid : by_file;
 }
 
 static int64_t clock_ns(clockid_t clock)

@@ -2,10 +2,13 @@
 /*
  * running: can a process still write to a log, and if not, how did it end?
  *
- * Model:   /proc is asked. A log names those who write it by their pids, which other processes have
- *          later: whoever started after the log began never wrote to it.
+ * Model:   the kernel is asked by pid, and /proc. A log names those who write it by their pids, which other processes have
+ *          later: whoever started after the log began never wrote to it. A pid of another pid namespace says nothing
+ *          here; of such a log it is asked who has the file open: who writes to it has it mapped, which counts as that.
+ * Invariants
+ *   RU-1 What cannot be known (no descriptor left, a /proc that hides others, a pid of another namespace, a file system
+ *        that does not tell) is never taken for gone.
  * Threads: any.
- * Failure: who cannot be asked about is not running.
  */
 #ifndef MTRACE_SUPPORT_RUNNING_H
 #define MTRACE_SUPPORT_RUNNING_H
@@ -16,12 +19,34 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+enum running_state {
+    RUNNING_GONE,
+    RUNNING_THERE,
+    RUNNING_UNKNOWN
+};
+
 /* A process that is no more than its exit status counts as gone, unless threads of it go on. */
+enum running_state running_look(pid_t pid);
+
+/* It is not gone, as far as can be known (RU-1). */
 bool running_is(pid_t pid);
 
 /* The same of a pid that the header of a log names (its program's or its recorder's; 0: nobody):
  * not that of a later process with this pid. */
 bool running_writes(pid_t pid, const struct log_file *header);
+
+/* The inode of our pid namespace, as log_file.pid_space has it; 0: not known. */
+uint32_t running_pid_space(void);
+
+/* The pid of the header is, for all that is known, one of our own pid namespace. */
+bool running_knows_pid(const struct log_file *header);
+
+/* Does somebody else have the file open, or mapped, so that he could write to it? Of a descriptor that can itself write
+ * it is asked whether anybody has it open at all. Only its owner, or root, is told. */
+enum running_state running_look_at_file(int fd);
+
+/* Is the program there that the header of the log in this file names? A later process with its pid is taken for it. */
+enum running_state running_look_at_log(const struct log_file *header, int fd);
 
 /* Has the process mapped the file? *ret_is_known (or NULL): it can be seen what it has mapped. */
 bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known);

@@ -73,6 +73,17 @@ static int create(const char *path)
     return fd;
 }
 
+/* The inode of our pid namespace, as the link says it: "pid:[4026531836]". 0: there is no /proc. */
+static uint32_t pid_space(void)
+{
+    char text[32] = "";
+    uint64_t inode = 0;
+    long length = sys_readlink("/proc/self/ns/pid", text, sizeof(text) - 1);
+    const char *digits = length > 0 ? fmt_after_prefix(text, "pid:[") : NULL;
+
+    return digits && fmt_parse_decimal(&digits, &inode) ? (uint32_t)inode : 0;
+}
+
 /* A log whose writer has ended may be replaced; a running one, or any other file, may not. */
 static bool is_replaceable(const char *path)
 {
@@ -86,8 +97,11 @@ static bool is_replaceable(const char *path)
     sys_close(fd);
     if (length < (long)sizeof(header) || !bytes_equal(header.magic, LOG_MAGIC, 8))
         return false;
-    return header.form == LOG_FORM_PACKED || header.pid == (uint32_t)sys_getpid()
-           || sys_process_exists((long)header.pid) == -ESRCH;
+    if (header.form == LOG_FORM_PACKED)
+        return true;
+    if (header.pid_space != pid_space()) /* its pid is another one's here */
+        return false;
+    return header.pid == (uint32_t)sys_getpid() || sys_process_exists((long)header.pid) == -ESRCH;
 }
 
 /* The recorder packed a live log of this name and removed it. */
@@ -248,6 +262,7 @@ static void fill_header(struct log_file *file, const struct config *config,
     file->parent_run_id = parent->run_id;
     file->parent_pid = parent->pid;
     file->pid = (uint32_t)sys_getpid();
+    file->pid_space = pid_space();
     file->image = g_image;
     file->flags |= settings_flags(config) | (parent->is_forked_from ? LOG_FLAG_FORKED : 0u);
     file->start_ticks = file->last_ticks = now.ticks;

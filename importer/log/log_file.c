@@ -258,12 +258,33 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
     return r;
 }
 
+static enum running_state look_who_has_it(const struct log_file_reader *file)
+{
+    int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    enum running_state state = running_look_at_file(fd);
+
+    if (file->fd < 0 && fd >= 0)
+        close(fd);
+    return state;
+}
+
+/* Who has not mapped it has executed another program, or is another process; but it is known only of a pid
+ * that is one here, and as long as there is a descriptor left to look with. */
 bool log_file_is_live(const struct log_file_reader *file)
 {
+    pid_t pid = (pid_t)file->header.pid;
+    bool is_known = false;
     struct stat status;
 
-    return file->header.form == LOG_FORM_RAW && stat(file->path, &status) == 0
-           && running_maps((pid_t)file->header.pid, &status, NULL);
+    if (file->header.form != LOG_FORM_RAW || stat(file->path, &status) != 0)
+        return false;
+    if (running_knows_pid(&file->header)) {
+        if (running_maps(pid, &status, &is_known))
+            return true;
+        is_known |= running_look(pid) == RUNNING_GONE;
+    }
+    enum running_state state = look_who_has_it(file);
+    return state == RUNNING_THERE || (state == RUNNING_UNKNOWN && !is_known);
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

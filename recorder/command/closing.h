@@ -19,7 +19,7 @@ struct closing {
     struct recording_totals children;
     uint32_t n_children; /* logs */
     char reports[256];   /* own_reports_describe */
-    const struct family *family;
+    struct family *family;
     bool is_culling;    /* --cull-temporary or --aggregate was given */
     bool is_bounded;    /* --aggregate */
     bool was_disk_full; /* generations_run */

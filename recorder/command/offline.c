@@ -10,6 +10,7 @@
 #include "recorder/packing/frame_index.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
+#include "support/columns.h"
 #include "support/output_file.h"
 #include "support/running.h"
 
@@ -67,6 +68,14 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
+/* What is written on would be removed under its writer. */
+static bool may_be_written(const struct live_log *live)
+{
+    if (running_knows_pid(&live->seen))
+        return running_writes((pid_t)live->seen.pid, &live->seen);
+    return running_look_at_file(live->fd) != RUNNING_GONE;
+}
+
 static int check_not_growing(const struct source *source, struct error *err)
 {
     pid_t pid = (pid_t)source->live.seen.pid;
@@ -78,10 +87,13 @@ static int check_not_growing(const struct source *source, struct error *err)
     if (running_writes(recorder, &source->live.seen))
         return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
                          source->live.path, (int)recorder);
-    if (!is_ended && running_writes(pid, &source->live.seen))
+    if (!is_ended && may_be_written(&source->live))
         return error_set(err, ERROR_EXISTS,
-                         "'%s' is being written by process %d; wait until it has ended",
-                         source->live.path, (int)pid);
+                         "'%s' is being written by process %d%s; wait until it has ended",
+                         source->live.path, (int)pid,
+                         running_knows_pid(&source->live.seen)
+                             ? ""
+                             : " of another pid namespace, as far as can be known");
     return 0;
 }
 
@@ -251,6 +263,20 @@ static uint32_t ring_flag(const struct source *source)
     return file.flags & LOG_FLAG_RING;
 }
 
+/* LI-4: what was packed is copied as it is, so the rest is packed as that. */
+static void keep_time_shift(const struct source *source, struct packing *packing)
+{
+    for (size_t i = 0; i < source->frames.n_frames && !packing->has_packed_events; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const uint8_t *payload = (const uint8_t *)(frame + 1);
+        if (frame->kind != LOG_FRAME_SEGMENT || frame->segment.kind != LOG_SEGMENT_EVENTS)
+            continue;
+        packing->settings.time_shift =
+            frame->codec == LOG_CODEC_COLUMNS && *payload <= COLUMNS_MAX_TIME_SHIFT ? *payload : 0;
+        packing->has_packed_events = true;
+    }
+}
+
 static int write_all(struct source *source, struct packing *packing, struct error *err)
 {
     struct log_file file;
@@ -258,6 +284,8 @@ static int write_all(struct source *source, struct packing *packing, struct erro
 
     get_file(source, &file);
     packing_set_clock(packing, &file);
+    if (source->has_frames)
+        keep_time_shift(source, packing);
     if (source->frames.given_back)
         code = packed_log_skip(packing->packed, source->frames.given_back, err);
     if (code == 0 && source->has_frames)

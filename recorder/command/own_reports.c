@@ -35,6 +35,14 @@ static void put_instant(int fd, uint64_t at_ns)
                   at_ns, at_ns);
 }
 
+/* What is there was left by a recorder that was killed, or put there by somebody who may write to the folder, too: in neither
+ * case, and through no link, is it a file to write into. */
+static int make_part(const char *name)
+{
+    (void)unlink(name);
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static void begin(struct own_reports *reports, uint64_t at_ns, struct recording *recording,
                   const char *log_path)
 {
@@ -46,7 +54,7 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
                                .questions = g_questions};
     int code = name ? 0 : ENOMEM;
 
-    reports->fd = job.fd = name ? open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    reports->fd = job.fd = name ? make_part(name) : -1;
     if (name && job.fd < 0)
         code = errno;
     if (code == 0)

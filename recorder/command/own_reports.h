@@ -10,6 +10,7 @@
  *          for certain what was before, and takes it in once; else it and the process that writes the database would both read it.
  * Invariants
  *   OR-1 A file of that name is whole, or says why there is no report; it is written under another one.
+ *   OR-2 No file that is there already is written into, nor is one that a link leads to.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_OWN_REPORTS_H

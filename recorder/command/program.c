@@ -127,6 +127,8 @@ static void restore_state(const struct program_state *state)
     sigaction(SIGCHLD, &state->child_action, NULL);
     sigaction(SIGPIPE, &state->pipe_action, NULL);
     sigaction(SIGXFSZ, &state->size_action, NULL);
+    if (state->has_descriptors)
+        (void)setrlimit(RLIMIT_NOFILE, &state->descriptors);
     sigprocmask(SIG_SETMASK, &state->mask, NULL);
 }
 

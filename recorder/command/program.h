@@ -24,6 +24,8 @@
 struct program_state {
     sigset_t mask;
     struct sigaction child_action, pipe_action, size_action;
+    struct rlimit descriptors;
+    bool has_descriptors; /* it is known */
 };
 
 struct program {

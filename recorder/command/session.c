@@ -49,6 +49,19 @@ static void prepare_signals(struct session *session)
     sigaction(SIGXFSZ, &ignore, &session->state.size_action);
 }
 
+/* Each child that is followed takes two. Our helpers keep what we have: an importer of many logs needs as many. */
+static void raise_descriptors(struct program_state *state)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_NOFILE, &state->descriptors) != 0)
+        return;
+    state->has_descriptors = true;
+    most = state->descriptors;
+    most.rlim_cur = most.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &most);
+}
+
 /* What the terminal sends reaches the program by itself. */
 static void hand_on(const struct session *session, const siginfo_t *info)
 {
@@ -324,7 +337,7 @@ static bool has_other_children(const struct session *session)
     int pid;
 
     if (!file)
-        return false;
+        return errno == EMFILE || errno == ENFILE;
     while (!has_others && fscanf(file, "%d", &pid) == 1)
         has_others = !is_helper(session, pid);
     fclose(file);
@@ -503,6 +516,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     int code;
 
     prepare_signals(&session);
+    raise_descriptors(&session.state);
     if (control_server_open(&session.control, &no_control) != 0)
         closing_say(options->quiet, "%s", no_control.text);
     code = options->attached ? session_attach(&session, err) : session_start(&session, err);

@@ -17,6 +17,7 @@ enum {
 struct member {
     struct member *next; /* of its bucket */
     pid_t pid;
+    pid_t parent; /* who announced it; 0: nobody did */
     uint32_t n_logs;
     uint32_t n_ended;
     uint64_t n_dropped;
@@ -24,6 +25,9 @@ struct member {
     uint64_t nothing_ticks;   /* its exec failed, it was its parent's all the time; 0: none did */
     uint64_t start_ns;        /* of the latest log that ended */
     enum log_end end_kind;    /* of that */
+    bool is_elsewhere;        /* the pid is of another namespace: no use to look for it here */
+    uint32_t n_renamed;       /* children that have a log under another pid than it announced */
+    uint32_t n_missed;        /* that it announced, and no log has their pid */
     char name[NAME_BYTES];
 };
 
@@ -96,6 +100,8 @@ static void learn(struct family *family, pid_t pid, const struct log_def *def, c
 
     if (!member)
         return;
+    if (def->kind == LOG_DEF_CHILD)
+        member->parent = pid;
     if (def->kind == LOG_DEF_PROCESS)
         set_name(member, text, def->text_bytes);
     else if (def->extra == LOG_CHILD_CAME_TO_NOTHING)
@@ -114,12 +120,22 @@ void family_learn(struct family *family, pid_t pid, const void *payload, size_t 
             learn(family, pid, def, (const char *)(def + 1));
 }
 
-void family_note_log(struct family *family, pid_t pid)
+void family_note_log(struct family *family, pid_t pid, bool is_here)
 {
     struct member *member = get(family, pid);
 
+    if (!member)
+        return;
+    member->n_logs++;
+    member->is_elsewhere |= !is_here;
+}
+
+void family_note_renamed(struct family *family, pid_t parent)
+{
+    struct member *member = get(family, parent);
+
     if (member)
-        member->n_logs++;
+        member->n_renamed++;
 }
 
 void family_note_end(struct family *family, pid_t pid, enum log_end end_kind, uint64_t start_ns,
@@ -174,8 +190,9 @@ static const char *name_of(const struct member *member, char *text, int n_bytes)
     char path[64];
     FILE *file;
 
-    if (*member->name)
-        return member->name;
+    text[0] = '\0';
+    if (*member->name || member->is_elsewhere)
+        return *member->name ? member->name : text;
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)member->pid);
     file = fopen(path, "re");
     if (!file || !fgets(text, n_bytes, file))
@@ -184,6 +201,37 @@ static const char *name_of(const struct member *member, char *text, int n_bytes)
         fclose(file);
     text[strcspn(text, "\n")] = '\0';
     return text;
+}
+
+static struct member *find(const struct family *family, pid_t pid)
+{
+    struct member *member = family->buckets[(uint32_t)pid % BUCKETS];
+
+    while (member && member->pid != pid)
+        member = member->next;
+    return member;
+}
+
+static void count_missed(struct family *family)
+{
+    struct member *parent;
+
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct member *member = family->buckets[i]; member; member = member->next)
+            member->n_missed = 0;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct member *member = family->buckets[i]; member; member = member->next)
+            if (fate_of(member) == FAMILY_NO_LOG && (parent = find(family, member->parent)) != NULL)
+                parent->n_missed++;
+}
+
+/* There is a log of each child that this one's parent announced, though some have another pid in it. Where there are fewer such logs it is not known
+ * whose they are. */
+static bool is_renamed(const struct family *family, const struct member *member)
+{
+    const struct member *parent = find(family, member->parent);
+
+    return parent && !parent->is_elsewhere && parent->n_missed <= parent->n_renamed;
 }
 
 static size_t append(char *text, size_t used, size_t n_bytes, const struct member *member)
@@ -197,15 +245,17 @@ static size_t append(char *text, size_t used, size_t n_bytes, const struct membe
     return n > 0 && (size_t)n < n_bytes - used ? used + (size_t)n : used;
 }
 
-uint32_t family_list(const struct family *family, enum family_fate fate, char *text, size_t n_bytes)
+uint32_t family_list(struct family *family, enum family_fate fate, char *text, size_t n_bytes)
 {
     uint32_t n = 0;
     size_t used = 0;
 
     text[0] = '\0';
+    count_missed(family);
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct member *member = family->buckets[i]; member; member = member->next)
-            if (fate_of(member) == fate && n++ < MOST_LISTED)
+            if (fate_of(member) == fate && !(fate == FAMILY_NO_LOG && is_renamed(family, member))
+                && n++ < MOST_LISTED)
                 used = append(text, used, n_bytes, member);
     if (n > MOST_LISTED)
         (void)snprintf(text + used, n_bytes - used, " and %u more", n - MOST_LISTED);

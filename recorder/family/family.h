@@ -39,8 +39,12 @@ void family_free(struct family *family);
 /* Learns from n_bytes of a payload of definitions in the log of process `pid`. */
 void family_learn(struct family *family, pid_t pid, const void *payload, size_t n_bytes);
 
-/* A log of process `pid` is there, and grows until family_note_end. */
-void family_note_log(struct family *family, pid_t pid);
+/* A log of process `pid` is there, and grows until family_note_end. Not `is_here`: that is its number in
+ * another pid namespace, and here another one's. */
+void family_note_log(struct family *family, pid_t pid, bool is_here);
+
+/* A child of this one, which is in another pid namespace, has a log: under its pid there, and not under the one that was announced. */
+void family_note_renamed(struct family *family, pid_t parent);
 
 /* The log that began at start_ns ended so; n_dropped of its events are missing. */
 void family_note_end(struct family *family, pid_t pid, enum log_end end_kind, uint64_t start_ns,
@@ -53,7 +57,6 @@ void family_note_started(struct family *family, uint32_t n);
 bool family_is_expecting(const struct family *family);
 
 /* How many met this fate, and a list of the first: "12 (sh), 14 and 3 more". */
-uint32_t family_list(const struct family *family, enum family_fate fate, char *text,
-                     size_t n_bytes);
+uint32_t family_list(struct family *family, enum family_fate fate, char *text, size_t n_bytes);
 
 #endif

@@ -59,12 +59,17 @@ static bool is_report_name(const char *first, const char *name)
            && (strcmp(name + n_digits, ".txt") == 0 || strcmp(name + n_digits, ".txt.part") == 0);
 }
 
-static bool read_header(int folder, const char *name, struct log_file *ret_file)
+/* *ret_is_growing (or NULL): its program may still write to it. */
+static bool read_header(int folder, const char *name, struct log_file *ret_file,
+                        bool *ret_is_growing)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_log = fd >= 0 && pread(fd, ret_file, sizeof(*ret_file), 0) == sizeof(*ret_file)
                   && log_header_is_ours(ret_file);
 
+    if (is_log && ret_is_growing)
+        *ret_is_growing =
+            ret_file->form == LOG_FORM_RAW && running_look_at_log(ret_file, fd) != RUNNING_GONE;
     if (fd >= 0)
         close(fd);
     return is_log;
@@ -74,9 +79,9 @@ static void add(struct later_logs *list, int folder, const char *name)
 {
     struct log_file file;
     struct later_log *logs;
+    bool is_growing;
 
-    if (!read_header(folder, name, &file)
-        || (file.form == LOG_FORM_RAW && running_is((pid_t)file.pid)))
+    if (!read_header(folder, name, &file, &is_growing) || is_growing)
         return;
     logs = growing_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs));
     if (!logs)
@@ -136,7 +141,7 @@ static bool find_run(const char *path, struct later_logs *list, char **ret_folde
     *list = (struct later_logs){0};
     *ret_folder_path = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
     *ret_folder = *ret_folder_path ? opendir(*ret_folder_path) : NULL;
-    if (!*ret_folder || !read_header(dirfd(*ret_folder), first, &file))
+    if (!*ret_folder || !read_header(dirfd(*ret_folder), first, &file, NULL))
         return false;
     find_all(list, *ret_folder, first);
     mark(list, file.run_id, &n_of_run);

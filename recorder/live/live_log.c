@@ -228,19 +228,21 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
 {
     struct live_log *log = ret_log;
     char *target;
+    int failure;
     int code;
 
     *log = (struct live_log){
         .fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
-        .path = strdup(path),
         .max_segments = LOG_MAX_SEGMENTS};
+    failure = log->fd < 0 ? errno : ENOMEM;
+    log->path = strdup(path);
     target = follow(path);
     if (target) {
         log->link_path = log->path;
         log->path = target;
     }
     if (log->fd < 0 || !log->path)
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
+        code = error_set_errno(err, failure, "cannot open '%s'", path);
     else
         code = map_header(log, is_shared, err);
     if (code == 0) {

@@ -126,6 +126,21 @@ void packing_set_clock(struct packing *packing, const struct log_file *file)
     packing->ticks_per_ns = tick_rate(file);
 }
 
+/* LI-4: all segments are packed with one shift, as whoever reads the log knows that of the first. What the header says may be
+ * too near the start for that; now is not. */
+static void settle_clock(struct packing *packing, const struct log_file *file)
+{
+    struct log_file known;
+
+    if (packing->has_packed_events)
+        return;
+    memcpy(&known, file, sizeof(known));
+    if (tick_rate(&known) == 0
+        && !both_clocks_read(&known, &known.last_ticks, &known.last_monotonic_ns))
+        memcpy(&known, file, sizeof(known));
+    packing_set_clock(packing, &known);
+}
+
 /* Whose events are in no segment of a thread. */
 static bool has_side_records(const struct live_log *live)
 {
@@ -164,22 +179,26 @@ static bool is_asked(const struct packing *packing)
     uint32_t asker = atomic_load_explicit(&question->asker, memory_order_acquire);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
     uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+    bool is_same = asker == packing->asker && n_tickets == packing->n_tickets;
 
     if (n_asked != packing->n_asked)
         return true;
-    return asker && !packing->is_turn_left && (n_asked == n_answered || asker != packing->asker);
+    return asker && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
 }
 
-/* Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
+/* A turn that the same thread takes again has another ticket, taken before. Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
 static void watch_turn(struct packing *packing, uint64_t now_ns)
 {
     const struct log_question *question = live_log_question(packing->live);
     uint32_t asker = atomic_load_explicit(&question->asker, memory_order_relaxed);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
 
-    if (asker != packing->asker || n_asked != packing->n_asked)
+    if (asker != packing->asker || n_asked != packing->n_asked || n_tickets != packing->n_tickets)
         packing->turn_ns = now_ns;
     packing->asker = asker;
+    packing->n_tickets = n_tickets;
     packing->n_asked = n_asked;
     packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
 }
@@ -303,6 +322,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
                      packing->frame);
     fault_point("encoded");
     code = append_frame(packing, n, err);
+    packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
     fault_point("appended");
     if (code && is_culled)
         cull_undo(packing->cull);
@@ -453,8 +473,8 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
         code = append_all_definitions(packing, false, err);
     if (packing->n_backlog)
         learn_frees(packing);
-    if (packing->n_backlog && packing->settings.time_shift == 0)
-        packing_set_clock(packing, &live->seen);
+    if (packing->n_backlog)
+        settle_clock(packing, &live->seen);
     for (; code == 0 && n_done < packing->n_backlog && n_done < PACKING_STEP_MAX; n_done++) {
         code = append_events(packing, &packing->backlog[n_done], err);
         if (code)
@@ -592,8 +612,7 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
     struct live_log *live = packing->live;
     int code = collect_all(packing, err);
 
-    if (packing->settings.time_shift == 0)
-        packing_set_clock(packing, file);
+    settle_clock(packing, file);
     learn_frees(packing);
     packing_note_steady(packing);
     if (code == 0)

@@ -63,15 +63,16 @@ struct packing {
     struct generations
         *ring; /* events and samples go there, and not to `packed`; NULL: there is none */
     struct pack *pack;
-    struct cull *cull;         /* NULL: nothing is culled */
-    struct last_frees *others; /* with cull; not NULL */
-    bool is_watched;           /* with cull: as packing_be_watched says */
-    uint32_t asker, n_asked;   /* of the question, when it was last looked at (PG-6) */
-    uint64_t turn_ns;          /* since when */
-    bool is_turn_left;         /* for so long that nobody has it */
-    uint64_t hold_ns;          /* the last instant of packing_hold_until */
-    uint64_t steady_ticks;     /* if it is watched: what was stamped before stays (PG-5) */
+    struct cull *cull;                  /* NULL: nothing is culled */
+    struct last_frees *others;          /* with cull; not NULL */
+    bool is_watched;                    /* with cull: as packing_be_watched says */
+    uint32_t asker, n_asked, n_tickets; /* of the question, when it was last looked at (PG-6) */
+    uint64_t turn_ns;                   /* since when */
+    bool is_turn_left;                  /* for so long that nobody has it */
+    uint64_t hold_ns;                   /* the last instant of packing_hold_until */
+    uint64_t steady_ticks;              /* if it is watched: what was stamped before stays (PG-5) */
     struct pack_settings settings;
+    bool has_packed_events; /* of a thread: settings.time_shift stays what it is */
     struct definition_parts definitions;
     struct packing_item *backlog;
     size_t n_backlog;

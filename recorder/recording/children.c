@@ -18,15 +18,18 @@
 
 static const char live_suffix[] = ".live";
 static const uint64_t look_every_ns = 50000000;
+static const uint64_t list_every_ns = 50000000; /* where nobody tells what is new */
 
 /* A log that was seen; not yet adopted while its process has not finished making it. */
 struct child {
     struct child *next;
     char *live_path;
     struct recording *recording; /* NULL: not adopted */
-    uint64_t look_due_ns;        /* next look whether the process is there */
+    uint64_t
+        look_due_ns; /* next look whether the process is there, or a descriptor to adopt it with */
     struct recording_end end;
     bool has_end;     /* `end` is known */
+    bool is_known;    /* that its process is there; else only that it may be */
     bool is_over;     /* nobody can write to it any more; who answers for it is to end */
     bool is_refused;  /* it stays raw (CH-2) */
     bool is_finished; /* to be forgotten */
@@ -46,6 +49,8 @@ struct children {
     bool is_following;
     uint32_t n_images; /* of the program, whose logs were packed: no need to look for those */
     int inotify_fd;    /* -1: none */
+    bool has_missed;   /* inotify had more to tell than it can */
+    uint64_t list_due_ns;
 };
 
 struct children *children_new(const char *path, pid_t program_pid, bool is_following,
@@ -127,6 +132,7 @@ static void note_new(struct children *children)
             const struct inotify_event *event = (const struct inotify_event *)(void *)at;
             if (event->len)
                 note(children, event->name);
+            children->has_missed |= (event->mask & IN_Q_OVERFLOW) != 0;
             at += sizeof(*event) + event->len;
         }
     }
@@ -212,9 +218,15 @@ static void finish(struct children *children, struct child *child)
     child->recording = NULL;
 }
 
+/* Others may end, and give theirs back. */
+static bool is_lack_of_descriptors(const struct error *err)
+{
+    return err->os_errno == EMFILE || err->os_errno == ENFILE;
+}
+
 /* A raw log that cannot be packed stays; one that is being made, or lacks room beside it, will be looked
  * at again. */
-static void adopt(struct children *children, struct child *child)
+static void adopt(struct children *children, struct child *child, uint64_t now_ns)
 {
     size_t n = strlen(child->live_path) - (sizeof(live_suffix) - 1);
     char *path = strndup(child->live_path, n);
@@ -222,18 +234,24 @@ static void adopt(struct children *children, struct child *child)
 
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
-               != 0
-        && err.code != ERROR_FORMAT && err.os_errno != ENOSPC
-        && access(child->live_path, F_OK) == 0)
-        child->is_refused = true;
+               != 0) {
+        if (is_lack_of_descriptors(&err))
+            child->look_due_ns = now_ns + look_every_ns;
+        else if (err.code != ERROR_FORMAT && err.os_errno != ENOSPC
+                 && access(child->live_path, F_OK) == 0)
+            child->is_refused = true;
+    }
     free(path);
 }
 
 /* Nobody can write to the log any more. Fills in how the process ended where that can be seen. */
 static bool look_whether_over(const struct children *children, struct child *child)
 {
+    const struct live_log *live = &child->recording->live;
     pid_t pid = child->recording->pid;
+    enum running_state state;
 
+    child->is_known = true;
     if (recording_is_replaced(child->recording))
         return true;
     if (pid == children->program_pid) {
@@ -241,7 +259,9 @@ static bool look_whether_over(const struct children *children, struct child *chi
         child->has_end = children->has_program_end;
         return children->is_program_over;
     }
-    if (running_is(pid))
+    state = running_look_at_log(&live->seen, live->fd);
+    child->is_known = state == RUNNING_THERE;
+    if (state != RUNNING_GONE)
         return false;
     if (!child->has_end)
         child->has_end = running_find_status(pid, &child->end.wait_status);
@@ -253,8 +273,8 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
     uint32_t n_packed = 0;
     struct error err; /* it is tried again, and said at the end if it never came to be */
 
-    if (!child->recording)
-        adopt(children, child);
+    if (!child->recording && now_ns >= child->look_due_ns)
+        adopt(children, child, now_ns);
     if (!child->recording)
         return 0;
     if (!child->is_over && now_ns >= child->look_due_ns) {
@@ -283,14 +303,26 @@ static void forget_finished(struct children *children)
     }
 }
 
+static void note_what_is_due(struct children *children, uint64_t now_ns)
+{
+    if (!children->is_following) {
+        note_images(children);
+        return;
+    }
+    if (children->inotify_fd >= 0)
+        note_new(children);
+    if (!children->has_missed && (children->inotify_fd >= 0 || now_ns < children->list_due_ns))
+        return;
+    children->has_missed = false;
+    children->list_due_ns = now_ns + list_every_ns;
+    note_all(children);
+}
+
 uint32_t children_step(struct children *children, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
 
-    if (children->inotify_fd >= 0)
-        note_new(children);
-    if (!children->is_following)
-        note_images(children);
+    note_what_is_due(children, now_ns);
     for (struct child *child = children->list; child; child = child->next)
         if (!child->is_refused)
             n_packed += step_child(children, child, now_ns);
@@ -335,22 +367,39 @@ void children_note_end(struct children *children, pid_t pid, const struct record
     }
 }
 
-uint32_t children_settle(struct children *children, uint64_t now_ns)
+/* *ret_n_waiting: logs that are not adopted. */
+static uint32_t settle_each(struct children *children, uint64_t now_ns, uint32_t *ret_n_waiting)
 {
     uint32_t n_running = 0;
 
-    if (children->is_following)
-        note_all(children);
-    else
-        note_images(children);
+    *ret_n_waiting = 0;
     for (struct child *child = children->list; child; child = child->next) {
         if (child->is_refused)
             continue;
         child->look_due_ns = 0;
         step_child(children, child, now_ns);
-        n_running += child->recording && !child->is_over;
+        n_running += child->recording && !child->is_over && child->is_known;
+        *ret_n_waiting += !child->recording && !child->is_finished && !child->is_refused;
     }
     forget_finished(children);
+    return n_running;
+}
+
+/* Again while some that are finished made room for others (is_lack_of_descriptors). */
+uint32_t children_settle(struct children *children, uint64_t now_ns)
+{
+    uint32_t n_running;
+    uint32_t n_waiting;
+    uint32_t n_before;
+
+    if (children->is_following)
+        note_all(children);
+    else
+        note_images(children);
+    do {
+        n_before = children->n_logs;
+        n_running = settle_each(children, now_ns, &n_waiting);
+    } while (n_waiting && children->n_logs > n_before);
     return n_running;
 }
 

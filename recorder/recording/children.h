@@ -4,10 +4,10 @@
  *
  * Model:   each recorded image behind an exec, and each child that is followed, makes a raw log
  *          FILE.PID.N.live beside FILE; each becomes a recording of its own, finished when its
- *          process is gone, or has executed another program. inotify tells of those of children (without it the folder is read at
- *          the end only); those of the program itself are looked for by their names.
+ *          process is gone, or has executed another program. inotify tells of those of children (without it,
+ *          and when it had more to tell than it keeps, the folder is read); those of the program itself are looked for by their names.
  * Invariants
- *   CH-1 A log is finished only when nobody can write to it any more.
+ *   CH-1 A log is finished only when nobody can write to it any more; where that cannot be known (RU-1) it stays live.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
  *   CH-3 While other processes run, nobody is waited for: a log is finished when what answered for it has ended.
  *   CH-4 How a process ended is in its log if it is our child: the program's pid after exec, and

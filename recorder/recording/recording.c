@@ -186,10 +186,22 @@ static int create_files(struct recording *recording, const char *path, bool forc
     return code;
 }
 
+/* As logs speak of it: of another pid namespace what it is called there. */
+static pid_t family_pid(const struct recording *recording)
+{
+    return recording->pid ? recording->pid : (pid_t)recording->live.seen.pid;
+}
+
 static void note_begin(const struct recording *recording)
 {
-    if (recording->packing->family)
-        family_note_log(recording->packing->family, recording->pid);
+    struct family *family = recording->packing->family;
+    const struct log_file *header = &recording->live.seen;
+
+    if (!family)
+        return;
+    family_note_log(family, family_pid(recording), recording->pid != 0);
+    if (recording->pid == 0 && header->image == 0)
+        family_note_renamed(family, (pid_t)header->parent_pid);
 }
 
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
@@ -247,7 +259,7 @@ int recording_adopt(const char *live_path, const char *path,
         return code;
     }
     recording->packed.max_bytes = settings->max_packed_bytes;
-    recording->pid = (pid_t)recording->live.seen.pid;
+    recording->pid = running_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
     recording->is_adopted = true;
     note_begin(recording);
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
@@ -478,7 +490,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     take_totals(recording, &file, ret_totals);
     if (recording->packing->family) {
         family_note_started(recording->packing->family, ret_totals->n_started);
-        family_note_end(recording->packing->family, recording->pid, ret_totals->end_kind,
+        family_note_end(recording->packing->family, family_pid(recording), ret_totals->end_kind,
                         file.start_monotonic_ns, ret_totals->n_dropped);
     }
     if (code == 0 && is_used_up(&recording->live)) {

@@ -72,7 +72,7 @@ struct recording {
     struct reporter reporter;
     struct orders orders;
     const struct reporter_programs *programs;
-    pid_t pid;
+    pid_t pid;           /* 0: it is of another pid namespace, where its own is another number */
     bool has_own_keeper; /* one that is not asked by the program keeps up with the log */
     bool is_aggregate;   /* it is of a bounded run: reporter.keeper is the run's */
     bool

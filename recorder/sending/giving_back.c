@@ -49,9 +49,11 @@ static bool make_hole(int fd, uint64_t until)
     if (whole_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
         || given_back_mark(fd, until) != 0)
         return false;
-    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, HOLE_BEGIN,
-                  (off_t)(end - HOLE_BEGIN))
-        == 0)
+    /* the disk may have the hole before the mark */
+    if (fdatasync(fd) == 0
+        && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, HOLE_BEGIN,
+                     (off_t)(end - HOLE_BEGIN))
+               == 0)
         return true;
     (void)whole_io_write(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, NULL);
     return false;

@@ -7,7 +7,7 @@
  *          whoever looks at the file later, also a sender that was started again, knows.
  * Invariants
  *   GB-1 Nothing is given back that the receiver has not said to be on its disk (SYNCED).
- *   GB-2 The mark is there before the hole is.
+ *   GB-2 The mark is on the disk before the hole is made.
  *   GB-3 A file is removed only if it is the one that was sent, its recorder has finished it, and all of it is on the receiver's disk.
  * Threads: one.
  */

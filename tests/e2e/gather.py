@@ -11,6 +11,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -886,6 +887,29 @@ def slow_peer(place, _rounds):
             raise Failure(f"it says {said}")
 
 
+def flood(place, _rounds):
+    """Nor does one who never ends to say that he is there."""
+    log = make_log(place)
+    ping = struct.pack("<IIQII", 11, 0, 0, 0, 0)
+    hello = struct.pack("<IIQII", 1, 0, 0, 16, 0) + b"mtrace\r\n" + struct.pack("<II", 1, 0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def pour():
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    connection.sendall(hello)
+                    while True:
+                        connection.sendall(ping * 10000)
+                except OSError:
+                    pass
+        for _ in range(2):
+            threading.Thread(target=pour, daemon=True).start()
+        begun = time.monotonic()
+        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", ["--insecure"], timeout="1s")
+        if "not sent to" not in said or time.monotonic() - begun > PATIENCE / 2:
+            raise Failure(f"after {time.monotonic() - begun:.1f} s it says {said}")
+
+
 def full_disk(place, _rounds):
     if os.geteuid() != 0:
         raise Skip("only root can mount a small file system")
@@ -928,7 +952,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_given_back, fetch_cut, fetch_lacking, named, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_given_back, fetch_cut, fetch_lacking, named, slow_peer, flood, full_disk, other_user)}
 
 
 def main():

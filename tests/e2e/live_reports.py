@@ -268,6 +268,10 @@ def wait_for(path):
 
 def every(tools, place):
     log = place / "run.dat"
+    foreign = place / "foreign"
+    foreign.write_text("not a report")
+    (place / "run.dat.report.1.txt.part").symlink_to(foreign)
+    os.link(foreign, place / "run.dat.report.2.txt.part")
     process = subprocess.Popen([tools.record, "-q", "--report-every", "2s", "--report-signal", "USR1", "-o", log, "--", tools.workloads / "asking", "wait"],
                                cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -279,6 +283,8 @@ def every(tools, place):
     finally:
         process.kill()
         process.stdout.close()
+    expect("a file behind links where reports are made", foreign.read_text(), "not a report")
+    expect("who may read a report", oct((place / "run.dat.report.1.txt").stat().st_mode & 0o777), "0o600")
     run([tools.importer, log, place / "run.db"], place)
     for report in reports:
         for command in ("summary", "threads --wide", "groups --wide", "by-group --wide"):

@@ -2,6 +2,7 @@
 #include "gather/object_store.h"
 #include "support/error.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,11 +110,72 @@ static void test_why_not(void **state)
     store_close(&store);
 }
 
+static int n_synced;
+static bool is_sync_failing;
+int __wrap_fdatasync(int fd);
+
+/* Before that no name is given. */
+int __wrap_fdatasync(int fd)
+{
+    struct stat status;
+
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_nlink, 1);
+    n_synced++;
+    errno = is_sync_failing ? EIO : 0;
+    return is_sync_failing ? -1 : 0;
+}
+
+/* This program, which has a build id. */
+static enum wire_wish bring_program(struct store *store)
+{
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct wire_object object = {.kind = WIRE_OBJECT_FILE};
+    struct object_file file = {.fd = -1};
+    struct build_id id;
+    struct stat status;
+    enum wire_wish wish;
+    void *bytes;
+
+    assert_true(build_id_read(fd, &id));
+    assert_int_equal(fstat(fd, &status), 0);
+    bytes = malloc((size_t)status.st_size);
+    assert_non_null(bytes);
+    assert_int_equal(pread(fd, bytes, (size_t)status.st_size, 0), status.st_size);
+    close(fd);
+    memcpy(object.id, id.bytes, id.n);
+    object.n_id = (uint8_t)id.n;
+    object.size_bytes = (uint64_t)status.st_size;
+    assert_int_equal(object_store_begin(store, &object, 1, UINT64_MAX, &wish, &file, NULL), 0);
+    assert_int_equal(wish, WIRE_WANTED);
+    assert_int_equal(object_store_add(store, &file, bytes, (size_t)status.st_size), WIRE_WANTED);
+    free(bytes);
+    return object_store_end(store, &file);
+}
+
+/* OT-1 */
+static void test_what_has_its_name_is_on_the_disk(void **state)
+{
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_C(1) << 40, &store, NULL), 0);
+    assert_int_equal(object_store_open(&store, true, NULL), 0);
+    is_sync_failing = true;
+    assert_int_equal(bring_program(&store), WIRE_NOT_WRITTEN);
+    assert_int_equal(store.n_bytes, 0);
+    is_sync_failing = false;
+    assert_int_equal(bring_program(&store), WIRE_KEPT);
+    assert_int_equal(n_synced, 2);
+    store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_there_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_why_not, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_why_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_has_its_name_is_on_the_disk, set_up, tear_down)};
 
     return cmocka_run_group_tests_name("object_store", tests, NULL, NULL);
 }

@@ -2,12 +2,15 @@
 /* Who may still write to a log, by its header and a pid. */
 #include "support/running.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +91,83 @@ static void a_process_that_ended(void **state)
     assert_false(running_writes(pid, &header));
 }
 
+static void set_descriptors(rlim_t n)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* RU-1 */
+static void without_a_descriptor_nobody_is_gone(void **state)
+{
+    struct log_file header = begin_log();
+    struct rlimit limit;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    set_descriptors(0);
+    enum running_state state_of_own = running_look(getpid());
+    bool is_written = running_writes(getpid(), &header);
+    set_descriptors(limit.rlim_cur);
+    assert_int_equal(state_of_own, RUNNING_UNKNOWN);
+    assert_true(is_written);
+    assert_int_equal(running_look(getpid()), RUNNING_THERE);
+}
+
+/* A process that maps the file at `path`, and has no descriptor of it. */
+static pid_t map_by_other(const char *path)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+            _exit(1);
+        close(fd);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* Its pid says nothing here, its mapping does. */
+static void a_log_of_another_pid_namespace(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    pid_t pid;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    pid = map_by_other(path);
+    header.pid = INT32_MAX; /* of nobody */
+    header.pid_space = running_pid_space() + 1;
+    assert_false(running_knows_pid(&header));
+    int reader = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_not_equal(running_look_at_log(&header, fd), RUNNING_GONE);
+    assert_int_not_equal(running_look_at_log(&header, reader), RUNNING_GONE);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(reader);
+    if (running_look_at_file(fd) != RUNNING_UNKNOWN) /* this file system tells */
+        assert_int_equal(running_look_at_log(&header, fd), RUNNING_GONE);
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +176,8 @@ int main(void)
         cmocka_unit_test(a_later_process_has_the_pid),
         cmocka_unit_test(the_machine_was_started_anew),
         cmocka_unit_test(a_process_that_ended),
+        cmocka_unit_test(without_a_descriptor_nobody_is_gone),
+        cmocka_unit_test(a_log_of_another_pid_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

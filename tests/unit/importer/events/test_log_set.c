@@ -2,6 +2,7 @@
 /* What logs define, which files belong together, and what is left of damaged ones. */
 #include "importer/events/log_set.h"
 #include "importer/events/sample_stream.h"
+#include "support/running.h"
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
 
@@ -307,6 +308,36 @@ static void test_a_running_process_is_seen(void **state)
     assert_string_equal(log_set_definitions(set)->processes[1].end_kind, "running");
     log_set_close(set);
     munmap(map, 4096);
+}
+
+static const char *end_kind_of_only(const char *path)
+{
+    static char kind[16];
+    struct log_set *set = log_reading_open(path);
+
+    (void)snprintf(kind, sizeof(kind), "%s", log_set_definitions(set)->processes[1].end_kind);
+    log_set_close(set);
+    return kind;
+}
+
+/* Its pid is that of another process here, or of none: who has the file open says it. */
+static void test_a_process_of_another_pid_namespace_is_seen(void **state)
+{
+    struct log_builder_options options = {.pid = INT32_MAX};
+    const char *path = log_reading_path("elsewhere");
+    struct log_builder *builder = log_builder_open(path, &options);
+    int fd;
+
+    (void)state;
+    log_builder_header(builder)->pid_space = running_pid_space() + 1;
+    log_builder_close(builder);
+    fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_string_equal(end_kind_of_only(path), "running");
+    bool is_told = running_look_at_file(fd) != RUNNING_UNKNOWN;
+    close(fd);
+    if (is_told)
+        assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
 static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id, uint32_t pid,
@@ -1011,6 +1042,7 @@ int main(void)
         RAW_AND_PACKED(test_deep_recursion),
         RAW_AND_PACKED(test_ends),
         cmocka_unit_test(test_a_running_process_is_seen),
+        cmocka_unit_test(test_a_process_of_another_pid_namespace_is_seen),
         cmocka_unit_test(test_children_are_found),
         RAW_AND_PACKED(test_wrong_files_are_named),
         RAW_AND_PACKED(test_truncation),

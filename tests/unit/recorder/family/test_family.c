@@ -24,7 +24,7 @@ static int make(void **state)
 {
     (void)state;
     family = family_new();
-    family_note_log(family, PARENT);
+    family_note_log(family, PARENT, true);
     return family ? 0 : -1;
 }
 
@@ -64,7 +64,7 @@ static void one_without_log_is_missing(void **state)
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
     assert_int_equal(count(FAMILY_NO_LOG), 1);
     assert_string_equal(who, "4000002");
-    family_note_log(family, CHILD);
+    family_note_log(family, CHILD, true);
     assert_int_equal(count(FAMILY_NO_LOG), 0);
 }
 
@@ -80,6 +80,20 @@ static void the_latest_word_counts(void **state)
 }
 
 /* Logs of later images may be finished before those of earlier ones. */
+/* Its log has the pid that it has there, which is another one's here. */
+static void one_in_another_pid_namespace_is_not_missing(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
+    family_note_log(family, 1, false);
+    family_note_renamed(family, PARENT);
+    assert_int_equal(count(FAMILY_NO_LOG), 0);
+    assert_int_equal(count(FAMILY_RUNNING), 2);
+    assert_null(strchr(who, '('));
+    define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.201.0.live");
+    assert_int_equal(count(FAMILY_NO_LOG), 2); /* whose the log is that is there nobody knows */
+}
+
 static void an_exec_without_successor_is_told(void **state)
 {
     (void)state;
@@ -88,11 +102,11 @@ static void an_exec_without_successor_is_told(void **state)
     family_note_end(family, PARENT, LOG_END_EXEC, 1000, 0);
     assert_int_equal(count(FAMILY_WENT_ON), 1);
     assert_string_equal(who, "4000001 (env)");
-    family_note_log(family, PARENT);
+    family_note_log(family, PARENT, true);
     assert_int_equal(count(FAMILY_RUNNING), 1);
     family_note_end(family, PARENT, LOG_END_EXIT, 2000, 3);
     assert_int_equal(count(FAMILY_INCOMPLETE), 1);
-    family_note_log(family, PARENT);
+    family_note_log(family, PARENT, true);
     family_note_end(family, PARENT, LOG_END_EXEC, 1500, 0);
     assert_int_equal(count(FAMILY_WENT_ON), 0);
 }
@@ -103,12 +117,12 @@ static void who_may_yet_make_a_log_is_expected(void **state)
     assert_false(family_is_expecting(family));
     define(LOG_DEF_CHILD, (uint64_t)getpid(), LOG_CHILD_BEGINS, 5, "");
     assert_true(family_is_expecting(family)); /* it is alive */
-    family_note_log(family, getpid());
+    family_note_log(family, getpid(), true);
     define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "");
     assert_false(family_is_expecting(family));
     family_note_started(family, 3); /* one more than was announced: a daemon */
     assert_true(family_is_expecting(family));
-    family_note_log(family, CHILD);
+    family_note_log(family, CHILD, true);
     assert_false(family_is_expecting(family));
 }
 
@@ -140,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
         cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
+        cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
         cmocka_unit_test_setup_teardown(an_exec_without_successor_is_told, make, destroy),
         cmocka_unit_test_setup_teardown(who_may_yet_make_a_log_is_expected, make, destroy),
         cmocka_unit_test_setup_teardown(long_lists_are_cut, make, destroy),

@@ -442,6 +442,60 @@ static void a_live_log_may_be_overwritten_meanwhile(void **state)
 }
 
 /* Nobody else may read where the program's memory was. */
+static void pack_some(struct recording *recording, struct fake_collector *fake)
+{
+    uint32_t n_packed;
+
+    for (int i = 0; i < 1000; i++)
+        fake_collector_event(fake);
+    fake_collector_seal(fake);
+    assert_int_equal(recording_step(recording, 1, &n_packed, NULL), 0);
+    assert_int_equal(n_packed, 1);
+}
+
+/* LI-4: though what the header says of the clocks is hardly more than another shift the second time, or nothing the first time. */
+static void all_events_are_rounded_alike(void **state)
+{
+    static const uint64_t first_ticks[] = {124900000, 0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(first_ticks) / sizeof(*first_ticks); i++) {
+        struct recording *recording;
+        struct fake_collector fake;
+        struct frame_index frames;
+        uint8_t shifts[2];
+        size_t n = 0;
+
+        assert_int_equal(recording_create(path, getpid(), &settings, &recording, NULL), 0);
+        fake_collector_attach(&fake, live_path);
+        fake.log.file->clock = LOG_CLOCK_TSC;
+        log_file_set_machine(fake.log.file);
+        fake.log.file->start_ticks = fake.log.file->start_monotonic_ns = 1000;
+        fake.log.file->last_ticks = 1000 + first_ticks[i];
+        fake.log.file->last_monotonic_ns = first_ticks[i] ? 1000001000 : 1000;
+        fake_collector_node(&fake);
+        pack_some(recording, &fake);
+        fake.log.file->last_ticks = 126000000 + 1000;
+        fake.log.file->last_monotonic_ns = 1000001000;
+        pack_some(recording, &fake);
+        assert_int_equal(frame_index_open(path, &frames, NULL), 0);
+        for (size_t k = 0; k < frames.n_frames; k++) {
+            const struct log_frame *frame = frame_index_get(&frames, k);
+            if (frame->segment.kind != LOG_SEGMENT_EVENTS)
+                continue;
+            assert_int_equal(frame->codec, LOG_CODEC_COLUMNS);
+            assert_true(n < 2);
+            shifts[n++] = *(const uint8_t *)(frame + 1);
+        }
+        assert_int_equal(n, 2);
+        assert_int_equal(shifts[0], shifts[1]);
+        frame_index_done(&frames);
+        recording_discard(recording);
+        recording_free(recording);
+        fake_collector_detach(&fake);
+    }
+}
+
 static void logs_are_their_owners(void **state)
 {
     struct fake_collector fake;
@@ -492,6 +546,7 @@ int main(void)
         cmocka_unit_test(a_live_log_may_be_cut),
         cmocka_unit_test(a_live_log_may_be_made_huge),
         cmocka_unit_test(a_live_log_may_be_overwritten_meanwhile),
+        cmocka_unit_test(all_events_are_rounded_alike),
         cmocka_unit_test(logs_are_their_owners),
         cmocka_unit_test(who_looks_changes_nothing),
     };

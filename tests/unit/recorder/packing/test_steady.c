@@ -202,6 +202,21 @@ static void a_turn_that_is_left_does_not_count(void **state)
     assert_culled(fixture);
 }
 
+/* By the same thread, between two looks of ours. */
+static void a_turn_that_is_taken_again_counts(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_question *question = live_log_question(&fixture->fake.log);
+
+    atomic_store(&question->asker, 1);
+    step(fixture);
+    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    step(fixture);
+    assert_culled(fixture);
+    atomic_fetch_add(&question->n_tickets, 1);
+    assert_int_equal(n_culled_of(fixture, monotonic_now_ns()), 0);
+}
+
 static void nothing_is_culled_before_an_instant_that_is_asked_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -242,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_may_have_been_read_stays, begin, end),
         cmocka_unit_test_setup_teardown(what_waits_is_culled, begin, end),
         cmocka_unit_test_setup_teardown(a_turn_that_is_left_does_not_count, begin, end),
+        cmocka_unit_test_setup_teardown(a_turn_that_is_taken_again_counts, begin, end),
         cmocka_unit_test_setup_teardown(an_instant_is_held_after_a_pause, begin, end),
         cmocka_unit_test_setup_teardown(what_was_there_before_stays, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_culled_before_an_instant_that_is_asked_for,

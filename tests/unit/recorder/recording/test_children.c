@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,6 +230,104 @@ static void a_replaced_image_is_over_though_its_process_is_not(void **state)
     assert_int_not_equal(access(fixture->live_path, F_OK), 0);
 }
 
+static rlim_t set_descriptors(rlim_t n)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* CH-1: it cannot be seen whether it is there. */
+static void without_a_descriptor_nothing_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int held = open(fixture->live_path, O_RDWR | O_CLOEXEC); /* as the child's mapping would */
+    children_step(fixture->children, second_ns);
+    rlim_t before = set_descriptors(0);
+    children_step(fixture->children, 2 * second_ns);
+    set_descriptors(before);
+    check_totals(fixture, 0, 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+    close(held);
+    end_child(fixture);
+    children_step(fixture->children, 3 * second_ns);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void a_log_waits_for_a_descriptor(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int lowest = dup(STDIN_FILENO); /* those below are in use */
+    assert_true(lowest >= 0);
+    close(lowest);
+    rlim_t before = set_descriptors((rlim_t)lowest + 1); /* for one of two files */
+    children_step(fixture->children, second_ns);
+    set_descriptors(before);
+    assert_int_not_equal(access(fixture->child_path, F_OK), 0);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+}
+
+static void without_inotify_the_folder_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+
+    children_free(fixture->children);
+    rlim_t before = set_descriptors(0);
+    fixture->children = children_new(fixture->path, program_pid, true, &settings);
+    set_descriptors(before);
+    assert_non_null(fixture->children);
+    children_step(fixture->children, second_ns);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+}
+
+/* Names that come in turns, as the kernel keeps one of those that are the same. */
+static void make_other_files(const struct fixture *fixture, int n)
+{
+    char path[96];
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%d", fixture->folder, i % 2);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        unlink(path);
+    }
+}
+
+static int events_that_are_kept(void)
+{
+    FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+    int n = -1;
+
+    if (file && fscanf(file, "%d", &n) != 1)
+        n = -1;
+    if (file)
+        fclose(file);
+    return n;
+}
+
+static void what_inotify_lost_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    int n = events_that_are_kept();
+
+    if (n < 0 || n > 100000)
+        skip();
+    make_other_files(fixture, n + 10);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, second_ns) > 0);
+}
+
 /* It may fail. */
 static void an_exec_that_is_only_announced_ends_nothing(void **state)
 {
@@ -373,6 +472,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(without_a_descriptor_nothing_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_log_waits_for_a_descriptor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_inotify_the_folder_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_inotify_lost_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,

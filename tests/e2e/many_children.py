@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""many_children.py soft|hard|namespace: no log of a child that lives is taken for ended.
+
+soft, hard: more children than the recorder has descriptors for, which it asks for more of, or cannot have more of.
+namespace: children in a pid namespace of their own, whose pids are those of other processes here.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
+
+N_BLOCKS = 20100
+BEHIND = {
+    "soft": (30, ["sh", "-c", 'ulimit -Sn 40; exec "$@"', "sh"], []),
+    "hard": (30, ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh"], []),
+    "namespace": (3, [], ["unshare", "--fork", "--pid"]),
+}
+
+
+def namespace(command):
+    """With a user namespace around it where that is needed, and where it can be had."""
+    for options in ([], ["--user", "--map-root-user"]):
+        try:
+            if subprocess.run([*command, *options, "true"], capture_output=True, timeout=60).returncode == 0:
+                return [*command, *options]
+        except FileNotFoundError:
+            break
+    raise Skip("no pid namespace can be made")
+
+
+def check_limit(tools, place):
+    """The program has the limit that the recorder was started with."""
+    argv, env = harness.record_argv(tools, "record", place / "limit.dat", ["sh", "-c", "ulimit -Sn"], ["-q"])
+    said = harness.run(["sh", "-c", 'ulimit -Sn 40; exec "$@"', "sh", *argv], place, env).stdout
+    if said != b"40\n":
+        raise Failure(f"the program's limit of descriptors is not its own: {said}")
+
+
+def main():
+    what = sys.argv[1]
+    n_children, before, inside = BEHIND[what]
+    inside = namespace(inside) if inside else []
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as scratch:
+        place = Path(scratch)
+        log = place / "run.dat"
+        argv, env = harness.record_argv(tools, "record", log, [*inside, tools.workloads / "many_children", n_children],
+                                        ["--follow-children", "--wait"])
+        outcome = harness.run([*before, *argv], place, env)
+        if f"children_ok {n_children}\n".encode() not in outcome.stdout:
+            raise Failure(f"ended with {outcome.status}: {outcome.stdout.decode()}{outcome.stderr.decode()}")
+        if b"not recorded" in outcome.stderr or b"still running" in outcome.stderr:
+            raise Failure(outcome.stderr.decode())
+        if list(place.glob("*.live")):
+            raise Failure(f"not packed: {sorted(place.glob('*.live'))}: {outcome.stderr.decode()}")
+        database = harness.import_log(tools, log, place / "run.db", "--no-symbols")
+        rows = database.rows("SELECT process_id, count(*) FROM allocations WHERE size_bytes = 777 GROUP BY 1")
+        if [n for _, n in rows] != [N_BLOCKS] * n_children:
+            raise Failure(f"{N_BLOCKS} blocks of each of {n_children} children were wanted, found {rows}: {outcome.stderr.decode()}")
+        if what == "soft":
+            check_limit(tools, place)
+
+
+harness.main(main)
