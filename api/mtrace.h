@@ -393,7 +393,7 @@ static inline bool mtrace_tracker_remove(int handle)
  * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "export --to flamegraph.pl --measure live --at end", "sql 'SELECT …'". The words are split and
  * quoted as by a shell, which puts nothing in; they name no files. Waits for the answer, while other threads go on. 0, or an errno value: ENOTCONN: absent,
  * or recorded without mtrace-record; EINVAL: not understood, why was written to fd; ERANGE: the rule of --fail-if holds, the answer is
- * there all the same; EPIPE: nobody reads what was written to fd, and no signal says so. "report" writes its page of HTML to fd. Not from handlers.
+ * there all the same; ENOSPC: the log has no room for the question; EPIPE: nobody reads what was written to fd, and no signal says so. "report" writes its page of HTML to fd. Not from handlers.
  */
 static inline int mtrace_report(const char *question, int fd)
 {

@@ -252,7 +252,7 @@ CASES |= {
     **{f"fork_in_handler_of_{what}": Case(["forked_between", what, "@/gaps_left.so"], end=("exit", 0), expect={"allocated": None}, least_events=1)
        for what in FORKED_BETWEEN},
     **{f"fork_in_handler_of_followed_{what}": Case(["forked_between", what], options=["--follow-children"], end=("exit", 0), may_drop=True, least_events=1)
-       for what in ("marker", "pool", "group")},
+       for what in ("marker", "group")},
     # Followed, it has a log of its own from there on, and says how many events came before that.
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},
