@@ -393,7 +393,7 @@ static inline bool mtrace_tracker_remove(int handle)
  * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "export --to flamegraph.pl --measure live --at end", "sql 'SELECT …'". The words are split and
  * quoted as by a shell, which puts nothing in; they name no files, and are 1535 bytes at most. Waits for the answer, while other threads go on. 0, or an errno
  * value, and where it has something to say a line of it on fd: ENOTCONN: absent, or recorded without mtrace-record; EINVAL: not understood; E2BIG: too long; ERANGE: the rule of
- * --fail-if holds, the answer is there all the same; ETIMEDOUT: it took more than 30 s of a processor, or than its --time-limit; EPIPE: nobody reads what was
+ * --fail-if holds, the answer is there all the same; ENOSPC: the log has no room for the question; ETIMEDOUT: it took more than 30 s of a processor, or than its --time-limit; EPIPE: nobody reads what was
  * written to fd, and no signal says so; others: docs/api.md. "report" writes its page of HTML to fd. Not from handlers. Numbers of stacks and call sites hold within
  * one answer: the next one numbers them anew. Under --aggregate totals are of all blocks, rows ("allocations", what has filters) of those that live.
  */

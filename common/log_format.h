@@ -340,9 +340,9 @@ enum log_segment_state {
 };
 
 struct log_segment {
-    _Atomic uint32_t state;           /* enum log_segment_state */
-    uint32_t kind;                    /* enum log_segment_kind */
-    uint64_t sequence;                /* LF-2; starts at 1 */
+    _Atomic uint32_t state; /* enum log_segment_state */
+    uint32_t kind;          /* enum log_segment_kind */
+    uint64_t sequence;      /* LF-2; starts at 1; 0: never used, or about to be filled again */
     _Atomic uint32_t committed_bytes; /* EVENTS: payload bytes readable (LF-1) */
     _Atomic uint32_t reserved_bytes;  /* SIDE, DEFS: payload bytes handed out by fetch_add, may
                                          exceed the payload */

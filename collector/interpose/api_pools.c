@@ -11,7 +11,15 @@
 static bool is_recorded(uint32_t pool, bool is_birth)
 {
     return pool != 0 && lifecycle_is_ready() && state_is_recording()
-           && (!is_birth || state_is_tracing()) && groups_define_pool(pool);
+           && (!is_birth || state_is_tracing()) && groups_check_pool(pool);
+}
+
+static void record(enum log_event_kind kind, uint32_t pool, const void *address,
+                   const uint64_t *words, unsigned n_words, const struct unwind_origin *origin)
+{
+    const struct record_name name = {groups_define_pool, pool};
+
+    (void)record_named_event(kind, (uintptr_t)address, words, n_words, origin, &name, NULL);
 }
 
 /* Could it lie in memory, and can the log say where? */
@@ -37,7 +45,7 @@ static void born(uint32_t pool, const void *address, size_t size_bytes,
     const uint64_t words[3] = {0, 0, size_word(pool, size_bytes)};
 
     if (address && is_recorded(pool, true) && is_block(address, size_bytes))
-        record_event(LOG_POOL_ALLOC, (uintptr_t)address, words, 3, origin);
+        record(LOG_POOL_ALLOC, pool, address, words, 3, origin);
 }
 
 static void ended(uint32_t pool, const void *address, const struct unwind_origin *origin)
@@ -45,7 +53,7 @@ static void ended(uint32_t pool, const void *address, const struct unwind_origin
     const uint64_t words[3] = {0, 0, pool};
 
     if (address && is_recorded(pool, false) && is_block(address, 0))
-        record_event(LOG_POOL_FREE, (uintptr_t)address, words, 3, origin);
+        record(LOG_POOL_FREE, pool, address, words, 3, origin);
 }
 
 static void resized(uint32_t pool, const void *old_address, const void *address, size_t size_bytes,
@@ -57,7 +65,7 @@ static void resized(uint32_t pool, const void *old_address, const void *address,
         born(pool, address, size_bytes, origin);
     else if (address && is_recorded(pool, true) && is_block(address, size_bytes)
              && is_block(old_address, 0))
-        record_event(LOG_POOL_RESIZE, (uintptr_t)address, words, 4, origin);
+        record(LOG_POOL_RESIZE, pool, address, words, 4, origin);
     else if (address) /* what it becomes is not recorded, but what it was has ended */
         ended(pool, old_address, origin);
 }
@@ -94,7 +102,7 @@ void api_pool_destroy(uint32_t pool)
     const struct unwind_origin origin = RECORD_ORIGIN();
 
     if (is_recorded(pool, false))
-        record_event(LOG_POOL_END, pool, NULL, 2, &origin);
+        record(LOG_POOL_END, pool, (const void *)(uintptr_t)pool, NULL, 2, &origin);
 }
 
 /* ---- heaptrack's calls -------------------------------------------------------------------------

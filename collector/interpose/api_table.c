@@ -13,6 +13,7 @@
 #include "collector/log/segment.h"
 #include "collector/record/groups.h"
 #include "collector/record/known_blocks.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/sampled_blocks.h"
 #include "collector/record/scopes.h"
@@ -100,19 +101,12 @@ static bool is_tracking(void)
     return lifecycle_is_ready() && state_is_recording() && state_is_tracing();
 }
 
-static void record_label(enum log_event_kind kind, uint64_t word)
-{
-    const uint64_t words[3] = {0, 0, word};
-
-    record_event(kind, 0, words, 3, NULL);
-}
-
 static void marker(const char *text)
 {
-    uint32_t label = lifecycle_is_ready() ? groups_label(text) : 0;
+    uint64_t words[3] = {0, 0, 0};
 
-    if (label)
-        record_label(LOG_MARK, label);
+    if (lifecycle_is_ready())
+        (void)record_labelled(LOG_MARK, 0, words, 3, text, NULL);
 }
 
 static _Atomic uint32_t
@@ -120,19 +114,20 @@ static _Atomic uint32_t
 
 static struct mtrace_scope phase_begin(const char *name)
 {
-    uint32_t label = lifecycle_is_ready() ? groups_label(name) : 0;
     uint32_t number = atomic_fetch_add_explicit(&g_n_phases, 1, memory_order_relaxed) + 1;
+    uint64_t words[3] = {0, 0, (uint64_t)number << 32};
+    bool has_begun = lifecycle_is_ready() && record_labelled(LOG_PHASE, 0, words, 3, name, NULL);
 
-    if (label)
-        record_label(LOG_PHASE, label | (uint64_t)number << 32);
-    return (struct mtrace_scope){label, 0, number};
+    return (struct mtrace_scope){has_begun ? (uint32_t)words[2] : 0, 0, number};
 }
 
 /* Whether it is open is known to who reads the log. */
 static void phase_end(struct mtrace_scope phase)
 {
+    const uint64_t words[3] = {0, 0, (uint64_t)phase.owner << 32};
+
     if (phase.group != 0 && lifecycle_is_ready() && state_is_recording())
-        record_label(LOG_PHASE, phase.owner << 32);
+        record_event(LOG_PHASE, 0, words, 3, NULL);
 }
 
 /* ---- trackers ----------------------------------------------------------------------------------
@@ -167,12 +162,14 @@ static int report(const char *question, int fd)
 static struct mtrace_counts count_all(void)
 {
     struct mtrace_counts counts = groups_counters();
+    struct quiet quiet;
 
     counts.untold = trackers_count_untold() + known_blocks_count_lost();
-    if (!lifecycle_is_ready() || !state_is_recording())
+    if (!lifecycle_is_ready() || !quiet_begin(&quiet))
         return counts;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
         counts.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
+    quiet_end(&quiet);
     return counts;
 }
 

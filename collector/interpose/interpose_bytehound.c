@@ -3,8 +3,8 @@
  * interpose_bytehound: the functions that programs declare for bytehound, for those that have them.
  */
 #include "api/mtrace.h"
-#include "collector/log/message.h"
 #include "collector/platform/fmt.h"
+#include "collector/record/quiet.h"
 #include "common/attr.h"
 
 #include <stdatomic.h>
@@ -50,7 +50,7 @@ MTRACE_EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us
 
     (void)timestamp_us;
     if (!atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
-        message(CONFIG_LEVEL_WARN,
-                "memory_profiler_override_next_timestamp is not followed: times are the clock's",
-                NULL, 0);
+        quiet_message(
+            CONFIG_LEVEL_WARN,
+            "memory_profiler_override_next_timestamp is not followed: times are the clock's");
 }

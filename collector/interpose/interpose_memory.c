@@ -13,6 +13,7 @@
 #include "collector/platform/real.h"
 #include "collector/record/heap_extent.h"
 #include "collector/record/mapped_path.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
 #include "collector/record/residency.h"
@@ -348,14 +349,17 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 
 MTRACE_EXPORT int dlclose(void *handle)
 {
+    struct quiet quiet;
     int result;
 
     if (!lifecycle_is_ready() || !g_real.dlclose)
         return -1;
     modules_begin_unload();
     result = g_real.dlclose(handle);
-    if (state_is_recording())
+    if (quiet_begin(&quiet)) {
         modules_check_unloaded();
+        quiet_end(&quiet);
+    }
     modules_end_unload();
     return result;
 }

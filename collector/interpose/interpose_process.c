@@ -14,12 +14,12 @@
 #include "collector/life/environment.h"
 #include "collector/life/executed.h"
 #include "collector/life/lifecycle.h"
-#include "collector/log/message.h"
 #include "collector/log/segment.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/heap_extent.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
@@ -45,7 +45,12 @@ static bool is_following(void)
 /* For the recorder, which says what it did not record. */
 static void count_child(int n)
 {
+    struct quiet quiet;
+
+    if (!quiet_begin(&quiet))
+        return;
     atomic_fetch_add_explicit(&segment_log()->n_children, (uint32_t)n, memory_order_relaxed);
+    quiet_end(&quiet);
 }
 
 static void record_child(pid_t pid, const struct unwind_origin *origin)
@@ -66,10 +71,10 @@ static void tell_of_stranded(void)
     static _Atomic bool is_told;
 
     if (is_following() && !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
-        message(CONFIG_LEVEL_WARN,
-                "a signal handler forked while it had interrupted a recording: such a child is "
-                "recorded only after its handler has returned",
-                NULL, 0);
+        quiet_message(
+            CONFIG_LEVEL_WARN,
+            "a signal handler forked while it had interrupted a recording: such a child is "
+            "recorded only after its handler has returned");
 }
 
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
@@ -141,8 +146,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
     }
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
-    if (state_is_recording())
-        count_child(1);
+    count_child(1);
     is_nested = forking_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
     forking_ended(!state_is_own_process(), is_nested);
@@ -354,7 +358,7 @@ static bool collect(struct argument_list *list, const char *first, size_t n, va_
     list->array_bytes = 0;
     if (n >= ARGUMENTS_ON_STACK) {
         list->array_bytes = (n + 1) * sizeof(char *);
-        list->array = memory_map(list->array_bytes);
+        list->array = memory_map_inherited(list->array_bytes); /* a handler may fork */
         if (!list->array) {
             errno = ENOMEM;
             return false;

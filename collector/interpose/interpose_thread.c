@@ -9,6 +9,7 @@
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/quiet.h"
 #include "collector/record/scopes.h"
 #include "collector/record/starts.h"
 #include "collector/record/state.h"
@@ -130,6 +131,16 @@ MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *ar
 /* ---- names -------------------------------------------------------------------------------------
  */
 
+static void define_name(const struct thread *of, const char *name)
+{
+    struct quiet quiet;
+
+    if (!quiet_begin(&quiet))
+        return;
+    thread_define_name(of, name);
+    quiet_end(&quiet);
+}
+
 MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
 {
     int error;
@@ -137,8 +148,8 @@ MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
     if (!lifecycle_is_ready() || !g_real.pthread_setname_np)
         return ENOSYS;
     error = g_real.pthread_setname_np(target, name);
-    if (error == 0 && state_is_recording())
-        thread_define_name(thread_of((uintptr_t)target), name);
+    if (error == 0)
+        define_name(thread_of((uintptr_t)target), name);
     return error;
 }
 
@@ -149,11 +160,21 @@ enum {
     SEGMENTS_AHEAD = 64, /* 4 MiB: no segment can be made later */
 };
 
+/* While it can be made. */
+static void reserve_ahead(void)
+{
+    struct quiet quiet;
+
+    if (!quiet_begin(&quiet))
+        return;
+    segment_reserve_ahead(SEGMENTS_AHEAD);
+    quiet_end(&quiet);
+}
+
 /* Also before recording has begun: it may be switched on later. */
 static void before_seccomp(bool is_strict)
 {
-    if (state_is_recording())
-        segment_reserve_ahead(SEGMENTS_AHEAD);
+    reserve_ahead();
     if (is_strict)
         clock_forbid_all();
     sys_forbid();
@@ -226,8 +247,8 @@ MTRACE_EXPORT int prctl(int option, ...)
     ban_begins(&ban);
     result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
     ban_ended(&ban, result);
-    if (option == PR_SET_NAME && result == 0 && state_is_recording())
-        thread_define_name(&g_thread, NULL);
+    if (option == PR_SET_NAME && result == 0)
+        define_name(&g_thread, NULL);
     return result;
 }
 
@@ -279,7 +300,6 @@ MTRACE_EXPORT int chroot(const char *path)
         errno = ENOSYS;
         return -1;
     }
-    if (state_is_recording())
-        segment_reserve_ahead(SEGMENTS_AHEAD);
+    reserve_ahead();
     return g_real.chroot(path);
 }

@@ -4,8 +4,7 @@
 #include "collector/life/environment.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
-#include "collector/platform/sys.h"
-#include "collector/record/groups.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 
@@ -60,9 +59,7 @@ static void put_marker(const struct log_control *control)
 
     memcpy(name, control->name, sizeof(name));
     name[sizeof(name) - 1] = '\0';
-    words[2] = groups_label(name);
-    if (words[2])
-        (void)record_event(LOG_MARK, 0, words, 3, NULL);
+    (void)record_labelled(LOG_MARK, 0, words, 3, name, NULL);
 }
 
 static void obey(struct log_control *control, uint32_t number)
@@ -78,22 +75,19 @@ static void obey(struct log_control *control, uint32_t number)
 void control_obey(void)
 {
     struct log_control *control;
-    struct sys_signals mask;
+    struct quiet quiet;
     uint32_t n_given;
     uint32_t n_claimed;
-    bool is_blocked;
 
     state_take_nudge();
-    if (!state_is_recording())
+    if (!quiet_begin(&quiet))
         return;
     control = orders_get();
-    is_blocked = sys_block_signals(&mask) >= 0;
     n_given = atomic_load_explicit(&control->n_given, memory_order_acquire);
     n_claimed = atomic_load_explicit(&g_n_claimed, memory_order_relaxed);
     if (n_claimed != n_given
         && atomic_compare_exchange_strong_explicit(&g_n_claimed, &n_claimed, n_given,
                                                    memory_order_relaxed, memory_order_relaxed))
         obey(control, n_given);
-    if (is_blocked)
-        sys_unblock_signals(mask);
+    quiet_end(&quiet);
 }

@@ -10,6 +10,7 @@
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/inside.h"
+#include "collector/record/quiet.h"
 #include "collector/record/state.h"
 
 #include <fcntl.h>
@@ -117,12 +118,17 @@ void describe_recording(char *const *arguments)
 
 void describe_child(uint32_t pid, enum log_child what)
 {
-    struct fmt out = {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false};
     struct log_def def = {.kind = LOG_DEF_CHILD, .extra = what, .a = pid};
+    struct quiet quiet;
+    struct fmt out;
 
-    if (!out.text)
+    if (!quiet_begin(&quiet))
         return;
-    output_child_path(state_config(), pid, &out);
-    definition_write(&def, out.text, out.size_bytes, NULL, 0);
-    memory_return(out.text);
+    out = (struct fmt){memory_borrow(), MEMORY_BORROWED_BYTES, 0, false};
+    if (out.text) {
+        output_child_path(state_config(), pid, &out);
+        definition_write(&def, out.text, out.size_bytes, NULL, 0);
+        memory_return(out.text);
+    }
+    quiet_end(&quiet);
 }

@@ -3,6 +3,7 @@
 
 #include "collector/log/segment.h"
 #include "collector/platform/sys.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/residency.h"
 #include "collector/record/state.h"
@@ -10,23 +11,46 @@
 
 #include <stddef.h>
 
-void end_write(enum log_end kind, int value)
+static void write_end(enum log_end kind, int value)
 {
     uint64_t words[3] = {0, 0, (uint64_t)kind | (uint64_t)(uint32_t)value << 32};
 
-    if (!state_is_recording() || !state_is_own_process())
-        return;
     residency_tell_all();
     record_event(LOG_END, 0, words, 3, NULL);
     atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
     atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);
 }
 
+/* A vfork child has its parent's log. */
+static bool begin(struct quiet *ret_quiet)
+{
+    if (!quiet_begin(ret_quiet))
+        return false;
+    if (state_is_own_process())
+        return true;
+    quiet_end(ret_quiet);
+    return false;
+}
+
+void end_write(enum log_end kind, int value)
+{
+    struct quiet quiet;
+
+    if (!begin(&quiet))
+        return;
+    write_end(kind, value);
+    quiet_end(&quiet);
+}
+
 /* A child of the fork has a log of its own, or none: the parent's is not touched. */
 void end_take_back(void)
 {
-    if (state_is_recording() && state_is_own_process())
-        atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
+    struct quiet quiet;
+
+    if (!begin(&quiet))
+        return;
+    atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
+    quiet_end(&quiet);
 }
 
 static void take_back_exec(void)

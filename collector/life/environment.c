@@ -6,6 +6,7 @@
 #include "collector/platform/bytes.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
+#include "collector/record/quiet.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 
@@ -314,7 +315,7 @@ static void *exec_scratch(size_t size_bytes)
 
     if (thread->exec_scratch_bytes < size_bytes) {
         memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
-        thread->exec_scratch = memory_map(size_bytes);
+        thread->exec_scratch = memory_map_inherited(size_bytes); /* a handler may fork */
         thread->exec_scratch_bytes = thread->exec_scratch ? size_bytes : 0;
     }
     return thread->exec_scratch;
@@ -417,6 +418,7 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
     struct exec_list list = {0};
+    struct quiet quiet;
 
     for (char *const *at = variables; *at; at++, n_slots++)
         if (is_rewritten(*at))
@@ -429,9 +431,10 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
     add_wanted(&list, variables, library);
     add_settings(&list, variables, own);
-    if (state_is_recording()) {
+    if (quiet_begin(&quiet)) {
         list.array[list.n++] = list.out.text + list.out.size_bytes;
         append_parent(&list.out);
+        quiet_end(&quiet);
     }
     list.array[list.n] = NULL;
     return list.array;

@@ -3,9 +3,8 @@
 
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
-#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
-#include "collector/record/groups.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
@@ -27,9 +26,53 @@ enum {
     MOST_NAPS_FOR_EARLIER = 50, /* who came before may be gone, or have left by longjmp */
 };
 
+/*
+ * IQ-7: signals are blocked, but where it sleeps or writes. is_lost: the log was this process's when it fell asleep, and is
+ * not any more; then it is not touched, and all that was begun ends with ECANCELED.
+ */
+struct inquiry {
+    struct log_file *log;
+    struct log_question *question;
+    uint64_t generation;
+    uint32_t asker;
+    bool is_lost;
+    struct quiet quiet;
+    uintptr_t frame; /* where it was asked */
+    void *answer;    /* mapped, of answer_bytes; NULL: none, or it is empty */
+    size_t answer_bytes;
+};
+
 static struct log_question *question_of(struct log_file *log)
 {
     return (struct log_question *)(void *)((unsigned char *)log + LOG_QUESTION_OFFSET);
+}
+
+static void sleep_begins(const struct inquiry *inquiry)
+{
+    quiet_end(&inquiry->quiet);
+}
+
+static bool has_log(const struct inquiry *inquiry)
+{
+    return atomic_load_explicit(g_state_generation, memory_order_relaxed) == inquiry->generation;
+}
+
+/* A handler may have forked meanwhile: this may be the child. */
+static void sleep_ended(struct inquiry *inquiry)
+{
+    (void)quiet_begin_always(&inquiry->quiet);
+    inquiry->is_lost = !has_log(inquiry);
+}
+
+/* Of who waits for what others do meanwhile. False: the log is lost. */
+static bool nap(void *user, uint64_t ns)
+{
+    struct inquiry *inquiry = user;
+
+    sleep_begins(inquiry);
+    sys_nap(ns);
+    sleep_ended(inquiry);
+    return !inquiry->is_lost;
 }
 
 /* Naps, and how long the recorder has been still meanwhile. */
@@ -39,10 +82,10 @@ struct patience {
 };
 
 /* Before one sleeps. False: there is no recorder any more. */
-static bool has_recorder(struct patience *patience, const struct log_file *log,
-                         const struct log_question *question)
+static bool has_recorder(struct patience *patience, const struct inquiry *inquiry)
 {
-    uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
+    const struct log_question *question = inquiry->question;
+    uint32_t pid = atomic_load_explicit(&inquiry->log->recorder_pid, memory_order_relaxed);
     uint32_t beat;
 
     if (sys_is_forbidden())
@@ -59,15 +102,18 @@ static bool has_recorder(struct patience *patience, const struct log_file *log,
 
 /* Until somebody wakes who waits for `word` with one of the bits, as long as n naps at most; returns how many it was. A signal of the program's
  * ends a wait early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
-static unsigned sleep_on(const _Atomic uint32_t *word, uint32_t seen, uint32_t bits, unsigned n,
-                         struct patience *patience)
+static unsigned sleep_on(struct inquiry *inquiry, const _Atomic uint32_t *word, uint32_t seen,
+                         uint32_t bits, unsigned n, struct patience *patience)
 {
-    long code = sys_wait_shared(word, seen, bits, (uint64_t)n * NAP_NS);
+    long code;
 
+    sleep_begins(inquiry);
+    code = sys_wait_shared(word, seen, bits, (uint64_t)n * NAP_NS);
+    sleep_ended(inquiry);
     if (code == 0 || code == -EAGAIN)
         return 0;
-    if (code != -ETIMEDOUT) {
-        sys_nap(NAP_NS);
+    if (code != -ETIMEDOUT && !inquiry->is_lost) {
+        (void)nap(inquiry, NAP_NS);
         n = 1;
     }
     patience->naps_until_look -= n < patience->naps_until_look ? n : patience->naps_until_look;
@@ -75,15 +121,17 @@ static unsigned sleep_on(const _Atomic uint32_t *word, uint32_t seen, uint32_t b
 }
 
 /* The recorder of a child may not have found its log yet. */
-static bool wait_for_recorder(const struct log_file *log)
+static bool wait_for_recorder(struct inquiry *inquiry)
 {
+    const struct log_file *log = inquiry->log;
     bool is_expected = state_config()->recorder_pid != 0;
 
     for (unsigned naps = 0; is_expected && naps < MOST_NAPS_FOR_RECORDER; naps++) {
         if (atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0
             || sys_process_exists((long)state_config()->recorder_pid) != 0)
             break;
-        sys_nap(NAP_NS);
+        if (!nap(inquiry, NAP_NS))
+            return false;
     }
     return atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0;
 }
@@ -92,14 +140,17 @@ static bool wait_for_recorder(const struct log_file *log)
 static _Thread_local struct {
     uintptr_t frame;
     uint32_t number;
+    uintptr_t answer_frame; /* of the outermost answer that is being written */
+    void *answer;
+    size_t answer_bytes;
 } g_asking __attribute__((tls_model("initial-exec")));
 
 /* Who left it by longjmp is no deeper on its stack now than it was; a handler that interrupts it is. */
-static bool is_left(uintptr_t frame)
+static bool is_left(uintptr_t asked, uintptr_t frame)
 {
-    return g_asking.frame == 0
-           || (frame >= g_asking.frame && thread_is_on_own_stack(&g_thread, frame)
-               && thread_is_on_own_stack(&g_thread, g_asking.frame) && !sys_is_on_signal_stack());
+    return asked == 0
+           || (frame >= asked && thread_is_on_own_stack(&g_thread, frame)
+               && thread_is_on_own_stack(&g_thread, asked) && !sys_is_on_signal_stack());
 }
 
 /* Nothing is asked that is not answered: it is for the holder of the turn to go on. */
@@ -157,14 +208,14 @@ static uint32_t bit_of(uint32_t ticket)
 }
 
 /* The others look more seldom, at a turn that nobody gives up any more: there may be many. */
-static void wait_for_turn(const struct log_question *question, struct place *place,
-                          struct patience *patience)
+static void wait_for_turn(struct inquiry *inquiry, struct place *place, struct patience *patience)
 {
+    const struct log_question *question = inquiry->question;
     unsigned n = !place->holder             ? MOST_NAPS_FOR_EARLIER + 1
                  : is_next(question, place) ? NAPS_OF_NEXT
                                             : NAPS_PER_LOOK;
 
-    n = sleep_on(&question->asker, place->holder, bit_of(place->ticket), n, patience);
+    n = sleep_on(inquiry, &question->asker, place->holder, bit_of(place->ticket), n, patience);
     place->naps_free += n;
     place->naps_idle += n;
 }
@@ -191,29 +242,36 @@ static bool take_turn_of(struct log_question *question, uint32_t asker, const st
 }
 
 /* IQ-1, IQ-3, IQ-6. Nobody but this thread makes it the holder. */
-static int take_turn(const struct log_file *log, struct log_question *question, uint32_t asker,
-                     uintptr_t frame)
+static int take_turn(struct inquiry *inquiry)
 {
+    struct log_question *question = inquiry->question;
     struct patience patience = {.beat = 0};
     struct place place = {.naps_free = 0};
 
-    if (atomic_load_explicit(&question->asker, memory_order_relaxed) == asker)
-        return is_left(frame) ? 0 : EDEADLK;
+    if (atomic_load_explicit(&question->asker, memory_order_relaxed) == inquiry->asker)
+        return is_left(g_asking.frame, inquiry->frame) ? 0 : EDEADLK;
     place.ticket = atomic_fetch_add_explicit(&question->n_tickets, 1, memory_order_relaxed);
     for (;;) {
         see_turn(question, &place);
-        if (may_take_turn(question, &place) && take_turn_of(question, asker, &place))
+        if (may_take_turn(question, &place) && take_turn_of(question, inquiry->asker, &place))
             return 0;
-        if (!has_recorder(&patience, log, question))
+        if (!has_recorder(&patience, inquiry))
             return ENOTCONN;
-        wait_for_turn(question, &place, &patience);
+        wait_for_turn(inquiry, &place, &patience);
+        if (inquiry->is_lost)
+            return ECANCELED;
     }
 }
 
 /* Also when it is another's by now. */
-static void give_turn_up(struct log_question *question, uint32_t asker)
+static void give_turn_up(const struct inquiry *inquiry)
 {
+    struct log_question *question = inquiry->question;
+    uint32_t asker = inquiry->asker;
+
     g_asking.frame = 0;
+    if (inquiry->is_lost)
+        return;
     if (atomic_compare_exchange_strong_explicit(&question->asker, &asker, 0, memory_order_release,
                                                 memory_order_relaxed)
         && !sys_is_forbidden())
@@ -230,90 +288,139 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 
     fmt_string(&out, LOG_QUESTION_MARKER);
     fmt_decimal(&out, number);
-    words[2] = groups_label(name);
-    if (words[2])
-        *ret_ticks = record_event(LOG_MARK, 0, words, 3, NULL);
-    return words[2] != 0;
+    return record_labelled(LOG_MARK, 0, words, 3, name, ret_ticks);
 }
 
 /* Of the number that it should get to; ECANCELED: the turn was taken away. */
-static int wait_for(const struct log_file *log, const struct log_question *question,
-                    const _Atomic uint32_t *counter, uint32_t number)
+static int wait_for(struct inquiry *inquiry, const _Atomic uint32_t *counter, uint32_t number)
 {
     struct patience patience = {.beat = 0};
     uint32_t seen;
 
     while ((seen = atomic_load_explicit(counter, memory_order_acquire)) != number) {
-        if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) != g_asking.number)
+        if (atomic_load_explicit(&inquiry->question->n_asked, memory_order_relaxed)
+            != g_asking.number)
             return ECANCELED;
-        if (!has_recorder(&patience, log, question))
+        if (!has_recorder(&patience, inquiry))
             return ENOTCONN;
-        (void)sleep_on(counter, seen, UINT32_MAX, NAPS_PER_LOOK, &patience);
+        (void)sleep_on(inquiry, counter, seen, UINT32_MAX, NAPS_PER_LOOK, &patience);
+        if (inquiry->is_lost)
+            return ECANCELED;
     }
     return 0;
 }
 
-static int open_answer(const struct log_question *question)
+/* What this thread has left by longjmp: not what it is about to go on with behind a handler. */
+static void forget_left_answer(const struct inquiry *inquiry)
 {
+    if (!g_asking.answer || !is_left(g_asking.answer_frame, inquiry->frame))
+        return;
+    sys_unmap(g_asking.answer, g_asking.answer_bytes);
+    g_asking.answer = NULL;
+}
+
+static void keep_answer(struct inquiry *inquiry, void *answer, size_t answer_bytes)
+{
+    inquiry->answer = answer;
+    inquiry->answer_bytes = answer_bytes;
+    if (g_asking.answer)
+        return;
+    g_asking.answer = answer;
+    g_asking.answer_bytes = answer_bytes;
+    g_asking.answer_frame = inquiry->frame;
+}
+
+static void forget_answer(const struct inquiry *inquiry)
+{
+    if (g_asking.answer == inquiry->answer)
+        g_asking.answer = NULL;
+    if (inquiry->answer)
+        sys_unmap(inquiry->answer, inquiry->answer_bytes);
+}
+
+/* Maps it: what is written from there may take long, and no descriptor is held meanwhile. False: it may not be opened. */
+static bool open_answer(struct inquiry *inquiry)
+{
+    const struct log_question *question = inquiry->question;
     char path[LOG_QUESTION_PATH_BYTES];
+    struct sys_file_id file;
+    long start = 0;
+    long fd;
 
     memcpy(path, question->answer_path, sizeof(path));
     path[sizeof(path) - 1] = '\0';
-    return (int)sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    if (sys_file_id((int)fd, &file) < 0)
+        file.size_bytes = -1;
+    else if (file.size_bytes > 0)
+        start = sys_map_readable((int)fd, (size_t)file.size_bytes);
+    sys_close((int)fd);
+    if (file.size_bytes < 0 || (start < 0 && start > -4096))
+        return false;
+    keep_answer(inquiry, (void *)(uintptr_t)start, (size_t)file.size_bytes);
+    return true;
 }
 
-static int copy_answer(int from, int to)
+/* The kernel reads what is mapped: where the file is shorter by now that is a failure, and no signal. */
+static int copy_answer(struct inquiry *inquiry, int to)
 {
-    char *buffer = memory_map(COPY_BYTES);
-    int code = buffer ? 0 : ENOMEM;
-    long n = 0;
+    int code = 0;
 
-    while (code == 0 && (n = sys_read(from, buffer, COPY_BYTES)) > 0)
-        code = sys_write_all(to, buffer, (size_t)n);
-    memory_unmap(buffer, COPY_BYTES);
-    return code ? code : (int)-n;
+    sleep_begins(inquiry);
+    for (size_t at = 0; code == 0 && at < inquiry->answer_bytes; at += COPY_BYTES) {
+        size_t left = inquiry->answer_bytes - at;
+        code = has_log(inquiry) ? sys_write_all(to, (const char *)inquiry->answer + at,
+                                                left < COPY_BYTES ? left : COPY_BYTES)
+                                : ECANCELED;
+    }
+    sleep_ended(inquiry);
+    forget_answer(inquiry);
+    return code;
 }
 
 /* Of who may not open it. */
-static int copy_parts(const struct log_file *log, struct log_question *question, int to)
+static int copy_parts(struct inquiry *inquiry, int to)
 {
+    struct log_question *question = inquiry->question;
+
     for (;;) {
         uint32_t n =
             atomic_fetch_add_explicit(&question->n_parts_wanted, 1, memory_order_release) + 1;
-        int code = wait_for(log, question, &question->n_parts_given, n);
-        uint32_t n_bytes = question->part_bytes;
+        int code = wait_for(inquiry, &question->n_parts_given, n);
+        uint32_t n_bytes = code ? 0 : question->part_bytes;
         if (code || n_bytes == 0 || n_bytes > LOG_QUESTION_BYTES)
             return code;
+        sleep_begins(inquiry);
         code = sys_write_all(to, question->text, n_bytes);
-        if (code)
-            return code;
+        sleep_ended(inquiry);
+        if (code || inquiry->is_lost)
+            return code ? code : ECANCELED;
     }
 }
 
 /* IQ-4 */
-static int take_answer(const struct log_file *log, struct log_question *question, uint32_t asker,
-                       int fd)
+static int take_answer(struct inquiry *inquiry, int fd)
 {
+    struct log_question *question = inquiry->question;
     uint32_t number = g_asking.number;
     int status = atomic_load_explicit(&question->status, memory_order_relaxed);
-    int from = open_answer(question);
-    int copied = 0;
+    bool is_open = open_answer(inquiry);
+    int copied = is_open ? 0 : copy_parts(inquiry, fd);
 
-    if (from < 0)
-        copied = copy_parts(log, question, fd);
-    if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) == number)
+    if (!inquiry->is_lost
+        && atomic_load_explicit(&question->n_asked, memory_order_relaxed) == number)
         atomic_store_explicit(&question->n_read, number, memory_order_release);
-    give_turn_up(question, asker);
-    if (from >= 0) {
-        copied = copy_answer(from, fd);
-        sys_close(from);
-    }
-    return status ? status : copied;
+    give_turn_up(inquiry);
+    if (is_open)
+        copied = copy_answer(inquiry, fd);
+    return status && !inquiry->is_lost ? status : copied;
 }
 
-static int ask(struct log_file *log, struct log_question *question, uint32_t asker,
-               const char *text, size_t n_bytes)
+static int ask(struct inquiry *inquiry, const char *text, size_t n_bytes)
 {
+    struct log_question *question = inquiry->question;
     uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed) + 1;
 
     memcpy(question->text, text, n_bytes + 1);
@@ -323,11 +430,30 @@ static int ask(struct log_file *log, struct log_question *question, uint32_t ask
     if (!put_marker(number, &question->marker_ticks))
         return ENOSPC;
     g_asking.number = number;
-    (void)unfinished_wait();
-    if (atomic_load_explicit(&question->asker, memory_order_relaxed) != asker)
+    (void)unfinished_wait(nap, inquiry);
+    if (inquiry->is_lost
+        || atomic_load_explicit(&question->asker, memory_order_relaxed) != inquiry->asker)
         return ECANCELED;
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
-    return wait_for(log, question, &question->n_answered, number);
+    return wait_for(inquiry, &question->n_answered, number);
+}
+
+static int ask_in_turn(struct inquiry *inquiry, const char *text, int fd)
+{
+    int status;
+
+    if (!wait_for_recorder(inquiry))
+        return inquiry->is_lost ? ECANCELED : ENOTCONN;
+    status = take_turn(inquiry);
+    if (status)
+        return status;
+    forget_left_answer(inquiry);
+    g_asking.frame = inquiry->frame;
+    status = ask(inquiry, text, fmt_length(text));
+    if (status == 0)
+        return take_answer(inquiry, fd);
+    give_turn_up(inquiry);
+    return status;
 }
 
 _Static_assert(LOG_QUESTION_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
@@ -341,9 +467,7 @@ static int refuse(int fd, const char *why, int code)
 
 int inquiry_ask(const char *text, int fd)
 {
-    struct log_file *log = state_is_recording() ? segment_log() : NULL;
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    struct log_question *question;
+    struct inquiry inquiry = {.frame = (uintptr_t)__builtin_frame_address(0)};
     long id = sys_gettid();
     int status;
 
@@ -351,16 +475,13 @@ int inquiry_ask(const char *text, int fd)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_QUESTION_BYTES)
         return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
-    if (!log || id <= 0 || !wait_for_recorder(log))
+    if (id <= 0 || !quiet_begin(&inquiry.quiet))
         return ENOTCONN;
-    question = question_of(log);
-    status = take_turn(log, question, (uint32_t)id, frame);
-    if (status)
-        return status;
-    g_asking.frame = frame;
-    status = ask(log, question, (uint32_t)id, text, fmt_length(text));
-    if (status == 0)
-        return take_answer(log, question, (uint32_t)id, fd);
-    give_turn_up(question, (uint32_t)id);
+    inquiry.log = segment_log();
+    inquiry.question = question_of(inquiry.log);
+    inquiry.asker = (uint32_t)id;
+    inquiry.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
+    status = ask_in_turn(&inquiry, text, fd);
+    quiet_end(&inquiry.quiet);
     return status;
 }

@@ -17,6 +17,9 @@
  *   IQ-4 The turn is given up before the answer is written to fd, which may block; but for one in parts.
  *   IQ-5 The recorder is there as long as the beat of the header page changes, whatever its pid says.
  *   IQ-6 Threads have their turns in the order in which they came, but for those that were not there in time for theirs.
+ *   IQ-7 The log is looked at with signals blocked only, and not without a new look at whose it is behind a sleep: the child of
+ *        a handler that forks meanwhile gets ECANCELED. Who is left by siglongjmp while it writes leaves no descriptor, and a
+ *        mapping until its thread asks again.
  * Threads: any. Signals: EDEADLK in a handler that interrupts the thread that asks. Failure: an errno value.
  */
 #ifndef MTRACE_COLLECTOR_INQUIRY_H

@@ -20,6 +20,7 @@
 #include "collector/record/heap_extent.h"
 #include "collector/record/inside.h"
 #include "collector/record/mapped_path.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
 #include "collector/record/residency.h"
@@ -110,6 +111,7 @@ static MTRACE_COLD bool begin_in_child(void)
     trackers_forget();
     references_forget();
     modules_forget_unloads();
+    definition_forget(); /* a message may come without a log, too */
     if (!state_config()->follows_children) {
         state_turn_off();
         return false;
@@ -212,11 +214,14 @@ bool lifecycle_make_ready_slow(void)
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
 {
     struct output_parent none = {NULL, 0, 0, false};
+    struct quiet quiet;
 
     if (is_on && state_start(STATE_WAITING))
         (void)begin_recording(&none, false);
-    if (state_is_recording())
-        control_switch(is_on, reason);
+    if (!quiet_begin(&quiet))
+        return;
+    control_switch(is_on, reason);
+    quiet_end(&quiet);
 }
 
 static void handle_toggle(int number)
@@ -265,7 +270,12 @@ void lifecycle_construct(void)
 
 void lifecycle_note_loading(void)
 {
-    modules_check_unloaded();
+    struct quiet quiet;
+
+    if (quiet_begin(&quiet)) {
+        modules_check_unloaded();
+        quiet_end(&quiet);
+    }
     if (!state_config()->is_attached)
         return;
     atomic_store_explicit(&g_n_looks, 0, memory_order_relaxed);

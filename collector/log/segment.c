@@ -352,18 +352,27 @@ static bool has_reservations(enum log_segment_kind kind)
     return kind == LOG_SEGMENT_SIDE || kind == LOG_SEGMENT_DEFS;
 }
 
+/* SG-7. Release fence: who sees what is stored from here on sees this, too. */
+static void end_filling(struct log_segment *segment)
+{
+    __atomic_store_n(&segment->sequence, 0, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_release);
+}
+
 /* SG-3. Bytes of an earlier filling would look like valid records of the other kinds. */
 static void begin_filling(struct log_segment *segment, enum log_segment_kind kind, uint64_t since,
                           uint32_t first_node)
 {
     struct clock_instant now = clock_now();
     bool is_early = segment_is_early(since, now.ticks);
+    bool is_used = segment->sequence != 0;
 
+    end_filling(segment);
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
     /* A late writer of the SIDE filling that was here before must find no room (side.c), nor this one's before it is zeroed. */
     atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
-    if (kind != LOG_SEGMENT_EVENTS && segment->sequence != 0)
+    if (kind != LOG_SEGMENT_EVENTS && is_used)
         memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);
     segment->kind = kind;
     segment->thread = 0;
@@ -372,7 +381,9 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     segment->base_monotonic_ns = is_early ? 0 : now.monotonic_ns;
     segment->first_node = first_node;
     segment->run_id = g_log->run_id;
-    segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
+    __atomic_store_n(&segment->sequence,
+                     atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed),
+                     __ATOMIC_RELAXED);
     /* Release: who finds room sees whose kind it is, and writes behind the zeros. */
     if (has_reservations(kind))
         atomic_store_explicit(&segment->reserved_bytes, 0, memory_order_release);

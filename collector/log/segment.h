@@ -17,6 +17,8 @@
  *   SG-5 In a fork child the mappings do not exist; segment_forget is called before anything else.
  *   SG-6 In what segment_replace_mappings put in their place, a segment that somebody still fills has no state, and none is
  *        to be had: it may be written to, sealed and put back, and nobody sees it.
+ *   SG-7 From before the first byte of the last filling changes until there is a new one its sequence is 0, which readers take for a
+ *        segment that was never used: who finds the sequence he listed behind what he has read has read that filling.
  * Threads: any. Signals: safe, also nested in themselves: no lock, no wait.
  * Failure: NULL; the caller counts what it drops with segment_count_drop(segment_drop_reason()).
  */

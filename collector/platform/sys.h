@@ -58,6 +58,8 @@ long sys_getcwd(char *buffer, size_t size_bytes);
 /* Private zeroed memory, or a shared mapping of a file; negative errno or the address. */
 long sys_map_private(size_t size_bytes);
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
+/* To be read only; of what is behind the end of the file there is a signal. */
+long sys_map_readable(int fd, size_t size_bytes);
 /* Private zeroed memory in place of what is mapped there. */
 long sys_map_over(void *start, size_t size_bytes);
 /* Private memory for code at that address, never writable; -EEXIST: something is there. (A kernel that

@@ -6,7 +6,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
-#include "collector/platform/sys.h"
+#include "collector/record/quiet.h"
 #include "collector/record/state.h"
 
 #include <stddef.h>
@@ -38,13 +38,15 @@ static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
 /* The counter of this process, and of its log where it has one. */
 static void count(_Atomic uint32_t *counter, size_t offset_in_log)
 {
-    struct log_file *log = state_is_recording() ? segment_log() : NULL;
+    struct quiet quiet;
 
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    if (log)
-        atomic_fetch_add_explicit(
-            (_Atomic uint32_t *)(void *)((unsigned char *)log + offset_in_log), 1,
-            memory_order_relaxed);
+    if (!quiet_begin(&quiet))
+        return;
+    atomic_fetch_add_explicit(
+        (_Atomic uint32_t *)(void *)((unsigned char *)segment_log() + offset_in_log), 1,
+        memory_order_relaxed);
+    quiet_end(&quiet);
 }
 
 void groups_count_stale_exit(void)
@@ -106,12 +108,12 @@ static uint32_t put_borrowing(struct name_table *table, const char *name,
 static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
                     size_t n_tags, bool is_interned)
 {
-    struct sys_signals mask;
-    bool is_blocked = sys_block_signals(&mask) >= 0;
-    uint32_t id = put_borrowing(table, name, tags, n_tags, is_interned);
+    struct quiet quiet;
+    uint32_t id;
 
-    if (is_blocked)
-        sys_unblock_signals(mask);
+    quiet_begin_always(&quiet);
+    id = put_borrowing(table, name, tags, n_tags, is_interned);
+    quiet_end(&quiet);
     return id;
 }
 
@@ -122,14 +124,17 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned)
 {
-    uint32_t id = put(&g_groups, name, tags, n_tags, is_interned);
+    struct quiet quiet;
+    uint32_t id;
 
-    if (id == 0) {
+    quiet_begin_always(&quiet);
+    id = put_borrowing(&g_groups, name, tags, n_tags, is_interned);
+    if (id == 0)
         count(&g_refused_groups, offsetof(struct log_file, refused_groups));
-        return MTRACE_GROUP_ROOT;
-    }
-    groups_define(id);
-    return id;
+    else
+        groups_define(id);
+    quiet_end(&quiet);
+    return id ? id : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
 MTRACE_COLD void groups_count_bad_handle(void)
@@ -174,14 +179,19 @@ void groups_define(uint32_t group)
 
 uint32_t groups_label(const char *text)
 {
-    uint32_t id = state_is_recording() ? put(&g_labels, text, NULL, 0, true) : 0;
+    return state_is_recording() ? put(&g_labels, text, NULL, 0, true) : 0;
+}
 
-    return id != 0
-                   && name_table_define(
-                       &g_labels, id,
-                       atomic_load_explicit(g_state_generation, memory_order_relaxed))
-               ? id
-               : 0;
+static bool define(struct name_table *table, uint32_t id)
+{
+    return state_is_recording()
+           && name_table_define(table, id,
+                                atomic_load_explicit(g_state_generation, memory_order_relaxed));
+}
+
+bool groups_define_label(uint32_t label)
+{
+    return define(&g_labels, label);
 }
 
 /* ---- pools -------------------------------------------------------------------------------------
@@ -199,15 +209,17 @@ uint32_t groups_pool(const char *name)
     return id;
 }
 
+bool groups_check_pool(uint32_t pool)
+{
+    if (mtrace_likely(pool < name_table_count(&g_pools)))
+        return true;
+    groups_count_bad_handle();
+    return false;
+}
+
 bool groups_define_pool(uint32_t pool)
 {
-    if (mtrace_unlikely(pool >= name_table_count(&g_pools))) {
-        bad_handle();
-        return false;
-    }
-    return state_is_recording()
-           && name_table_define(&g_pools, pool,
-                                atomic_load_explicit(g_state_generation, memory_order_relaxed));
+    return define(&g_pools, pool);
 }
 
 struct mtrace_counts groups_counters(void)

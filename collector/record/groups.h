@@ -25,16 +25,22 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
 /* The id itself if it was given, else MTRACE_GROUP_ROOT, and counted. */
 uint32_t groups_check(uint32_t group);
 
-/* Into the log of this process, if it is not there yet. */
+/* Into the log of this process, if it is not there yet. Inside of a recording, or quiet (quiet.h), as all that define. */
 void groups_define(uint32_t group);
 
-/* Id of a LOG_DEF_MARKER that is in the log; 0: no room. */
+/* Id of a LOG_DEF_MARKER; 0: no memory, or nothing is recorded. */
 uint32_t groups_label(const char *text);
+
+/* As groups_define. False: no room. */
+bool groups_define_label(uint32_t label);
 
 /* A new pool, from 1 on; 0: no memory. */
 uint32_t groups_pool(const char *name);
 
-/* Into the log of this process, if it is not there yet. false: no such pool, counted, or no room. */
+/* False: no such pool, which is counted. */
+bool groups_check_pool(uint32_t pool);
+
+/* As groups_define_label; also false of an id that was never given. */
 bool groups_define_pool(uint32_t pool);
 
 void groups_count_stale_exit(void);

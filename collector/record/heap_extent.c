@@ -5,6 +5,7 @@
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "common/glibc_heap.h"
@@ -132,12 +133,12 @@ static void read_maps(int fd, char *buffer)
     look_at(&last, &(struct mapping){0});
 }
 
-void heap_extent_record(void)
+static void record_all(void)
 {
     char *buffer;
     int fd;
 
-    if (!state_is_recording() || !state_is_own_process() || !real_is_glibc_malloc())
+    if (!state_is_own_process())
         return;
     buffer = memory_map(BUFFER_BYTES);
     if (!buffer)
@@ -148,4 +149,15 @@ void heap_extent_record(void)
         sys_close(fd);
     }
     memory_unmap(buffer, BUFFER_BYTES);
+}
+
+/* A handler that leaves by siglongjmp would leave a descriptor and the buffer to nobody; one that forks, its child without the buffer. */
+void heap_extent_record(void)
+{
+    struct quiet quiet;
+
+    if (!real_is_glibc_malloc() || !quiet_begin(&quiet))
+        return;
+    record_all();
+    quiet_end(&quiet);
 }

@@ -4,6 +4,7 @@
 #include "collector/log/definition.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/sys.h"
+#include "collector/record/quiet.h"
 
 #include <stdatomic.h>
 
@@ -31,7 +32,7 @@ static uint32_t hash_of(const char *path, size_t length)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-uint32_t mapped_path_id(int fd)
+static uint32_t find_or_define(int fd)
 {
     char link[32];
     char path[MOST_PATH_BYTES];
@@ -55,5 +56,17 @@ uint32_t mapped_path_id(int fd)
         return 0;
     atomic_store_explicit(&g_known[hash % N_KNOWN], (uint64_t)hash << 32 | id,
                           memory_order_release);
+    return id;
+}
+
+uint32_t mapped_path_id(int fd)
+{
+    struct quiet quiet;
+    uint32_t id;
+
+    if (!quiet_begin(&quiet))
+        return 0;
+    id = find_or_define(fd);
+    quiet_end(&quiet);
     return id;
 }

@@ -6,7 +6,6 @@
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
-#include "collector/record/groups.h"
 #include "collector/record/object_walk.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
@@ -121,11 +120,10 @@ static void record_node(const struct object_tree *tree, uint32_t index, uint32_t
 {
     const struct object_node *node = object_tree_node(tree, index);
     uint64_t n_objects = node->n_objects < UINT32_MAX ? node->n_objects : UINT32_MAX;
-    const uint64_t words[5] = {
-        0, 0, groups_label(node->name) | (uint64_t)node->kind << 32 | (uint64_t)walk << 40,
-        node->parent | n_objects << 32, node->self_bytes};
+    uint64_t words[5] = {0, 0, (uint64_t)node->kind << 32 | (uint64_t)walk << 40,
+                         node->parent | n_objects << 32, node->self_bytes};
 
-    record_event(LOG_OBJECT_NODE, index, words, 5, NULL);
+    (void)record_labelled(LOG_OBJECT_NODE, index, words, 5, node->name, NULL);
 }
 
 static void record_claim(const struct object_claim *claim, uint32_t walk)
@@ -136,12 +134,19 @@ static void record_claim(const struct object_claim *claim, uint32_t walk)
     record_event(LOG_OBJECT_CLAIM, claim->address, words, 4, NULL);
 }
 
-static void record_text(enum log_event_kind kind, const char *text, uint32_t walk,
-                        uint64_t n_warnings)
+static void record_text(enum log_event_kind kind, const char *text, uint32_t walk)
 {
-    const uint64_t words[3] = {0, 0, (text ? groups_label(text) : 0) | (uint64_t)walk << 32};
+    uint64_t words[3] = {0, 0, (uint64_t)walk << 32};
 
-    record_event(kind, n_warnings, words, 3, NULL);
+    (void)record_labelled(kind, 0, words, 3, text, NULL);
+}
+
+/* Without a name: it ends. */
+static void record_end(uint32_t walk, uint64_t n_warnings)
+{
+    const uint64_t words[3] = {0, 0, (uint64_t)walk << 32};
+
+    record_event(LOG_OBJECT_WALK, n_warnings, words, 3, NULL);
 }
 
 int object_walk_record(const struct mtrace_walk *walk, const char *name)
@@ -154,13 +159,13 @@ int object_walk_record(const struct mtrace_walk *walk, const char *name)
 
     if (!state_is_recording())
         return ENODATA;
-    record_text(LOG_OBJECT_WALK, name ? name : "", number, 0);
+    record_text(LOG_OBJECT_WALK, name ? name : "", number);
     for (uint32_t i = 1; i < walk->tree.nodes.n; i++)
         record_node(&walk->tree, i, number);
     for (size_t i = 0; i < walk->claims.n; i++)
         record_claim(&((const struct object_claim *)walk->claims.items)[i], number);
     for (size_t i = 0; i < n_texts; i++)
-        record_text(LOG_OBJECT_WARNING, walk->warnings[i], number, 0);
-    record_text(LOG_OBJECT_WALK, NULL, number, walk->n_warnings);
+        record_text(LOG_OBJECT_WARNING, walk->warnings[i], number);
+    record_end(number, walk->n_warnings);
     return 0;
 }

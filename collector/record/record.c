@@ -10,6 +10,7 @@
 #include "collector/record/capture.h"
 #include "collector/record/draft.h"
 #include "collector/record/groups.h"
+#include "collector/record/quiet.h"
 #include "collector/record/room.h"
 #include "collector/record/sampled_blocks.h"
 #include "collector/record/sampler.h"
@@ -68,8 +69,8 @@ static bool is_side_open(void)
 /* An event on its way to the side segment. */
 struct aside {
     struct side_place place;
-    struct sys_signals mask;
-    bool is_blocked;
+    struct quiet quiet;
+    bool is_quiet;
 };
 
 /*
@@ -78,21 +79,33 @@ struct aside {
  */
 static void end_aside(const struct aside *aside)
 {
-    if (aside->is_blocked)
-        sys_unblock_signals(aside->mask);
+    if (aside->is_quiet)
+        quiet_end(&aside->quiet);
 }
 
-/* The stamp comes next, and end_aside. False: ended, and counted; or it is the child of a handler that forked before. */
-static bool begin_aside(struct aside *aside)
+/* end_aside is due. False: it is not, in the child of a handler that forked before. */
+static bool enter_aside(struct aside *aside)
 {
-    aside->is_blocked = g_thread.is_dead && sys_block_signals(&aside->mask) >= 0;
-    if (aside->is_blocked && !state_is_recording()) {
-        end_aside(aside);
-        return false;
-    }
+    aside->is_quiet = g_thread.is_dead;
+    return !aside->is_quiet || quiet_begin(&aside->quiet);
+}
+
+/* The stamp comes next. False: counted. */
+static bool reserve_aside(struct aside *aside)
+{
     if (side_reserve(&aside->place))
         return true;
     segment_count_drop(LOG_DROP_NESTED);
+    return false;
+}
+
+/* The stamp comes next, and end_aside. False: ended. */
+static bool begin_aside(struct aside *aside)
+{
+    if (!enter_aside(aside))
+        return false;
+    if (reserve_aside(aside))
+        return true;
     end_aside(aside);
     return false;
 }
@@ -213,8 +226,14 @@ static uint32_t charge_to_nobody(void)
 /* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
 static MTRACE_COLD void look_for_orders(void)
 {
-    if (state_has_way(STATE_TRACING_OFF) && state_is_recording() && orders_are_due())
-        state_nudge();
+    const struct unwind_origin here = RECORD_ORIGIN();
+    uint64_t gate;
+
+    if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &gate)) {
+        if (orders_are_due())
+            state_nudge();
+        thread_look_ended(gate);
+    }
     state_obey();
 }
 
@@ -227,7 +246,7 @@ static bool add_sample(const void *block)
     bool is_added = !state_has_way(STATE_SAMPLED) || sampled_blocks_add(block);
 
     if (!is_added)
-        segment_count_drop(LOG_DROP_NO_MEMORY);
+        quiet_count_drop(LOG_DROP_NO_MEMORY);
     return is_added;
 }
 
@@ -578,27 +597,97 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
 }
 
-uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
-                      unsigned n_words, const struct unwind_origin *origin)
+/* True: it is there, or there is none. False: counted. */
+static bool define_name(const struct record_name *name)
+{
+    if (!name || (name->id != 0 && name->define(name->id)))
+        return true;
+    segment_count_drop(name->id ? segment_drop_reason() : LOG_DROP_NO_MEMORY);
+    return false;
+}
+
+/* False: counted, or there is no log. */
+static MTRACE_COLD bool write_named_aside(const struct draft *draft, const struct record_name *name)
+{
+    struct aside aside;
+    bool has_room;
+
+    if (!is_side_open() || !enter_aside(&aside))
+        return false;
+    has_room = define_name(name) && reserve_aside(&aside);
+    if (has_room)
+        fill_side(&aside.place, draft, clock_ticks_after());
+    end_aside(&aside);
+    return has_room;
+}
+
+/* *ret_ticks: its stamp. */
+static bool write_named(struct thread *thread, struct draft *draft, const struct record_name *name,
+                        const struct unwind_origin *origin, uint64_t *ret_ticks)
+{
+    uint64_t ticks;
+
+    if (!define_name(name))
+        return false;
+    ticks = clock_ticks_after();
+    if (origin)
+        draft->words[0] |= (uint64_t)capture_node(thread, origin) << 32;
+    if (!write_draft(thread, draft, ticks))
+        return false;
+    *ret_ticks = thread->last_ticks;
+    return true;
+}
+
+bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                        unsigned n_words, const struct unwind_origin *origin,
+                        const struct record_name *name, uint64_t *ret_ticks)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {.words = {kind, draft_address((const void *)(uintptr_t)address)},
                           .n_words = n_words};
     struct thread *thread = thread_enter(origin ? origin : &here);
+    uint64_t ticks = 0;
+    bool is_written;
 
     for (unsigned i = 2; i < n_words; i++)
         draft.words[i] = words[i];
     if (mtrace_unlikely(!thread)) {
-        if (is_side_open())
-            write_side(&draft);
-        return 0;
+        is_written = write_named_aside(&draft, name);
+    } else {
+        is_written = write_named(thread, &draft, name, origin, &ticks);
+        thread_leave(thread);
     }
-    uint64_t ticks = clock_ticks_after();
-    if (origin)
-        draft.words[0] |= (uint64_t)capture_node(thread, origin) << 32;
-    ticks = write_draft(thread, &draft, ticks) ? thread->last_ticks : 0;
-    thread_leave(thread);
-    return ticks;
+    if (ret_ticks)
+        *ret_ticks = ticks;
+    return is_written;
+}
+
+bool record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                  unsigned n_words, const struct unwind_origin *origin)
+{
+    return record_named_event(kind, address, words, n_words, origin, NULL, NULL);
+}
+
+bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
+                     const char *text, uint64_t *ret_ticks)
+{
+    const struct record_name name = {groups_define_label, groups_label(text)};
+
+    words[2] = (words[2] & ~(uint64_t)UINT32_MAX) | name.id;
+    return record_named_event(kind, address, words, n_words, NULL, &name, ret_ticks);
+}
+
+/* The group is defined where signals are blocked, or the gate of what was interrupted tells of us. */
+static MTRACE_COLD bool write_note_aside(const struct draft *draft, uint32_t group)
+{
+    struct aside aside;
+
+    if (!is_side_open() || !begin_aside(&aside))
+        return false;
+    groups_define(group);
+    fill_side(&aside.place, draft, clock_ticks_after());
+    end_aside(&aside);
+    return true;
 }
 
 /* Also defines a group, inside of the gate: a child whose handler forked in the midst of it finds no log outside. */
@@ -611,11 +700,9 @@ static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t addres
     struct thread *thread = thread_enter(origin);
     bool is_written;
 
-    if (!thread && !is_side_open())
-        return false;
-    groups_define(group);
     if (!thread)
-        return write_side(&draft);
+        return write_note_aside(&draft, group);
+    groups_define(group);
     is_written = write_draft(thread, &draft, clock_ticks_after());
     thread_leave(thread);
     return is_written;

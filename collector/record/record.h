@@ -181,10 +181,28 @@ static inline void record_kept(const struct record_resize *resize)
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
                     const struct unwind_origin *origin);
 
-/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. Returns the stamp, or 0: it
- * is none, or not known here. */
-uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
-                      unsigned n_words, const struct unwind_origin *origin);
+/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. False: as record_note. */
+bool record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                  unsigned n_words, const struct unwind_origin *origin);
+
+/* What an event names by an id. define: into the log, unless it is there; false: no room. Id 0: it could not be had. */
+struct record_name {
+    bool (*define)(uint32_t id);
+    uint32_t id;
+};
+
+/*
+ * As record_event, and defines the name first, where a handler may fork: no child finds itself without the log, nor has the
+ * event without the name. An event whose name has no room is dropped. *ret_ticks (or NULL) is the stamp, or 0: it is not
+ * known here.
+ */
+bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                        unsigned n_words, const struct unwind_origin *origin,
+                        const struct record_name *name, uint64_t *ret_ticks);
+
+/* The event names the text by the lowest 32 bits of words[2], which are set here. */
+bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
+                     const char *text, uint64_t *ret_ticks);
 
 /* As record_event, for kinds whose node field says something else (LOG_TRACING…). address: or 0. False: there
  * is no log, or it has no room, which is counted. */

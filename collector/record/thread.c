@@ -357,6 +357,36 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     return thread;
 }
 
+/* In the child of a handler that forked meanwhile a gate that was never open is as good as one that is. */
+void thread_look_ended(uint64_t gate)
+{
+    struct thread *thread = &g_thread;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = gate;
+    if (g_stranded == thread && gate == THREAD_GATE_CLOSED)
+        g_stranded = NULL;
+}
+
+/* Who is nested in a recording need not close the gate, who is muted has it closed, and a dead thread cannot. */
+bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate)
+{
+    struct thread *thread = &g_thread;
+    uint64_t gate = thread->gate;
+
+    *ret_gate = gate;
+    if (thread->is_dead || thread->outer_gate != 0)
+        return false;
+    if (!is_open(gate) && gate != THREAD_GATE_CLOSED)
+        return state_is_recording();
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (state_is_recording())
+        return true;
+    thread_look_ended(gate);
+    return false;
+}
+
 /* Whoever enters again later gets memory again, which then stays. */
 static void unmap_scopes(struct thread *thread)
 {
@@ -378,14 +408,11 @@ static void leave_number(struct thread *thread)
     thread_numbers_leave(number);
 }
 
-static void end(struct thread *thread)
+/* Its gate is closed as that of a recording: a handler that forks meanwhile is told. */
+static void give_all_up(struct thread *thread, bool was_inside)
 {
     struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
-    bool was_inside = !is_open(thread->gate);
 
-    thread->gate = THREAD_GATE_CLOSED;
-    atomic_signal_fence(memory_order_seq_cst);
-    thread->is_dead = true;
     if (was_inside) { /* another thread will have what this one remembers */
         segment_count_drop(LOG_DROP_ABANDONED);
         unwind_memory_distrust(&thread->unwind);
@@ -401,6 +428,22 @@ static void end(struct thread *thread)
         leave_number(thread);
     else if (thread->index)
         definition_write(&def, NULL, 0, NULL, 0);
+}
+
+/* Dead comes last, but for the gate, which says no more from then on: a handler sees one or the other. */
+static void end(struct thread *thread)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool was_inside = !is_open(thread->gate);
+
+    if (!close_gate(thread, &origin, thread->generation))
+        return;
+    give_all_up(thread, was_inside);
+    thread->is_dead = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = THREAD_GATE_CLOSED;
+    if (g_stranded == thread)
+        g_stranded = NULL;
 }
 
 /*

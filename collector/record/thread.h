@@ -179,6 +179,13 @@ bool thread_is_stranded(void);
 void thread_count_stranded(void);
 uint32_t thread_n_stranded(void);
 
+/*
+ * Around a look at the log by who records nothing there: a fork is told as in a recording, and the thread becomes none that is seen
+ * by it. False: there is no log, or this thread is not to look; else `ended` is due, with *ret_gate.
+ */
+bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate);
+void thread_look_ended(uint64_t gate);
+
 /* The next event looks at its segment first (room_make_slow). */
 static inline void thread_look_again(void)
 {
@@ -221,7 +228,7 @@ void thread_init(void);
 /* Bounds of the calling thread's stack, told by the pthread_create wrapper; main's are found. */
 void thread_set_stack(uintptr_t low, uintptr_t high);
 
-/* The thread got a name (NULL: ask the kernel). `of`: TLS of any living thread. */
+/* The thread got a name (NULL: ask the kernel). `of`: TLS of any living thread. Inside of a recording, or quiet. */
 void thread_define_name(const struct thread *of, const char *name);
 
 static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t at)

@@ -82,15 +82,29 @@ static bool is_finished(const struct log_segment *segment, const struct sight *f
            || load(&segment->committed_bytes) > first->bytes + AHEAD_BYTES;
 }
 
-static bool wait_for(const struct log_segment *segment, unsigned *n_naps)
+struct naps {
+    unfinished_nap *nap;
+    void *user;
+    unsigned n;
+    bool is_over; /* the log is gone */
+};
+
+static void take_nap(struct naps *naps)
+{
+    naps->is_over = !naps->nap(naps->user, NAP_NS);
+    naps->n++;
+}
+
+static bool wait_for(const struct log_segment *segment, struct naps *naps)
 {
     const struct sight first = look(segment);
 
     while (!is_finished(segment, &first)) {
-        if (*n_naps >= MOST_NAPS || sys_is_forbidden())
+        if (naps->n >= MOST_NAPS || sys_is_forbidden())
             return false;
-        sys_nap(NAP_NS);
-        ++*n_naps;
+        take_nap(naps);
+        if (naps->is_over)
+            return false;
     }
     return true;
 }
@@ -101,19 +115,19 @@ static bool has_events(const struct log_segment *segment)
            && (kind_of(segment) == LOG_SEGMENT_EVENTS || kind_of(segment) == LOG_SEGMENT_SIDE);
 }
 
-bool unfinished_wait(void)
+bool unfinished_wait(unfinished_nap *nap, void *user)
 {
     const struct log_file *log = segment_log();
     uint32_t n_segments = log ? load(&log->n_segments) : 0;
-    unsigned n_naps = 0;
+    struct naps naps = {nap, user, 0, false};
     bool is_all = true;
 
     if (sys_barrier_all() < 0)
-        sys_nap(NAP_NS); /* no store waits that long to be seen */
-    for (uint32_t i = 0; i < n_segments; i++) {
+        take_nap(&naps); /* no store waits that long to be seen */
+    for (uint32_t i = 0; !naps.is_over && i < n_segments; i++) {
         const struct log_segment *segment = segment_at(i);
-        if (segment && has_events(segment) && !wait_for(segment, &n_naps))
+        if (segment && has_events(segment) && !wait_for(segment, &naps))
             is_all = false;
     }
-    return is_all;
+    return is_all && !naps.is_over;
 }

@@ -11,13 +11,17 @@
  *   UE-2 It returns within some seconds: threads may be held up for ever (by a debugger, by a handler that waits for the caller),
  *        and a recording that was left by siglongjmp never ends (TH-4).
  *   UE-3 No thread does or waits for anything because of it.
- * Threads: any. Signals: safe; what the caller's own thread began is not waited for. Failure: false.
+ * Threads: any. Signals: blocked (quiet.h), but during naps; what the caller's own thread began is not waited for. Failure: false.
  */
 #ifndef MTRACE_COLLECTOR_UNFINISHED_H
 #define MTRACE_COLLECTOR_UNFINISHED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-bool unfinished_wait(void);
+/* Sleeps so long. False: the log is not there any more. */
+typedef bool unfinished_nap(void *user, uint64_t ns);
+
+bool unfinished_wait(unfinished_nap *nap, void *user);
 
 #endif

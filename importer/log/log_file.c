@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,9 @@ static int read_raw(struct log_file_reader *file, const struct log_segment_ref *
     if (r != 0)
         return r;
     memset((char *)payload + n, 0, ref->raw_bytes - n);
-    /* A recorder at work may have given the segment away since it was listed. */
+    /* A recorder at work may have given the segment away since it was listed: SG-7 of collector/log/segment.h. Acquire: the
+     * payload was read before. */
+    atomic_thread_fence(memory_order_acquire);
     r = log_file_read_at(file, &now, sizeof(now), ref->offset, &n, err);
     if (r == 0 && n == sizeof(now) && now.sequence != ref->sequence)
         return error_set_offset(err, ERROR_FORMAT, (int64_t)ref->offset,

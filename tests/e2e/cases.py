@@ -230,6 +230,9 @@ STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1
                                                      ("dead", "1"), ("first", "10"), ("last", "10"))
            for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
 
+FORKED_BETWEEN = ("group", "intern", "marker", "phase", "pool", "handles", "counters", "objects", "setname", "prctl", "trim", "mallopt", "map", "dlclose",
+                  "tracking", "child", "exec", "thread_end", "report", "message")
+
 CASES |= {
     "fork_children": plain("fork_children"),
     # Not what we know of its functions changes the program, nor that malloc's memory shall be zeroed.
@@ -245,6 +248,11 @@ CASES |= {
     **{f"fork_in_handler_{name}": Case(["fork_in_handler", *argv], end=("exit", 0), expect={"children_blocks": None})
        for name, argv in {"fork": ["fork", "200"], "atfork": ["atfork", "200"], "_Fork": ["_Fork", "200"],
                           "syscall": ["syscall", "200"], "threads": ["fork", "100", "400"]}.items()},
+    # So it is where it interrupted what says something about the program, at each instruction.
+    **{f"fork_in_handler_of_{what}": Case(["forked_between", what, "@/gaps_left.so"], end=("exit", 0), expect={"allocated": None}, least_events=1)
+       for what in FORKED_BETWEEN},
+    **{f"fork_in_handler_of_followed_{what}": Case(["forked_between", what], options=["--follow-children"], end=("exit", 0), may_drop=True, least_events=1)
+       for what in ("marker", "group")},
     # Followed, it has a log of its own from there on, and says how many events came before that.
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program is told when the log has no room: nothing is half done, and it goes on when there is room again. */
 #include "api/mtrace.h"
+#include "collector/interpose/api_objects.h"
 #include "collector/log/segment.h"
 #include "collector/platform/real.h"
 #include "collector/record/record.h"
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
 
@@ -23,6 +25,7 @@ enum {
     N_SEGMENTS = 12,
     BYTES = 100,
     MOST_EVENTS = 1000000,
+    N_NAMES = 32, /* that fill a segment and more */
 };
 
 static struct log_fixture g_log;
@@ -151,11 +154,98 @@ static void without_room_the_program_goes_on(void **state)
     assert_int_equal(mtrace_counters().dropped, n_dropped);
 }
 
+/* Until no name fits; its segments are not given back (LF-4). */
+static void fill_names(void)
+{
+    static char name[8000];
+
+    memset(name, 'n', sizeof(name) - 1);
+    for (unsigned i = 0; i < N_NAMES; i++)
+        (void)mtrace_group_register(name, NULL, 0);
+}
+
+static uint64_t drops_of(void (*call)(void))
+{
+    uint64_t before = mtrace_counters().dropped;
+
+    call();
+    return mtrace_counters().dropped - before;
+}
+
+static void mark(void)
+{
+    mtrace_marker("no room for this name");
+}
+
+/* The end of a phase that did not begin is none that is lost. */
+static void go_through_phase(void)
+{
+    mtrace_phase_end(mtrace_phase_begin("nor for this"));
+}
+
+static void use_pool(void)
+{
+    uint32_t pool = mtrace_pool_create("nor for that of a pool");
+
+    mtrace_pool_alloc(pool, &pool, sizeof(pool));
+    mtrace_pool_resize(pool, &pool, &pool, 1);
+    mtrace_pool_free(pool, &pool);
+    mtrace_pool_destroy(pool);
+}
+
+/* Its beginning, whose name is lost, and its end. */
+static void walk(void)
+{
+    struct mtrace_walk *walk = api_objects.walk_new();
+
+    assert_non_null(walk);
+    assert_int_equal(api_objects.walk_record(walk, "nor for that of a walk"), 0);
+    api_objects.walk_free(walk);
+}
+
+static void what_finds_no_room_for_its_name_is_counted(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        atomic_store(&g_log.file->dropped[i], 0);
+    fill_log();
+    fill_names();
+    assert_int_equal(drops_of(mark), 1);
+    assert_int_equal(drops_of(go_through_phase), 1);
+    assert_int_equal(drops_of(use_pool), 4);
+    assert_int_equal(drops_of(walk), 2);
+    make_room();
+    assert_int_equal(drops_of(mark), 0);
+    assert_int_equal(drops_of(go_through_phase), 0);
+    assert_int_equal(drops_of(use_pool), 0);
+    assert_int_equal(drops_of(walk), 0);
+}
+
+/* There is room for its name, and none for the event. */
+static void a_question_without_its_marker_is_not_put(void **state)
+{
+    const struct log_question *question =
+        (const void *)((const unsigned char *)g_log.file + LOG_QUESTION_OFFSET);
+
+    (void)state;
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        atomic_store(&g_log.file->dropped[i], 0);
+    fill_log();
+    atomic_store(&g_log.file->recorder_pid, (uint32_t)getpid());
+    assert_int_equal(mtrace_report("summary", -1), ENOSPC);
+    assert_int_equal(question->n_asked, 0);
+    assert_int_equal(question->asker, 0);
+    atomic_store(&g_log.file->recorder_pid, 0);
+    make_room();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_move_that_is_not_in_the_log_did_not_happen),
         cmocka_unit_test(without_room_the_program_goes_on),
+        cmocka_unit_test(a_question_without_its_marker_is_not_put),
+        cmocka_unit_test(what_finds_no_room_for_its_name_is_counted),
     };
 
     return cmocka_run_group_tests_name("api_table", tests, begin_recording, finish);

@@ -62,6 +62,34 @@ static void filling_is_fresh(void **state)
         assert_int_equal(segment_payload(again)[i], 0);
 }
 
+static struct log_segment *g_zeroed;
+static bool g_was_named;
+
+/* Who reads what is being zeroed sees by the sequence that it is not the filling that he looked for. */
+void *__wrap_memset(void *bytes, int value, size_t n_bytes);
+void *__real_memset(void *bytes, int value, size_t n_bytes);
+
+void *__wrap_memset(void *bytes, int value, size_t n_bytes)
+{
+    if (g_zeroed && bytes == segment_payload(g_zeroed) && n_bytes == LOG_SEGMENT_PAYLOAD_BYTES)
+        g_was_named = g_zeroed->sequence != 0;
+    return __real_memset(bytes, value, n_bytes);
+}
+
+static void a_filling_that_is_being_zeroed_has_no_name(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 1, 0);
+    g_zeroed = segment_take(LOG_SEGMENT_DEFS);
+    assert_int_equal(g_zeroed->sequence, 1);
+    segment_give_back(g_zeroed);
+    g_was_named = true;
+    assert_ptr_equal(segment_take(LOG_SEGMENT_SIDE), g_zeroed);
+    assert_false(g_was_named);
+    assert_int_equal(g_zeroed->sequence, 2);
+    g_zeroed = NULL;
+}
+
 static void a_long_call_is_the_base_of_its_segment(void **state)
 {
     uint64_t now = clock_ticks_after();
@@ -350,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(filling_is_fresh, close_log),
+        cmocka_unit_test_teardown(a_filling_that_is_being_zeroed_has_no_name, close_log),
         cmocka_unit_test_teardown(a_long_call_is_the_base_of_its_segment, close_log),
         cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
         cmocka_unit_test_teardown(definitions_leave_no_room_for_late_side_writers, close_log),

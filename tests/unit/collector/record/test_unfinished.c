@@ -3,6 +3,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
+#include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "collector/record/side.h"
 #include "collector/record/state.h"
@@ -31,6 +32,13 @@ enum {
 static struct log_fixture g_log;
 static _Atomic bool g_holds; /* whoever comes to the place is held there */
 static _Atomic bool g_is_held, g_is_awaited;
+
+static bool nap(void *unused, uint64_t ns)
+{
+    (void)unused;
+    sys_nap(ns);
+    return true;
+}
 
 static bool never_begin(void)
 {
@@ -144,7 +152,7 @@ static void a_stamped_event_is_waited_for(void **state)
     start_held(&worker, resize);
     committed = atomic_load(&worker.segment->committed_bytes);
     atomic_store(&g_is_awaited, true);
-    assert_true(unfinished_wait());
+    assert_true(unfinished_wait(nap, NULL));
     assert_true(atomic_load(&worker.segment->committed_bytes) > committed);
     end(&worker);
 }
@@ -167,7 +175,7 @@ static void a_record_aside_is_waited_for(void **state)
     (void)state;
     start_held(&worker, write_aside_slowly);
     atomic_store(&g_is_awaited, true);
-    assert_true(unfinished_wait());
+    assert_true(unfinished_wait(nap, NULL));
     assert_int_equal(atomic_load(&g_place.record->valid), LOG_SIDE_VALID);
     end(&worker);
 }
@@ -189,7 +197,7 @@ static void who_takes_a_segment_is_stamped_behind_that(void **state)
     (void)state;
     start_held(&worker, free_one);
     asked = clock_ticks_after();
-    assert_true(unfinished_wait());
+    assert_true(unfinished_wait(nap, NULL));
     atomic_store(&g_is_awaited, true);
     while (!atomic_load(&worker.is_over))
         sched_yield();
@@ -213,12 +221,12 @@ static void who_never_ends_is_given_up(void **state)
     stuck->segment = segment;
     stuck->gate = 0x123456789 | THREAD_GATE_CLOSED;
     atomic_store(&segment->writer, (uintptr_t)stuck);
-    assert_false(unfinished_wait());
+    assert_false(unfinished_wait(nap, NULL));
     stuck->gate = THREAD_GATE_CLOSED; /* it ended, or it is in another image of the process */
-    assert_true(unfinished_wait());
+    assert_true(unfinished_wait(nap, NULL));
     stuck->gate = 0x123456789 | THREAD_GATE_CLOSED;
     munmap(stuck, sizeof(*stuck));
-    assert_true(unfinished_wait());
+    assert_true(unfinished_wait(nap, NULL));
     segment_seal(segment);
 }
 
