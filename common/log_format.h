@@ -428,6 +428,11 @@ enum log_event_kind {
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
+    LOG_CULLED_SIZES = LOG_EVENT_KIND(
+        3,
+        6), /* recorder only: of the blocks of LOG_CULLED_MIXED so many had sizes of one class: node field: class
+                   (support/size_class.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
+                   them; word 3: their slack */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -452,11 +457,18 @@ enum log_event_kind {
                   16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
                   32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
                   32 | that it lived 32, and no more */
+    LOG_CULLED_MIXED = LOG_EVENT_KIND(
+        7,
+        1), /* recorder only: the same of blocks of several sizes, each below LOG_CULLED_MIXED_BYTES; as LOG_CULLED but for
+                  word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest 32; word 7: bytes of the
+                  temporary ones 32 | ns from the birth of one of the largest to this time 32 */
 };
 
 enum {
     LOG_CULLED_ONE_WORDS = 5,
     LOG_CULLED_WORDS = 6,
+    LOG_CULLED_MIXED_WORDS = 8,
+    LOG_CULLED_MIXED_BYTES = 1 << 20,
 };
 
 /* Above the bytes of a LOG_RESIDENT. */

@@ -6,6 +6,7 @@
 #include "importer/events/event_words.h"
 #include "importer/model/definitions.h"
 #include "support/lifetime_class.h"
+#include "support/size_class.h"
 
 /* Length of the record at `words` with `n_left` words behind it, 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
@@ -34,6 +35,41 @@ static uint64_t culled_lifetime(const uint64_t *words)
 static uint64_t culled_slack(const uint64_t *words)
 {
     return words[3] >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1);
+}
+
+static uint64_t n_culled_temporary(const uint64_t *words)
+{
+    return words[1] << 16 >> 48;
+}
+
+/* Of LOG_CULLED_SIZES. */
+static uint64_t n_of_class(const uint64_t *words)
+{
+    return event_words_address(words) & 0xffffff;
+}
+
+static uint64_t n_temporary_of_class(const uint64_t *words)
+{
+    return event_words_address(words) >> 24;
+}
+
+static bool is_possible_mixed(const uint64_t *words)
+{
+    uint64_t n = n_culled(words);
+    uint32_t bytes = (uint32_t)words[3];
+    uint32_t least = (uint32_t)words[6];
+    uint32_t largest = (uint32_t)(words[6] >> 32);
+
+    return n && n_culled_temporary(words) <= n && culled_lifetime(words) >> 32 < n
+           && least <= largest && largest <= bytes && n * least <= bytes && bytes <= n * largest
+           && (uint32_t)words[7] <= bytes;
+}
+
+static bool is_possible_class(const uint64_t *words)
+{
+    return event_words_node(words) < SIZE_CLASSES
+           && n_temporary_of_class(words) <= n_of_class(words) && words[2] <= EVENT_MAX_SUM
+           && words[3] <= UINT32_MAX;
 }
 
 static bool is_event(const uint64_t *words, size_t n_words)
@@ -70,11 +106,14 @@ static bool is_event(const uint64_t *words, size_t n_words)
         return true;
     case LOG_CULLED_BIRTHS:
     case LOG_CULLED_LIVES:
+    case LOG_CULLED_SIZES:
     case LOG_NEXT_OWNER:
         return true;
     case LOG_CULLED:
         return n_words >= LOG_CULLED_WORDS
                || (n_words == LOG_CULLED_ONE_WORDS && n_culled(words) == 1);
+    case LOG_CULLED_MIXED:
+        return n_words >= LOG_CULLED_MIXED_WORDS;
     default:
         return false;
     }
@@ -112,8 +151,12 @@ static bool is_possible(const uint64_t *words)
         return is_page(event_words_address(words)) && is_page(words[2])
                && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
     case LOG_CULLED:
-        return n_culled(words) && words[1] << 16 >> 48 <= n_culled(words)
+        return n_culled(words) && n_culled_temporary(words) <= n_culled(words)
                && culled_lifetime(words) >> 32 < n_culled(words);
+    case LOG_CULLED_MIXED:
+        return is_possible_mixed(words);
+    case LOG_CULLED_SIZES:
+        return is_possible_class(words);
     case LOG_CULLED_LIVES:
         return event_words_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
     case LOG_CULLED_BIRTHS:
@@ -293,6 +336,10 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
         return larger(words[4], usable_of(words[5], words[4]));
     case LOG_CULLED:
         return n_culled(words) * ((words[3] & EVENT_WORDS_SIZE_MASK) + culled_slack(words) + 1);
+    case LOG_CULLED_MIXED:
+        return n_culled(words) + (uint32_t)words[3] + (words[3] >> 32);
+    case LOG_CULLED_SIZES:
+        return n_of_class(words) + words[2] + words[3];
     case LOG_CULLED_LIVES:
         return larger(event_words_address(words), words[2]);
     case LOG_CULLED_BIRTHS:
@@ -368,17 +415,37 @@ static void decode_culled(const uint64_t *words, const struct log_names *names, 
     ret->address = 0;
     ret->n_culled = n_culled(words);
     ret->size = ret->n_culled * (words[3] & EVENT_WORDS_SIZE_MASK);
-    ret->slack_bytes = ret->n_culled * culled_slack(words);
+    ret->slack_bytes = (uint32_t)(ret->n_culled * culled_slack(words));
     ret->lifetime_ns = culled_lifetime(words);
     ret->pair = ret->n_culled == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
     ret->free_node = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
 }
 
-/* Of LOG_CULLED_LIVES and LOG_CULLED_BIRTHS, whose numbers stand where others have a stack. */
+static void decode_culled_mixed(const uint64_t *words, struct event *ret)
+{
+    ret->kind = EVENT_CULLED_MIXED;
+    ret->size = (uint32_t)words[3];
+    ret->slack_bytes = (uint32_t)(words[3] >> 32);
+    ret->largest_ns_ago = (uint32_t)(words[7] >> 32);
+    ret->lifetime_ns = words[5];
+    ret->pair = words[4];
+    ret->least_bytes = (uint32_t)words[6];
+    ret->largest_bytes = (uint32_t)(words[6] >> 32);
+    ret->temporary_bytes = (uint32_t)words[7];
+}
+
+/* Of LOG_CULLED_SIZES, LOG_CULLED_LIVES and LOG_CULLED_BIRTHS, whose numbers stand where others have a stack. */
 static void decode_culled_more(const uint64_t *words, struct event *ret)
 {
     ret->node = DEFINITIONS_NO_BACKTRACE;
-    if (event_words_kind(words) == LOG_CULLED_LIVES) {
+    if (event_words_kind(words) == LOG_CULLED_SIZES) {
+        ret->kind = EVENT_CULLED_SIZES;
+        ret->call = (uint8_t)event_words_node(words);
+        ret->n_culled = n_of_class(words);
+        ret->result = (int32_t)n_temporary_of_class(words);
+        ret->size = words[2];
+        ret->slack_bytes = (uint32_t)words[3];
+    } else if (event_words_kind(words) == LOG_CULLED_LIVES) {
         ret->kind = EVENT_CULLED_LIVES;
         ret->value = event_words_node(words);
         ret->n_culled = ret->address;
@@ -395,7 +462,7 @@ static void decode_culled_more(const uint64_t *words, struct event *ret)
 static bool has_no_stack(unsigned kind)
 {
     return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_CULLED_LIVES
-           || kind == LOG_CULLED_BIRTHS;
+           || kind == LOG_CULLED_BIRTHS || kind == LOG_CULLED_SIZES;
 }
 
 /* NULL: it ends. */
@@ -559,6 +626,11 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_CULLED:
         decode_culled(words, names, n_lost, ret);
         break;
+    case LOG_CULLED_MIXED:
+        decode_culled(words, names, n_lost, ret);
+        decode_culled_mixed(words, ret);
+        break;
+    case LOG_CULLED_SIZES:
     case LOG_CULLED_LIVES:
     case LOG_CULLED_BIRTHS:
         decode_culled_more(words, ret);

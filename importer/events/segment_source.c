@@ -406,7 +406,7 @@ void segment_source_event(struct segment_sources *all, struct segment_source *so
     }
     log_record_decode(record, source->half, &source->input->names, source->thread,
                       &all->n_lost_nodes, ret);
-    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED)
+    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED && ret->kind != EVENT_CULLED_MIXED)
         ret->group = source->group;
     if (source->half != LOG_RECORD_WHOLE)
         ret->pair = pair_of(source);

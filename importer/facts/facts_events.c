@@ -134,7 +134,7 @@ static int culled_event(struct facts *facts, const struct event *event, struct e
 {
     int code = pairing_event(facts->pairing, event, err);
 
-    if (code == 0 && event->kind == EVENT_CULLED) {
+    if (code == 0 && (event->kind == EVENT_CULLED || event->kind == EVENT_CULLED_MIXED)) {
         count_culled(facts, event);
         if (facts->groups)
             code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
@@ -288,11 +288,13 @@ static uint64_t n_recorded_as(const struct event *event)
     switch (event->kind) {
     case EVENT_REALLOC_END:
     case EVENT_LOST:
+    case EVENT_CULLED_SIZES:
     case EVENT_CULLED_LIVES:
     case EVENT_CULLED_BIRTHS:
     case EVENT_NEXT_OWNER:
         return 0;
     case EVENT_CULLED:
+    case EVENT_CULLED_MIXED:
         return 2 * event->n_culled;
     default:
         return 1;
@@ -328,6 +330,8 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
         }
         return pairing_event(facts->pairing, event, err);
     case EVENT_CULLED:
+    case EVENT_CULLED_MIXED:
+    case EVENT_CULLED_SIZES:
     case EVENT_CULLED_LIVES:
     case EVENT_CULLED_BIRTHS:
         return culled_event(facts, event, err);

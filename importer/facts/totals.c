@@ -323,14 +323,19 @@ static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned cla
     return 0;
 }
 
-static int get_size_class(struct process_totals *process, uint64_t size_bytes,
-                          struct size_class_totals **ret, struct error *err)
+static int get_class(struct process_totals *process, unsigned number,
+                     struct size_class_totals **ret, struct error *err)
 {
-    unsigned number = size_class_of(size_bytes);
     int code = mtrace_unlikely(number >= process->n_sizes) ? reserve_size(process, number, err) : 0;
 
     *ret = code ? NULL : &process->sizes[number];
     return code;
+}
+
+static int get_size_class(struct process_totals *process, uint64_t size_bytes,
+                          struct size_class_totals **ret, struct error *err)
+{
+    return get_class(process, size_class_of(size_bytes), ret, err);
 }
 
 static int count_birth(struct process_totals *process, struct thread_totals *thread,
@@ -552,16 +557,14 @@ int totals_leaked_birth(struct totals *totals, uint32_t process_id, uint32_t nod
                            part, weight, err);
 }
 
-static int count_culled(struct process_totals *process, const struct event *event,
-                        struct error *err)
+static int count_culled_class(struct process_totals *process, const struct event *event,
+                              unsigned number, struct error *err)
 {
     struct size_class_totals *class;
-    int code = get_size_class(process, event->size / event->n_culled, &class, err);
+    int code = get_class(process, number, &class, err);
 
     if (code)
         return code;
-    process->n_births += event->n_culled;
-    process->n_ends += event->n_culled;
     class->allocated_blocks += event->n_culled;
     class->allocated_bytes += event->size;
     class->slack_bytes += event->slack_bytes;
@@ -569,9 +572,44 @@ static int count_culled(struct process_totals *process, const struct event *even
     return 0;
 }
 
-static void count_culled_stack(struct stack_totals *stack, const struct event *event)
+/* Those of several sizes have their classes in EVENT_CULLED_SIZES. */
+static int count_culled(struct process_totals *process, const struct event *event,
+                        struct error *err)
+{
+    process->n_births += event->n_culled;
+    process->n_ends += event->n_culled;
+    return event->kind == EVENT_CULLED_MIXED
+               ? 0
+               : count_culled_class(process, event, size_class_of(event->size / event->n_culled),
+                                    err);
+}
+
+/* What differs where sizes do. */
+struct culled_sizes {
+    uint64_t least, largest, temporary_bytes;
+    uint64_t largest_ns; /* one of the largest was born */
+};
+
+static struct culled_sizes culled_sizes_of(const struct event *event)
 {
     uint64_t size = event->size / event->n_culled;
+
+    if (event->kind == EVENT_CULLED_MIXED)
+        return (struct culled_sizes){.least = event->least_bytes,
+                                     .largest = event->largest_bytes,
+                                     .temporary_bytes = event->temporary_bytes,
+                                     .largest_ns = event->time_ns
+                                                   - least(event->time_ns, event->largest_ns_ago)};
+    return (struct culled_sizes){.least = size,
+                                 .largest = size,
+                                 .temporary_bytes = (uint64_t)event->result * size,
+                                 .largest_ns =
+                                     event->time_ns - least(event->time_ns, (uint32_t)event->pair)};
+}
+
+static void count_culled_stack(struct stack_totals *stack, const struct event *event)
+{
+    const struct culled_sizes sizes = culled_sizes_of(event);
     uint64_t first_ns = event->time_ns - least(event->time_ns, (uint32_t)event->pair);
     uint64_t last_ns = event->time_ns - least(event->time_ns, event->pair >> 32);
 
@@ -581,17 +619,17 @@ static void count_culled_stack(struct stack_totals *stack, const struct event *e
     stack->slack_bytes += event->slack_bytes;
     stack->lifetime_sum_ns += (double)event->lifetime_ns;
     stack->temporary_blocks += (uint64_t)event->result;
-    stack->temporary_bytes += (uint64_t)event->result * size;
+    stack->temporary_bytes += sizes.temporary_bytes;
     stack->first_ns = least(stack->first_ns, first_ns);
     if (stack->last_ns < last_ns)
         stack->last_ns = last_ns;
-    if (stack->own_peak_bytes < size) { /* one of them was live then */
-        stack->own_peak_bytes = size;
-        stack->own_peak_ns = first_ns;
+    if (stack->own_peak_bytes < sizes.largest) { /* one of them was live then */
+        stack->own_peak_bytes = sizes.largest;
+        stack->own_peak_ns = sizes.largest_ns;
     }
-    stack->min_size = least(stack->min_size, size);
-    if (stack->max_size < size)
-        stack->max_size = size;
+    stack->min_size = least(stack->min_size, sizes.least);
+    if (stack->max_size < sizes.largest)
+        stack->max_size = sizes.largest;
 }
 
 static int culled(struct totals *totals, const struct event *event, uint32_t free_node,
@@ -630,13 +668,23 @@ static int culled_lives(struct totals *totals, const struct event *event, struct
     return code;
 }
 
+static int culled_sizes(struct totals *totals, const struct event *event, struct error *err)
+{
+    struct process_totals *process = &totals->processes[event->process];
+    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
+
+    return code ? code : count_culled_class(process, event, event->call, err);
+}
+
 int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err)
 {
     struct thread_totals *thread = &totals->threads[event->thread];
 
-    if (event->kind == EVENT_CULLED)
+    if (event->kind == EVENT_CULLED || event->kind == EVENT_CULLED_MIXED)
         return culled(totals, event, free_node, err);
+    if (event->kind == EVENT_CULLED_SIZES)
+        return culled_sizes(totals, event, err);
     if (event->kind == EVENT_CULLED_LIVES)
         return culled_lives(totals, event, err);
     if (event->size > thread->culled_live_bytes)

@@ -214,7 +214,7 @@ int totals_left_run(struct totals *totals, uint32_t process, const struct live_b
 int totals_leaked_birth(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
                         const struct sample_weight *weight, struct error *err);
 
-/* EVENT_CULLED, EVENT_CULLED_LIVES and EVENT_CULLED_BIRTHS. free_node 0: not known. */
+/* EVENT_CULLED*. free_node 0: not known. */
 int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err);
 

@@ -53,7 +53,9 @@ enum event_kind {
     EVENT_CULLED, /* n_culled blocks of one size, size bytes in all, allocated and freed by the thread in the
                        group, unseen, up to now; free_node, result = of them temporary, slack_bytes, lifetime_ns of
                        all, pair = first birth, ns ago 32 | last one 32 */
-    EVENT_CULLED_LIVES,  /* of those n_culled, of size bytes, had lifetimes of the class `value` */
+    EVENT_CULLED_MIXED, /* the same of blocks of several sizes, of least_bytes to largest_bytes; temporary_bytes */
+    EVENT_CULLED_SIZES, /* of the blocks of EVENT_CULLED_MIXED n_culled, of size bytes in all, had sizes of the class `call`; result, slack_bytes */
+    EVENT_CULLED_LIVES, /* of those n_culled, of size bytes, had lifetimes of the class `value` */
     EVENT_CULLED_BIRTHS, /* n_culled blocks of the thread were born, which are in EVENT_CULLED; of those up to size bytes were live at a time */
     EVENT_END,           /* value = enum log_end, result = status or signal */
     EVENT_MOVE,          /* the block at address is charged to `group` from now on */
@@ -77,18 +79,30 @@ enum event_kind {
  * different kinds. */
 struct event {
     uint64_t time_ns; /* since the start of the earliest recorded process */
-    uint64_t address;
+
+    union {
+        uint64_t address;
+
+        struct {
+            uint32_t least_bytes, largest_bytes; /* CULLED_MIXED */
+        };
+    };
+
     uint64_t size; /* requested bytes; length of mappings */
 
     union {
         uint64_t old_address;
-        uint64_t lifetime_ns; /* CULLED */
+        uint64_t lifetime_ns; /* CULLED, CULLED_MIXED */
     };
 
     union {
-        uint64_t usable;      /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
-        uint64_t slack_bytes; /* CULLED */
-        int64_t value;        /* the others */
+        uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+        int64_t value;   /* the others */
+
+        struct {
+            uint32_t slack_bytes;    /* CULLED, CULLED_MIXED, CULLED_SIZES */
+            uint32_t largest_ns_ago; /* CULLED_MIXED: one of largest_bytes was born */
+        };
     };
 
     union {
@@ -109,18 +123,23 @@ struct event {
     uint32_t node;
 
     union {
-        uint32_t free_node; /* CULLED */
+        uint32_t free_node; /* CULLED, CULLED_MIXED */
         int32_t prot;       /* MMAP */
     };
 
     union {
-        int32_t result; /* MALLOPT, END, CULLED */
+        int32_t result; /* MALLOPT, END, CULLED, CULLED_MIXED, CULLED_SIZES */
         int32_t flags;  /* MMAP */
     };
 
     uint32_t group; /* number in definitions; 0: the root */
-    int32_t fd;     /* MMAP */
-    uint8_t kind;   /* enum event_kind */
+
+    union {
+        int32_t fd;               /* MMAP */
+        uint32_t temporary_bytes; /* CULLED_MIXED */
+    };
+
+    uint8_t kind; /* enum event_kind */
 
     uint8_t call; /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
 

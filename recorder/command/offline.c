@@ -6,7 +6,6 @@
 #include "recorder/live/live_log.h"
 #include "recorder/packing/cull.h"
 #include "recorder/packing/cull_frames.h"
-#include "recorder/packing/cull_totals.h"
 #include "recorder/packing/frame_index.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
@@ -154,12 +153,13 @@ static int append_culled(struct packing *packing, const struct log_frame *frame,
                          const void *payload, struct error *err)
 {
     uint32_t n_bytes = frame->raw_bytes;
+    uint64_t n_events;
     const void *culled =
         cull_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
-    size_t n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
-                            packing->frame);
+    size_t n = packing_put_culled(packing, &frame->segment, payload, frame->raw_bytes, culled,
+                                  n_bytes, &n_events);
 
-    packing->n_events += cull_totals_count_events(culled, n_bytes / 8);
+    packing->n_events += n_events;
     return packed_log_append(packing->packed, packing->frame, n, err);
 }
 

@@ -20,6 +20,9 @@ enum {
     UNITS = 1 << UNITS_LOG2,
     UNIT_SHIFT = 20, /* heap_ranges.h */
     BIRTHS_WORDS = 2,
+    GROUP_WORDS = 2,
+    PAIR_WORDS = 5,      /* of a LOG_ALLOC and a LOG_FREE */
+    WORTH_PACKING = 16,  /* one part of the words in so many */
     MOST_BIRTHS = 60000, /* that were taken out before, in a damaged log */
 };
 
@@ -63,7 +66,9 @@ struct course {
 struct cull {
     uint64_t max_ns;
     uint64_t n_culled;
-    uint64_t n_before; /* the segment of the last call */
+    uint64_t n_before;      /* the segment of the last call */
+    uint64_t n_total_words; /* of its totals */
+    uint32_t n_words, n_kept_words;
     struct cull_clock clock;
     unsigned time_shift;
     /* of the call */
@@ -432,6 +437,21 @@ static void begin_thread(struct cull *cull, uint32_t thread)
     cull->course = (struct course){0};
 }
 
+/* Of which nobody looks at more than the block that it is of. */
+MTRACE_INLINE bool is_of_itself(unsigned kind)
+{
+    return kind == LOG_MOVE || kind == LOG_POOL_ALLOC || kind == LOG_POOL_FREE
+           || kind == LOG_POOL_RESIZE;
+}
+
+static void see_move(struct cull *cull, uint64_t address)
+{
+    struct live_block *block = find_block(cull, address);
+
+    if (is_known(cull, block))
+        block->stays = true; /* it has more than one owner */
+}
+
 /* An event that is of no block: whoever looks at what is live looks here. */
 static void see_other(struct cull *cull, const uint64_t *words, uint32_t i)
 {
@@ -441,9 +461,6 @@ static void see_other(struct cull *cull, const uint64_t *words, uint32_t i)
     case LOG_THREAD:
         begin_thread(cull, (uint32_t)(words[i] >> 32));
         cull->n_threads++;
-        break;
-    case LOG_MOVE: /* it has more than one owner */
-        find_block(cull, address_of(words[i + 1]))->stays = true;
         break;
     case LOG_CULLED_BIRTHS:
         cull->births += (uint32_t)(words[i] >> 32);
@@ -477,7 +494,9 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
             base = words[i + 1];
         else if (kind == LOG_GROUP)
             cull->group = (uint32_t)(words[i] >> 32);
-        else
+        else if (kind == LOG_MOVE)
+            see_move(cull, address_of(words[i + 1]));
+        else if (!is_of_itself(kind))
             see_other(cull, words, i);
     }
     end_stretch(cull);
@@ -495,6 +514,8 @@ struct output {
     uint32_t n_untold;                    /* of those taken out: no record says so yet */
     uint64_t live_bytes, most_live_bytes; /* of the blocks that are taken out */
     uint32_t next_end;                    /* of last_ends */
+    uint64_t base_ticks;
+    uint32_t group, written_group; /* of what follows; as the words so far say */
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -517,19 +538,53 @@ static bool tell_births(struct output *output)
     return true;
 }
 
-/* CU-4: of a birth that stays it matters how many were before it when few come until its end, of a free whether there were none, one or
- * more since the birth, or since the thread's events began. */
-static bool is_due(const struct cull *cull, const struct output *output, uint32_t i, unsigned kind)
+static const struct pair *pair_at(const struct cull *cull, uint32_t i)
 {
-    const struct pair *pair = cull->pair_at[i] ? &cull->pairs[cull->pair_at[i] - 1] : NULL;
-    uint32_t told = output->births - output->n_untold;
-    uint32_t n_between = pair ? pair->n_between : 0;
+    return cull->pair_at[i] ? &cull->pairs[cull->pair_at[i] - 1] : NULL;
+}
 
-    if (kind == LOG_FREE)
-        return least(told - (pair ? cull->births_at[pair->birth] : 0), 2)
-               < least(pair ? n_between : output->births, 2);
+/* CU-4: of a free it matters whether more than one were since the birth; of a block from before none, one or more since the thread's events
+ * began, as there may have been one between the two. */
+static bool is_due_at_free(const struct cull *cull, const struct output *output, uint32_t i)
+{
+    const struct pair *pair = pair_at(cull, i);
+    uint32_t told = output->births - output->n_untold;
+
+    if (!pair)
+        return told < least(output->births, 2);
+    return pair->n_between >= 2 && told - cull->births_at[pair->birth] < 2;
+}
+
+/* Are those that are untold at the pair's birth still so at its end, so that they count for nothing between? No more than one birth lies there: no event
+ * is looked at by more than two. */
+static bool is_untold_until_end(const struct cull *cull, const struct output *output,
+                                const uint64_t *words, uint32_t n_words, const struct pair *pair)
+{
+    for (uint32_t i = pair->birth + length_at(words, pair->birth, n_words); i < pair->end;
+         i += length_at(words, i, n_words)) {
+        unsigned kind = words[i] & 255;
+        const struct pair *other = is_of_block(kind) ? pair_at(cull, i) : NULL;
+        if (other && other->is_culled) {
+            if (output->next_end < cull->n_last_ends && cull->last_ends[output->next_end] == i)
+                return false;
+        } else if (kind == LOG_FREE ? is_due_at_free(cull, output, i)
+                                    : is_of_block(kind) || kind == LOG_CULLED_BIRTHS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CU-4: of a birth that stays it matters how many were before it when few come until its end. */
+static bool is_due(const struct cull *cull, const struct output *output, const uint64_t *words,
+                   uint32_t n_words, uint32_t i)
+{
+    const struct pair *pair = pair_at(cull, i);
+
+    if ((words[i] & 255) == LOG_FREE)
+        return is_due_at_free(cull, output, i);
     if (pair && pair->birth == i)
-        return n_between < 2;
+        return pair->n_between < 2 && !is_untold_until_end(cull, output, words, n_words, pair);
     return cull->n_threads > 1 || cull->births - output->births <= 2;
 }
 
@@ -562,23 +617,71 @@ static void count_culled(struct cull *cull, struct output *output, const uint64_
 /* Behind the last event of a stretch that was taken out. */
 static bool put_totals(struct cull *cull, struct output *output, const struct pair *last)
 {
+    const uint64_t *from = output->at;
+
     output->at = cull_totals_put(&cull->totals, output->time, rounded(cull, last->ended_ticks),
                                  output->at, output->end);
-    cull_totals_clear(&cull->totals);
     if (!output->at || !tell_births(output))
         return false;
+    cull->n_total_words += (uint64_t)(output->at - from);
     output->most_live_bytes = 0;
     output->next_end++;
     return true;
 }
 
-static bool keep(struct cull *cull, struct output *output, const uint64_t *words, uint32_t i,
-                 uint32_t n)
+/* False: no room. */
+static bool tell_group(struct output *output)
+{
+    if (output->group == output->written_group)
+        return true;
+    if (output->end - output->at < GROUP_WORDS)
+        return false;
+    output->at[0] = LOG_GROUP | output->time[0] | (uint64_t)output->group << 32;
+    output->at[1] = output->time[1];
+    output->at += GROUP_WORDS;
+    output->written_group = output->group;
+    return true;
+}
+
+/* Of a thread whose groups change all the time few events may stay: a LOG_GROUP stands before those. True: it is dealt with. */
+static bool leave_group(const struct cull *cull, struct output *output, const uint64_t *words)
+{
+    if (output->base_ticks + time_of(words) < cull->from_ticks) {
+        output->written_group = output->group;
+        return false; /* CU-7 */
+    }
+    return true;
+}
+
+/* Records that say how to read what follows. */
+static void take_bookkeeping(struct output *output, const uint64_t *words)
+{
+    switch (words[0] & 255) {
+    case LOG_GROUP:
+        output->group = (uint32_t)(words[0] >> 32);
+        break;
+    case LOG_TIME_BASE:
+        output->base_ticks = words[1];
+        break;
+    case LOG_THREAD:
+        output->births = 0; /* all that were taken out are told: a stretch ends before */
+        output->group = output->written_group = LOG_GROUP_ROOT;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool keep(struct cull *cull, struct output *output, const uint64_t *words, uint32_t n_words,
+                 uint32_t i, uint32_t n)
 {
     unsigned kind = words[i] & 255;
 
+    take_bookkeeping(output, words + i);
+    if (kind == LOG_GROUP && leave_group(cull, output, words + i))
+        return true;
     if (is_of_block(kind)) {
-        if (output->n_untold && is_due(cull, output, i, kind) && !tell_births(output))
+        if (output->n_untold && is_due(cull, output, words, n_words, i) && !tell_births(output))
             return false;
         if (kind != LOG_FREE && address_of(words[i + 1])) {
             output->births++;
@@ -586,9 +689,9 @@ static bool keep(struct cull *cull, struct output *output, const uint64_t *words
         }
     } else if (kind == LOG_CULLED_BIRTHS) {
         output->births += (uint32_t)(words[i] >> 32);
-    } else if (kind == LOG_THREAD) {
-        output->births = 0; /* all that were taken out are told: a stretch ends before */
     }
+    if (!log_event_is_bookkeeping(kind) && !tell_group(output))
+        return false;
     if (output->end - output->at < n)
         return false;
     memcpy(output->at, words + i, n * sizeof(*words));
@@ -607,9 +710,14 @@ static void take_time(struct output *output, const uint64_t *words)
 }
 
 /* Copies what stays; 0: CU-2 would not hold. */
-static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_words)
+static uint32_t rewrite(struct cull *cull, const struct log_segment *segment, const uint64_t *words,
+                        uint32_t n_words)
 {
-    struct output output = {.at = cull->words, .end = cull->words + WORDS};
+    struct output output = {.at = cull->words,
+                            .end = cull->words + WORDS,
+                            .base_ticks = segment->base_ticks,
+                            .group = LOG_GROUP_ROOT,
+                            .written_group = LOG_GROUP_ROOT};
     bool has_room = true;
     uint32_t n;
 
@@ -619,7 +727,7 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
                                       : NULL;
         n = length_at(words, i, n_words);
         if (!pair || !pair->is_culled) {
-            has_room = keep(cull, &output, words, i, n);
+            has_room = keep(cull, &output, words, n_words, i, n);
             take_time(&output, words + i);
             continue;
         }
@@ -662,15 +770,28 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
     uint32_t n_kept = 0;
 
     cull->n_before = cull->n_culled;
+    cull->n_total_words = 0;
     if (!cull_clock_read(&cull->clock, segment))
         return payload;
     begin_segment(cull, segment, others, from_ticks, n_words);
     if (mark(cull, segment, words, n_words) && cull->n_last_ends)
-        n_kept = rewrite(cull, words, n_words);
+        n_kept = rewrite(cull, segment, words, n_words);
     if (n_kept == 0)
         return payload;
+    cull->n_words = n_words;
+    cull->n_kept_words = n_kept;
     *n_bytes = n_kept * 8;
     return cull->words;
+}
+
+/* A word of totals takes three bytes of a frame, or more; a pair that is as expected one. Where hardly anything is taken out nothing is to be had either. */
+bool cull_is_dear(const struct cull *cull)
+{
+    uint64_t n_pairs = cull->n_culled - cull->n_before;
+
+    return 4 * cull->n_total_words > n_pairs
+           || (2 * cull->n_kept_words > cull->n_words
+               && WORTH_PACKING * PAIR_WORDS * n_pairs > cull->n_words);
 }
 
 /* Which of the units the segment changed is not known: of each a block is told anew. */

@@ -3,9 +3,10 @@
  * cull: leaves short-lived blocks out of a log, without losing their totals.
  *
  * Model:   within one stretch of an EVENTS segment, a block allocated and freed by the same thread within max_ns is taken out. A
- *          stretch ends where a bucket of the timeline does (cull_clock.h), and at each record that is of no block. Blocks that were ever
+ *          stretch ends where a bucket of the timeline does (cull_clock.h), and at each record of which somebody looks at all blocks: not
+ *          where one moves to another group, or at what pools say of theirs. Blocks that were ever
  *          reallocated stay, so a chain is never torn, and so do those that were freed in another group, or moved. What the others amount
- *          to stands in records behind the last of them (cull_totals.h).
+ *          to stands in records behind the last of them (cull_totals.h). Of groups only those are still told that something which stays is charged to.
  * Invariants
  *   CU-1 For every stack, thread, group, class and bucket of time, events kept plus totals equal the events that were.
  *   CU-2 The result is not longer than a segment can be.
@@ -15,7 +16,7 @@
  *        or moved what was there, since the allocation. Without such a free nobody else can have had the address between the two, and
  *        what other threads did with it before and after still alternates.
  *   CU-4 Which blocks are temporary can be told of all: before each event where it matters to somebody how many blocks the thread made, a
- *        LOG_CULLED_BIRTHS says how many were taken out. It matters between none, one and more.
+ *        LOG_CULLED_BIRTHS says how many were taken out. It matters between one at most, and more.
  *   CU-5 The highest sum of live bytes of what the thread allocated, and its instant, are those of the events that stay: of each stretch
  *        a block stays that lives at an instant when the sum may be higher than at any before. What live blocks of earlier
  *        segments take is not known here, nor when other threads free, but by both it only gets less: it is enough to look at those instants at
@@ -31,6 +32,7 @@
 
 #include "common/log_format.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CULL_ANY_AGE UINT64_MAX /* max_ns */
@@ -58,6 +60,9 @@ void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned tim
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
                            const void *payload, struct last_frees *others, uint64_t from_ticks,
                            uint32_t *n_bytes);
+
+/* May the segment of the last call take less as it was, packed: as its totals are long, or as what stays is harder to foretell? */
+bool cull_is_dear(const struct cull *cull);
 
 /* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
 void cull_undo(struct cull *cull);

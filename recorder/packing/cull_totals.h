@@ -2,8 +2,10 @@
 /*
  * cull_totals: what the blocks that are taken out of one stretch of a segment amount to, as records.
  *
- * Model:   one LOG_CULLED for all blocks of the same stacks, group, size and slack; one LOG_CULLED_LIVES for each class of lifetimes; and how
- *          many there were, and were live at a time, in LOG_CULLED_BIRTHS. All stand where the last of them ended.
+ * Model:   one record for all blocks of the same stacks and group, of blocks of LOG_CULLED_MIXED_BYTES and more one for each size: a LOG_CULLED
+ *          where all have the same size and slack, else a LOG_CULLED_MIXED, and what classes those are of in LOG_CULLED_SIZES, one for each
+ *          class. One LOG_CULLED_LIVES for each class of lifetimes; and how many there were, and were live at a time, in
+ *          LOG_CULLED_BIRTHS. All stand where the last of them ended.
  * Invariants
  *   CT-1 With the events that stay they add up to the totals that were, of each stack, group, thread, size and class of lifetimes.
  * Threads: one. Failure: none; there is room for the blocks of a segment.
@@ -21,6 +23,7 @@
 enum {
     CULL_TOTALS_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
     CULL_TOTALS_SLOTS = 4096,
+    CULL_TOTALS_CLASSES = 64,                     /* of blocks below LOG_CULLED_MIXED_BYTES */
     CULL_TOTALS_MOST = CULL_TOTALS_WORDS / 5 + 1, /* words of an allocation and its free */
 };
 
@@ -33,16 +36,26 @@ struct cull_block {
 };
 
 struct cull_total {
-    uint64_t size;
+    uint64_t size;        /* as in the record of the first birth; of all, unless is_mixed */
     uint64_t lived_ticks; /* of all */
-    uint64_t first_ticks, last_ticks;
+    uint64_t first_ticks, last_ticks, largest_ticks;
+    uint64_t bytes, slack_bytes, temporary_bytes;
+    uint64_t least_bytes, largest_bytes;
     uint32_t node, free_node, group;
     uint16_t n, n_temporary;
+    bool is_mixed;
+};
+
+/* Of one class of sizes. */
+struct cull_class {
+    uint64_t bytes, slack_bytes;
+    uint32_t n, n_temporary;
 };
 
 struct cull_totals {
     struct cull_total totals[CULL_TOTALS_MOST];
     uint16_t slots[CULL_TOTALS_SLOTS]; /* index + 1 */
+    struct cull_class classes[CULL_TOTALS_CLASSES];
     uint64_t lives_bytes[LIFETIME_CLASSES];
     uint32_t lives[LIFETIME_CLASSES];
     uint32_t n;
@@ -56,8 +69,8 @@ void cull_totals_add(struct cull_totals *totals, const struct cull_block *block)
  * not counted. */
 uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words);
 
-/* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. */
-uint64_t *cull_totals_put(const struct cull_totals *totals, const uint64_t time[2],
-                          uint64_t now_ticks, uint64_t *out, const uint64_t *end);
+/* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. Clears. */
+uint64_t *cull_totals_put(struct cull_totals *totals, const uint64_t time[2], uint64_t now_ticks,
+                          uint64_t *out, const uint64_t *end);
 
 #endif

@@ -273,16 +273,62 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
 }
 
 /* Of a thread whose events are packed without the others'. */
-static const void *cull_segment(struct packing *packing, const struct log_segment *segment,
-                                const void *payload, uint32_t *n_bytes)
+static size_t put_culled(struct packing *packing, const struct log_segment *segment,
+                         uint32_t n_bytes, uint64_t *ret_n_events)
 {
+    uint32_t n_culled_bytes = n_bytes;
     const struct log_file *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
 
     cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
-    return cull_temporary(packing->cull, segment, payload,
-                          packing->is_alone ? NULL : packing->others, packing->steady_ticks,
-                          n_bytes);
+    const void *culled = cull_temporary(packing->cull, segment, packing->payload,
+                                        packing->is_alone ? NULL : packing->others,
+                                        packing->steady_ticks, &n_culled_bytes);
+    return packing_put_culled(packing, segment, packing->payload, n_bytes, culled, n_culled_bytes,
+                              ret_n_events);
+}
+
+static size_t put_plain(struct packing *packing, const struct log_segment *segment,
+                        uint32_t n_bytes, uint64_t *ret_n_events)
+{
+    struct log_frame frame;
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, packing->payload, 0,
+                            n_bytes, packing->frame);
+
+    memcpy(&frame, packing->frame, sizeof(frame));
+    *ret_n_events = frame.n_events;
+    return n;
+}
+
+/* cull_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
+static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
+                                const void *payload, uint32_t n_bytes, size_t n_culled_frame,
+                                size_t *ret_n_frame)
+{
+    if (packing->ring || !cull_is_dear(packing->cull))
+        return false;
+    *ret_n_frame = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
+                                packing->other_frame);
+    return *ret_n_frame < n_culled_frame;
+}
+
+size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
+                          const void *payload, uint32_t n_bytes, const void *culled,
+                          uint32_t n_culled_bytes, uint64_t *ret_n_events)
+{
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, culled, 0, n_culled_bytes,
+                            packing->frame);
+    size_t n_other;
+
+    if (culled != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
+        memcpy(packing->frame, packing->other_frame, n_other);
+        cull_undo(packing->cull);
+        culled = payload;
+        n_culled_bytes = n_bytes;
+        n = n_other;
+    }
+    *ret_n_events = cull_totals_count_events(culled, n_culled_bytes / 8);
+    return n;
 }
 
 /* Of events and samples. */
@@ -303,23 +349,21 @@ static int append_frame(struct packing *packing, size_t n_bytes, struct error *e
 static int append_events(struct packing *packing, const struct packing_item *item,
                          struct error *err)
 {
-    const void *payload = packing->payload;
     struct log_segment segment;
     uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
                                              packing->payload);
-    struct log_frame frame;
+    uint64_t n_events;
     bool is_culled;
     size_t n;
     int code;
 
     if (n_bytes == 0)
         return 0;
-    packing->has_blocks = packing->has_blocks || pack_has_blocks(&segment, payload, n_bytes);
+    packing->has_blocks =
+        packing->has_blocks || pack_has_blocks(&segment, packing->payload, n_bytes);
     is_culled = may_cull(packing, &segment);
-    if (is_culled)
-        payload = cull_segment(packing, &segment, payload, &n_bytes);
-    n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
-                     packing->frame);
+    n = is_culled ? put_culled(packing, &segment, n_bytes, &n_events)
+                  : put_plain(packing, &segment, n_bytes, &n_events);
     fault_point("encoded");
     code = append_frame(packing, n, err);
     packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
@@ -328,9 +372,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
         cull_undo(packing->cull);
     if (code)
         return code;
-    memcpy(&frame, packing->frame, sizeof(frame));
-    packing->n_events +=
-        is_culled ? cull_totals_count_events(payload, n_bytes / 8) : frame.n_events;
+    packing->n_events += n_events;
     return 0;
 }
 

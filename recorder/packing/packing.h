@@ -23,6 +23,8 @@
  *        before log_packing.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
  *   PG-6 Nothing is culled from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
  *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is culled; our own are told by packing_hold_until.
+ *   PG-7 With --cull-temporary a frame is hardly larger than it would be if nothing was culled: where that may be (cull_is_dear) the segment is packed both
+ *        ways, and the smaller frame is taken. In a bounded log, whose frames do not stay, all is culled that may be.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -89,6 +91,7 @@ struct packing {
     /* Written before they are read; a short program's log fills little of them. */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];
+    uint8_t other_frame[PACK_SEGMENT_MAX_BYTES];
 };
 
 /* The logs and the workspace stay the caller's; zstd_level 0 stores. */
@@ -126,6 +129,12 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
 /* Learns the rate of ticks from two readings of both clocks, and with it how far times are rounded:
  * to the largest power of two ticks within 16 ns. Not at all while the readings are too near. */
 void packing_set_clock(struct packing *packing, const struct log_file *file);
+
+/* Puts the frame of a segment of events into packing->frame and returns its bytes: culled, unless `culled` is the payload itself; or as it was,
+ * where that is smaller (PG-7). *ret_n_events is how many events of the program it stands for. */
+size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
+                          const void *payload, uint32_t n_bytes, const void *culled,
+                          uint32_t n_culled_bytes, uint64_t *ret_n_events);
 
 /* Appends samples, at most PACK_SAMPLES_MAX. */
 int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,

@@ -3,7 +3,7 @@
 """repack.py WORKLOAD|PROGRAM LEAST [ARGUMENT…]: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
 
 The log is culled at once and again what came out of it; both times every total is that of the log as it was recorded,
-and at least LEAST blocks are gone. What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
+at least LEAST blocks are gone, and the log is hardly larger than it was (PG-7). What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
 thread the peak and all that is live then is the same, too.
 """
 
@@ -88,6 +88,9 @@ def main():
         if culled != 0:
             raise Failure(f"{culled} blocks are culled that should not be")
         for name in ("culled.dat", "again.dat"):
+            sizes = [(place / log).stat().st_size for log in ("run.dat", name)]
+            if sizes[1] > sizes[0] * 1.02 + 4096:
+                raise Failure(f"{name}: {sizes[1]} bytes, not culled {sizes[0]}")
             new_tables, (new_totals, new_classes, new_rows, new_culled) = look(tools, place, name)
             for what, was in tables.items():
                 if new_tables[what] != was:

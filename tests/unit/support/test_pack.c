@@ -134,6 +134,8 @@ static void add_rare(struct fixture *fixture)
                                     LOG_EVENT_KIND(0, 9),
                                     LOG_EVENT_KIND(6, 30),
                                     LOG_CULLED,
+                                    LOG_CULLED_MIXED,
+                                    LOG_CULLED_SIZES,
                                     LOG_GROUP,
                                     LOG_MOVE,
                                     LOG_PHASE,
@@ -148,7 +150,7 @@ static void add_rare(struct fixture *fixture)
 
     for (size_t i = 2; i < n; i++)
         words[i] = draw(fixture, 1ull << 31) << draw(fixture, 33);
-    if (kind == LOG_CULLED)
+    if (log_event_words(kind) == 0)
         words[2] = words[2] << 16 | n;
 }
 

@@ -265,6 +265,30 @@ static void test_process(void **state)
     assert_int_equal(event.lifetime_ns, 20);
     assert_int_equal(event.pair, 90 | 90ull << 32);
 
+    event = DECODE(WORD_0(LOG_CULLED_MIXED), 7ull << 32, 8 | 300ull << 16 | (uint64_t)NODE << 32,
+                   30000 | 3600ull << 32, 90 | 20ull << 32, 12345, 10 | 200ull << 32,
+                   700 | 40ull << 32);
+    assert_int_equal(event.kind, EVENT_CULLED_MIXED);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+    assert_int_equal(event.lifetime_ns, 12345);
+    assert_int_equal(event.pair, 90 | 20ull << 32);
+    assert_int_equal(event.result, 7);
+    assert_int_equal(event.free_node, BACKTRACE);
+    assert_int_equal(event.least_bytes, 10);
+    assert_int_equal(event.largest_bytes, 200);
+    assert_int_equal(event.temporary_bytes, 700);
+    assert_int_equal(event.largest_ns_ago, 40);
+
+    event = DECODE(LOG_CULLED_SIZES | 5 << 8 | 7ull << 32, 300 | 20ull << 24, 30000, 3600);
+    assert_int_equal(event.kind, EVENT_CULLED_SIZES);
+    assert_int_equal(event.call, 7);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.result, 20);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+
     event = DECODE(LOG_CULLED_LIVES | 5 << 8 | 7ull << 32, 300, 4000);
     assert_int_equal(event.kind, EVENT_CULLED_LIVES);
     assert_int_equal(event.value, 7);
@@ -418,7 +442,7 @@ static void test_what_cannot_have_happened(void **state)
     const uint64_t big = EVENT_MAX_BYTES + 1;
 
     const struct {
-        uint64_t words[6];
+        uint64_t words[8];
         bool is_possible;
     } cases[] = {
         {{LOG_ALLOC, 0, 16}, false},
@@ -456,6 +480,16 @@ static void test_what_cannot_have_happened(void **state)
         {{LOG_CULLED, 2ull << 32, 5 | 1 << 16, 16, 0}, false}, /* more temporary ones than all */
         {{LOG_CULLED, 0, 6, 16, 0, 0}, false},
         {{LOG_CULLED, 0, 6 | 2 << 16, 16, 0, UINT64_MAX}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 0}, true},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 61, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 19, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 41}, false},
+        {{LOG_CULLED_MIXED, 3ull << 32, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_SIZES | 236ull << 32, 1, 1, UINT32_MAX}, true},
+        {{LOG_CULLED_SIZES | 237ull << 32, 1, 1, 1}, false},
+        {{LOG_CULLED_SIZES, 1 | 2 << 24, 1, 1}, false},
+        {{LOG_CULLED_SIZES, 1, 1, 1ull << 32}, false},
+        {{LOG_CULLED_SIZES, 1, EVENT_MAX_SUM + 1, 1}, false},
         {{LOG_CULLED_LIVES | 40ull << 32, 1, 1}, false},
         {{LOG_CULLED_LIVES | 39ull << 32, 1, EVENT_MAX_SUM + 1}, false},
         {{LOG_FAILURE, 0, 0, UINT64_MAX}, true}, /* asked for, not given */
@@ -463,7 +497,7 @@ static void test_what_cannot_have_happened(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct log_record_reader reader = {.at = cases[i].words, .end = cases[i].words + 6};
+        struct log_record_reader reader = {.at = cases[i].words, .end = cases[i].words + 8};
         struct log_record record;
         bool is_found =
             log_record_next(&reader, &record) == LOG_RECORD_FOUND && record.words == cases[i].words;
