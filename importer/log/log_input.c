@@ -394,6 +394,7 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
 
     clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
     scan->is_ring = log_input_is_ring(input);
+    scan->has_pool = has_pool;
     input->header.run_id = header->run_id;
     /* The pool first: what its recorder packs meanwhile is in another file when that is read. */
     if (has_pool)

@@ -287,6 +287,31 @@ static int check_not_given_back(struct log_file_reader *file, struct error *err)
                      file->path);
 }
 
+/* What came before it, or of another time, may have been in the place where the pool has something else by now. */
+static bool is_in_pool(const struct log_scan *scan, const struct log_frame *frame)
+{
+    const struct log_segment *segment = &frame->segment;
+    const bool is_definition =
+        segment->kind == LOG_SEGMENT_DEFS || segment->kind == LOG_SEGMENT_NODES;
+
+    for (size_t i = 0; i < scan->list.n; i++) {
+        const struct log_segment_ref *ref = &scan->list.refs[i];
+
+        if (!ref->is_packed && ref->sequence == segment->sequence && ref->kind == segment->kind
+            && (!is_definition || ref->raw_bytes >= (uint64_t)frame->first_byte + frame->raw_bytes))
+            return true;
+    }
+    return false;
+}
+
+/* n_bytes: of its header. What is no segment the recorder alone knew, as if it had been killed before. */
+static bool is_lost(const struct log_scan *scan, const struct log_frame *frame, size_t n_bytes)
+{
+    bool is_segment = n_bytes == sizeof(*frame) && frame->kind == LOG_FRAME_SEGMENT;
+
+    return !scan->has_pool || (is_segment && !is_in_pool(scan, frame));
+}
+
 static int scan_packed(struct log_scan *scan, struct log_file_reader *file, struct error *err)
 {
     uint64_t offset = LOG_FILE_HEADER_BYTES;
@@ -312,7 +337,8 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
         }
         file->scanned_bytes = offset;
         if (n < sizeof(frame) || sizeof(frame) + frame.payload_bytes > left) {
-            if (!scan->is_growing) /* else the rest of it comes later */
+            /* of one that is growing the rest comes later */
+            if (!scan->is_growing && is_lost(scan, &frame, n))
                 log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
                                "file ends inside a frame");
             return 0;

@@ -4,6 +4,8 @@
  *
  * Model:   a raw file has a segment every LOG_SEGMENT_BYTES; a packed one a chain of frames, where
  *          a broken header is passed by looking for the next sound one.
+ *          A segment goes back to the pool behind its frame, so that who was killed in the midst of a frame has left
+ *          the segment there: with the pool, a frame that the file ends in is no loss.
  * Failure: what makes no sense is counted in the damage report; errors are memory and reading.
  */
 #ifndef MTRACE_IMPORTER_LOG_SCAN_H
@@ -36,6 +38,7 @@ struct log_scan {
         end_sequence; /* of a raw file no segment of events from this one on is listed; 0: all are */
     bool is_growing;  /* somebody writes to the file */
     bool is_ring;     /* what was packed of it may be gone: log_ring.h */
+    bool has_pool;    /* the live pool of the packed file is there, and `list` has its segments */
     bool has_time_shift; /* there is a packed segment of events */
     unsigned time_shift; /* that it was packed with */
 };

@@ -367,6 +367,13 @@ int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, cons
     return rc;
 }
 
+int rundb_go_on(const struct rundb *database, struct error *err)
+{
+    if (!database || !database_stop_is_due(database->guard.stop))
+        return 0;
+    return database_guard_stopped(&database->guard, database->path, "reading", err);
+}
+
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err)
 {
     if (database->guard.stop && database->guard.stop->is_wanted)

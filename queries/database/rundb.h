@@ -10,6 +10,8 @@
  *   DB-1 after rundb_lock no statement can change the file, attach another one, or make anything.
  *   DB-2 once a stop is wanted, or its time is over, the running statement and every later one end
  *   with ERROR_INTERRUPTED.
+ *   DB-3 what walks whole stacks asks rundb_go_on before each: all of them together may take as long as the square of
+ *   their depth.
  * Threads: one at a time for each database.
  * Failure: ERROR_IO no such file, or a directory; ERROR_FORMAT not ours; ERROR_VERSION newer;
  * ERROR_DATABASE damaged or locked.
@@ -101,6 +103,10 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 /* One row of numbers, by an INSERT with at least that many parameters; others keep what was bound. */
 int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
                  size_t n_values, struct error *err);
+
+/* 0, or ERROR_INTERRUPTED once a stop is wanted or its time is over: for loops that no statement runs in (DB-3). NULL: nobody
+ * stops. */
+int rundb_go_on(const struct rundb *database, struct error *err);
 
 /* The next row: 1, the end: 0, or an error. */
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);

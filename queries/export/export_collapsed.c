@@ -3,91 +3,274 @@
  * flamegraph.pl: collapsed stacks, "outermost;…;innermost NUMBER" a line, of one measure.
  *
  * Stacks that read the same are one line. The format has no escapes: ';' and line ends in names
- * become ':' and blanks.
+ * become ':' and blanks. A line is as long as its stack is deep, so all of them together may be as long as the square of that:
+ * they are never in memory. What is, is a tree of names, from which they are written one after the other.
  */
 #include "queries/export/export_job.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/growing.h"
+#include "support/keyed.h"
 #include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct line {
-    char *text;
-    int64_t weight;
+/* ---- names ---- */
+
+struct names {
+    uint32_t *of_position; /* equal where names read the same, and in their order */
+    const char **texts;    /* by that number */
 };
 
-static void put_name(FILE *out, const struct stack_position *position)
-{
-    const char *name = position->function ? position->function : position->module;
+struct named {
+    const char *text;
+    size_t position;
+};
 
-    for (const char *at = name ? name : "??"; *at; at++)
-        (void)fputc(*at == ';' ? ':' : *at == '\n' ? ' ' : *at, out);
+static char plain(char letter)
+{
+    return letter == ';' ? ':' : letter == '\n' ? ' ' : letter;
 }
 
-static char *make_text(const struct export_job *job, int64_t backtrace_id,
-                       const struct stack_position **positions)
+static int compare_texts(const char *a, const char *b)
 {
-    char *text = NULL;
-    size_t size = 0;
-    size_t n = stack_weights_positions(&job->stacks, backtrace_id, positions);
-    FILE *out = open_memstream(&text, &size);
+    while (*a && plain(*a) == plain(*b)) {
+        a++;
+        b++;
+    }
+    return (unsigned char)plain(*a) - (unsigned char)plain(*b);
+}
 
-    if (!out)
-        return NULL;
+static int compare_named(const void *left, const void *right)
+{
+    const struct named *a = left;
+    const struct named *b = right;
+
+    return a->text == b->text ? 0 : compare_texts(a->text, b->text);
+}
+
+static void number_names(struct names *names, struct named *list, size_t n)
+{
+    uint32_t number = 0;
+
+    qsort(list, n, sizeof(*list), compare_named);
     for (size_t i = 0; i < n; i++) {
-        if (i > 0)
-            (void)fputc(';', out);
-        put_name(out, positions[i]);
+        if (i > 0 && compare_named(&list[i - 1], &list[i]) != 0)
+            number++;
+        names->texts[number] = list[i].text;
+        names->of_position[list[i].position] = number;
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
 }
 
-static int compare_lines(const void *a, const void *b)
+static int read_names(const struct stack_weights *stacks, struct names *names, struct error *err)
 {
-    return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
-}
+    const size_t n = stacks->n_positions;
+    struct named *list = reallocarray(NULL, n + 1, sizeof(*list));
 
-static void put_lines(struct export_job *job, struct line *lines, size_t n)
-{
-    qsort(lines, n, sizeof(*lines), compare_lines);
+    names->of_position = calloc(n + 1, sizeof(*names->of_position));
+    names->texts = calloc(n + 1, sizeof(*names->texts));
+    if (!list || !names->of_position || !names->texts) {
+        free(list);
+        return error_set(err, ERROR_NOMEM, "no memory for %zu names", n);
+    }
     for (size_t i = 0; i < n; i++) {
-        if (i + 1 < n && strcmp(lines[i].text, lines[i + 1].text) == 0)
-            saturating_grow(&lines[i + 1].weight, lines[i].weight);
-        else
-            (void)fprintf(job->out, "%s %" PRId64 "\n", lines[i].text, lines[i].weight);
+        const struct stack_position *position = &stacks->positions[i];
+        const char *text = position->function ? position->function : position->module;
+
+        list[i] = (struct named){text ? text : "??", i};
     }
+    number_names(names, list, n);
+    free(list);
+    return 0;
+}
+
+/* ---- the tree ---- */
+
+/* Nodes are counted from 1, in the order in which they were made: callers first. */
+struct node {
+    uint32_t caller; /* 0: none */
+    uint32_t name;
+    int64_t weight;
+    size_t length; /* of its line, while it is written */
+};
+
+enum {
+    KEY_BYTES = 2 * sizeof(uint32_t)
+};
+
+struct tree {
+    struct keyed nodes;
+    uint32_t *of_stack; /* by backtrace_id */
+};
+
+static struct node *node_at(const struct tree *tree, uint32_t number)
+{
+    return (struct node *)tree->nodes.elements + (number - 1);
+}
+
+/* What is called by a node goes by this name; 0: no memory. */
+static uint32_t get_called(struct tree *tree, uint32_t caller, uint32_t name)
+{
+    const struct node key = {.caller = caller, .name = name};
+    const struct node *node = keyed_get(&tree->nodes, &key, KEY_BYTES, sizeof(key));
+
+    return node ? (uint32_t)(node - (const struct node *)tree->nodes.elements) + 1 : 0;
+}
+
+static int add_frame(struct tree *tree, const struct stack_weights *stacks,
+                     const struct names *names, int64_t id, struct error *err)
+{
+    uint32_t at = tree->of_stack[stacks->nodes[id].parent_id];
+    size_t n;
+    const struct stack_position *frame =
+        stack_weights_frame(stacks, stacks->nodes[id].frame_id, &n);
+
+    while (n-- > 0) {
+        at = get_called(tree, at, names->of_position[&frame[n] - stacks->positions]);
+        if (at == 0)
+            return error_set(err, ERROR_NOMEM, "no memory for a tree of %zu calls", tree->nodes.n);
+    }
+    tree->of_stack[id] = at;
+    return 0;
+}
+
+static void weigh(const struct tree *tree, const struct stack_weights *stacks, bool is_by_blocks)
+{
+    for (size_t i = 0; i < stacks->n; i++) {
+        const struct stack_weight *weight = &stacks->list[i];
+        struct node *node = node_at(tree, tree->of_stack[weight->backtrace_id]);
+
+        saturating_grow(&node->weight, is_by_blocks ? weight->blocks : weight->bytes);
+    }
+}
+
+/* Ids are in preorder, so that a caller's place is known before it is needed. */
+static int build(struct tree *tree, const struct stack_weights *stacks, const struct names *names,
+                 struct error *err)
+{
+    int rc = 0;
+
+    tree->of_stack = calloc((size_t)stacks->n_nodes + 1, sizeof(*tree->of_stack));
+    if (!tree->of_stack)
+        return error_set(err, ERROR_NOMEM, "no memory for stacks");
+    for (int64_t id = 1; rc == 0 && id < stacks->n_nodes; id++)
+        rc = add_frame(tree, stacks, names, id, err);
+    return rc;
+}
+
+/* ---- lines ---- */
+
+struct lines {
+    const struct export_job *job;
+    const struct names *names;
+    const struct tree *tree;
+    uint32_t *called; /* nodes in the order of their callers and names */
+    uint32_t *first;  /* by caller, of these; they end where those of the next begin */
+    uint32_t *ahead;  /* nodes that are not written yet; what is on top comes next */
+    size_t n_ahead;
+    char *text;
+    size_t capacity;
+};
+
+static int compare_called(const void *left, const void *right, void *tree)
+{
+    const struct node *a = node_at(tree, *(const uint32_t *)left);
+    const struct node *b = node_at(tree, *(const uint32_t *)right);
+
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static int sort_called(struct lines *lines, struct error *err)
+{
+    const size_t n = lines->tree->nodes.n;
+
+    lines->called = reallocarray(NULL, n + 1, sizeof(*lines->called));
+    lines->first = calloc(n + 2, sizeof(*lines->first));
+    lines->ahead = reallocarray(NULL, n + 1, sizeof(*lines->ahead));
+    if (!lines->called || !lines->first || !lines->ahead)
+        return error_set(err, ERROR_NOMEM, "no memory to sort %zu calls", n);
+    for (uint32_t i = 0; i < n; i++) {
+        lines->called[i] = i + 1;
+        lines->first[node_at(lines->tree, i + 1)->caller + 1]++;
+    }
+    for (size_t i = 0; i <= n; i++)
+        lines->first[i + 1] += lines->first[i];
+    qsort_r(lines->called, n, sizeof(*lines->called), compare_called,
+            (void *)(uintptr_t)lines->tree);
+    return 0;
+}
+
+static void put_ahead(struct lines *lines, uint32_t caller)
+{
+    for (uint32_t i = lines->first[caller + 1]; i > lines->first[caller]; i--)
+        lines->ahead[lines->n_ahead++] = lines->called[i - 1];
+}
+
+/* The node's name behind what its caller's line reads. */
+static int add_name(struct lines *lines, struct node *node, struct error *err)
+{
+    const char *name = lines->names->texts[node->name];
+    const size_t length = strlen(name);
+    size_t at = node->caller ? node_at(lines->tree, node->caller)->length : 0;
+    char *text = growing_reserve(lines->text, &lines->capacity, at + length + 1, 1);
+
+    if (!text)
+        return error_set(err, ERROR_NOMEM, "no memory for a line of %zu bytes", at + length);
+    lines->text = text;
+    if (at > 0)
+        text[at++] = ';';
+    for (size_t i = 0; i < length; i++)
+        text[at++] = plain(name[i]);
+    node->length = at;
+    return 0;
+}
+
+static int put_lines(struct lines *lines, struct error *err)
+{
+    FILE *out = lines->job->out;
+    int rc = sort_called(lines, err);
+
+    if (rc == 0)
+        put_ahead(lines, 0);
+    while (rc == 0 && lines->n_ahead > 0) {
+        uint32_t number = lines->ahead[--lines->n_ahead];
+        struct node *node = node_at(lines->tree, number);
+
+        rc = add_name(lines, node, err);
+        if (rc == 0 && node->weight != 0) {
+            (void)fwrite(lines->text, 1, node->length, out);
+            (void)fprintf(out, " %" PRId64 "\n", node->weight);
+            rc = rundb_go_on(&lines->job->query->database, err);
+        }
+        put_ahead(lines, number);
+    }
+    free(lines->called);
+    free(lines->first);
+    free(lines->ahead);
+    free(lines->text);
+    return rc;
 }
 
 int export_collapsed_run(struct export_job *job, struct error *err)
 {
-    const struct stack_weights *stacks = &job->stacks;
-    struct line *lines = calloc(stacks->n + 1, sizeof(*lines));
-    const struct stack_position **positions = calloc(stacks->max_positions + 1, sizeof(*positions));
-    bool is_by_blocks = job->query->options->is_by_blocks;
-    size_t n = 0;
-    int rc = lines && positions ? 0 : error_set(err, ERROR_NOMEM, "no memory for stacks");
+    struct names names = {.texts = NULL};
+    struct tree tree = {.of_stack = NULL};
+    struct lines lines = {.job = job, .names = &names, .tree = &tree};
+    int rc = read_names(&job->stacks, &names, err);
 
-    for (size_t i = 0; rc == 0 && i < stacks->n; i++) {
-        int64_t weight = is_by_blocks ? stacks->list[i].blocks : stacks->list[i].bytes;
-        if (weight == 0)
-            continue;
-        lines[n].weight = weight;
-        lines[n].text = make_text(job, stacks->list[i].backtrace_id, positions);
-        if (!lines[n++].text)
-            rc = error_set(err, ERROR_NOMEM, "no memory for a stack");
-    }
     if (rc == 0)
-        put_lines(job, lines, n);
-    for (size_t i = 0; lines && i < n; i++)
-        free(lines[i].text);
-    free(lines);
-    free(positions);
+        rc = build(&tree, &job->stacks, &names, err);
+    if (rc == 0) {
+        weigh(&tree, &job->stacks, job->query->options->is_by_blocks);
+        rc = put_lines(&lines, err);
+    }
+    keyed_done(&tree.nodes);
+    free(tree.of_stack);
+    free(names.of_position);
+    free(names.texts);
     return rc;
 }

@@ -139,18 +139,23 @@ static void put_point(const struct points *points, int64_t backtrace_id,
     put_frames_of(points->job, backtrace_id, positions);
 }
 
-static void put_points(const struct points *points, const struct stack_position **positions)
+static int put_points(const struct points *points, const struct stack_position **positions,
+                      struct error *err)
 {
     bool is_first = true;
+    int rc = 0;
 
     (void)fputs(",\"pps\":\n [", points->job->out);
-    for (int64_t i = 0; i < points->n; i++) {
+    for (int64_t i = 0; rc == 0 && i < points->n; i++) {
         if (points->list[i].total_blocks == 0)
             continue;
         put_point(points, i, positions, is_first);
         is_first = false;
+        rc = rundb_go_on(&points->job->query->database, err);
     }
-    (void)fputs("]\n", points->job->out);
+    if (rc == 0)
+        (void)fputs("]\n", points->job->out);
+    return rc;
 }
 
 /* "0xADDRESS: FUNCTION (FILE:LINE)", as Valgrind writes it. */
@@ -196,8 +201,9 @@ int export_dhat_run(struct export_job *job, struct error *err)
         rc = read_points(&points, err);
     if (rc == 0 && !job->query->options->is_sql_shown) {
         put_head(&points);
-        put_points(&points, positions);
-        put_frame_table(job);
+        rc = put_points(&points, positions, err);
+        if (rc == 0)
+            put_frame_table(job);
     }
     free(points.list);
     free(positions);

@@ -153,41 +153,29 @@ static int put_callers(const struct writer *writer, const struct branch *branche
     return rc;
 }
 
-static void reverse(const struct stack_position **positions, size_t n)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        const struct stack_position *kept = positions[i];
-        positions[i] = positions[n - 1 - i];
-        positions[n - 1 - i] = kept;
-    }
-}
-
 static int fill_branch(const struct writer *writer, struct branch *branch, int64_t backtrace_id,
-                       const struct stack_position **buffer, struct error *err)
+                       struct error *err)
 {
-    size_t n = stack_weights_positions(&writer->job->stacks, backtrace_id, buffer);
+    const struct stack_position *buffer[MAX_DEPTH];
 
-    reverse(buffer, n);
-    branch->n = n < MAX_DEPTH ? n : MAX_DEPTH;
+    branch->n = stack_weights_innermost(&writer->job->stacks, backtrace_id, buffer, MAX_DEPTH);
     branch->bytes = writer->live_bytes[backtrace_id];
     branch->positions = calloc(branch->n + 1, sizeof(*branch->positions));
     if (!branch->positions)
         return error_set(err, ERROR_NOMEM, "no memory for a stack");
     memcpy(branch->positions, buffer, branch->n * sizeof(*buffer));
-    return 0;
+    return rundb_go_on(&writer->job->query->database, err);
 }
 
 static int put_tree(const struct writer *writer, struct error *err)
 {
-    const struct stack_weights *stacks = &writer->job->stacks;
-    const struct stack_position **buffer = calloc(stacks->max_positions + 1, sizeof(*buffer));
     struct branch *branches = calloc((size_t)writer->n_stacks, sizeof(*branches));
     size_t n = 0;
-    int rc = branches && buffer ? 0 : error_set(err, ERROR_NOMEM, "no memory for a tree");
+    int rc = branches ? 0 : error_set(err, ERROR_NOMEM, "no memory for a tree");
 
     for (int64_t i = 0; rc == 0 && i < writer->n_stacks; i++) {
         if (writer->live_bytes[i] > 0)
-            rc = fill_branch(writer, &branches[n++], i, buffer, err);
+            rc = fill_branch(writer, &branches[n++], i, err);
     }
     if (rc == 0) {
         qsort(branches, n, sizeof(*branches), compare_branches);
@@ -196,7 +184,6 @@ static int put_tree(const struct writer *writer, struct error *err)
     for (size_t i = 0; branches && i < n; i++)
         free(branches[i].positions);
     free(branches);
-    free(buffer);
     return rc;
 }
 

@@ -345,7 +345,7 @@ static int put_samples(struct writer *writer)
         rc = put_mappings(writer);
         while (rc == 0 && (rc = export_totals_next(&totals, &stack, writer->err)) == 1) {
             put_sample(writer, &stack);
-            rc = writer->rc;
+            rc = writer->rc ? writer->rc : rundb_go_on(&writer->job->query->database, writer->err);
         }
     }
     export_totals_close(&totals);

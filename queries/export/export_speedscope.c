@@ -145,17 +145,20 @@ static int read_stacks(const struct export_job *job, struct stacks *stacks, stru
 }
 
 /* The stacks that have something of the measure. */
-static void put_samples(const struct export_job *job, const struct frames *frames,
-                        const struct stacks *stacks, enum export_total total)
+static int put_samples(const struct export_job *job, const struct frames *frames,
+                       const struct stacks *stacks, enum export_total total, struct error *err)
 {
     bool is_first = true;
+    int rc = 0;
 
-    for (size_t i = 0; i < stacks->n; i++) {
+    for (size_t i = 0; rc == 0 && i < stacks->n; i++) {
         if (stacks->list[i].totals[total] <= 0)
             continue;
         put_sample(job, frames, stacks->list[i].backtrace_id, stacks->positions, is_first);
         is_first = false;
+        rc = rundb_go_on(&job->query->database, err);
     }
+    return rc;
 }
 
 /* Their weights; the sum comes back. */
@@ -174,17 +177,45 @@ static int64_t put_weights(const struct export_job *job, const struct stacks *st
     return sum;
 }
 
-static void put_profile(const struct export_job *job, const struct frames *frames,
-                        const struct profile *profile, const struct stacks *stacks)
+static int put_profile(const struct export_job *job, const struct frames *frames,
+                       const struct profile *profile, const struct stacks *stacks,
+                       struct error *err)
 {
     int64_t sum;
+    int rc;
 
     (void)fprintf(job->out, "%s{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
                   profile == profiles ? "" : ",", profile->name, profile->unit);
-    put_samples(job, frames, stacks, profile->total);
+    rc = put_samples(job, frames, stacks, profile->total, err);
+    if (rc != 0)
+        return rc;
     (void)fputs("],\"weights\":[", job->out);
     sum = put_weights(job, stacks, profile->total);
     (void)fprintf(job->out, "],\"startValue\":0,\"endValue\":%" PRId64 "}\n", sum);
+    return 0;
+}
+
+static int put_file(const struct export_job *job, const struct frames *frames,
+                    const struct stacks *stacks, struct error *err)
+{
+    int rc = 0;
+
+    (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+                "\"exporter\":\"mtrace " MTRACE_VERSION,
+                job->out);
+    if (job->query->database.sample_bytes)
+        (void)fprintf(job->out, "; estimates from samples, one for each %" PRId64 " bytes",
+                      job->query->database.sample_bytes);
+    (void)fputs("\",\"name\":", job->out);
+    json_text_put(job->out, job->command_line);
+    (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
+    put_frames(job, frames);
+    (void)fputs(",\n\"profiles\":[", job->out);
+    for (size_t i = 0; rc == 0 && i < sizeof(profiles) / sizeof(profiles[0]); i++)
+        rc = put_profile(job, frames, &profiles[i], stacks, err);
+    if (rc == 0)
+        (void)fputs("]}\n", job->out);
+    return rc;
 }
 
 int export_speedscope_run(struct export_job *job, struct error *err)
@@ -198,22 +229,8 @@ int export_speedscope_run(struct export_job *job, struct error *err)
         rc = error_set(err, ERROR_NOMEM, "no memory for stacks");
     if (rc == 0)
         rc = number_frames(job, &frames, err);
-    if (rc == 0) {
-        (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-                    "\"exporter\":\"mtrace " MTRACE_VERSION,
-                    job->out);
-        if (job->query->database.sample_bytes)
-            (void)fprintf(job->out, "; estimates from samples, one for each %" PRId64 " bytes",
-                          job->query->database.sample_bytes);
-        (void)fputs("\",\"name\":", job->out);
-        json_text_put(job->out, job->command_line);
-        (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
-        put_frames(job, &frames);
-        (void)fputs(",\n\"profiles\":[", job->out);
-        for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
-            put_profile(job, &frames, &profiles[i], &stacks);
-        (void)fputs("]}\n", job->out);
-    }
+    if (rc == 0)
+        rc = put_file(job, &frames, &stacks, err);
     frames_done(&frames);
     free(stacks.positions);
     free(stacks.list);

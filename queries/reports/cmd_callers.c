@@ -150,15 +150,17 @@ static int add_stacks(struct relation *relation, struct error *err)
     const struct stack_weights *weights = relation->weights;
     const struct stack_position **positions =
         reallocarray(NULL, weights->max_positions + 1, sizeof(const struct stack_position *));
+    int rc = 0;
 
     if (!positions)
         return error_set(err, ERROR_NOMEM, "no memory for a stack");
-    for (size_t i = 0; i < weights->n; i++) {
+    for (size_t i = 0; rc == 0 && i < weights->n; i++) {
         size_t n = stack_weights_positions(weights, weights->list[i].backtrace_id, positions);
         add_stack(relation, positions, n, &weights->list[i], i + 1);
+        rc = rundb_go_on(weights->database, err);
     }
     free(positions);
-    return 0;
+    return rc;
 }
 
 /* ---- the answer ---- */

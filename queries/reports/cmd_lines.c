@@ -107,10 +107,11 @@ static int sum_totals(const struct stack_weights *weights, struct file_sum *file
 {
     const struct stack_position **positions =
         reallocarray(NULL, weights->max_positions + 1, sizeof(const struct stack_position *));
+    int rc = 0;
 
     if (!positions)
         return error_set(err, ERROR_NOMEM, "no memory for a stack");
-    for (size_t i = 0; i < weights->n; i++) {
+    for (size_t i = 0; rc == 0 && i < weights->n; i++) {
         size_t n = stack_weights_positions(weights, weights->list[i].backtrace_id, positions);
 
         for (size_t p = 0; p < n; p++) {
@@ -121,9 +122,10 @@ static int sum_totals(const struct stack_weights *weights, struct file_sum *file
             saturating_grow(&line->total_bytes, weights->list[i].bytes);
             saturating_grow(&line->total_blocks, weights->list[i].blocks);
         }
+        rc = rundb_go_on(weights->database, err);
     }
     free(positions);
-    return 0;
+    return rc;
 }
 
 /* Weights and stacks come in the same order. */

@@ -107,7 +107,10 @@ static int add_bottom_up(struct call_tree *tree, const struct stack_weights *wei
 {
     for (size_t i = 0; i < weights->n; i++) {
         uint32_t node = 0;
+        int rc = rundb_go_on(weights->database, err);
 
+        if (rc != 0)
+            return rc;
         for (int64_t id = weights->list[i].backtrace_id; id && node != CALL_TREE_NONE;
              id = weights->nodes[id].parent_id)
             node = descend(tree, node, weights, weights->nodes[id].frame_id, true);

@@ -474,6 +474,22 @@ size_t stack_weights_positions(const struct stack_weights *weights, int64_t back
     return total;
 }
 
+size_t stack_weights_innermost(const struct stack_weights *weights, int64_t backtrace_id,
+                               const struct stack_position **ret_positions, size_t n)
+{
+    size_t at = 0;
+
+    for (int64_t id = backtrace_id; at < n && is_node(weights, id);
+         id = weights->nodes[id].parent_id) {
+        size_t n_frame;
+        const struct stack_position *frame =
+            stack_weights_frame(weights, weights->nodes[id].frame_id, &n_frame);
+        for (size_t i = 0; i < n_frame && at < n; i++)
+            ret_positions[at++] = &frame[i];
+    }
+    return at;
+}
+
 /* Leaves out what has no stack in the tree (W-2). */
 static void measure_stacks(struct stack_weights *weights)
 {
@@ -499,7 +515,7 @@ int stack_weights_load(struct stack_weights *weights, const struct query *query,
 {
     int rc;
 
-    *weights = (struct stack_weights){.measure = measure};
+    *weights = (struct stack_weights){.database = &query->database, .measure = measure};
     rc = read_weights(weights, query, process_id, err);
     if (rc == 0)
         rc = read_nodes(weights, query, err);

@@ -21,6 +21,7 @@
 
 struct error;
 struct query;
+struct rundb;
 
 enum stack_measure {
     STACK_MEASURE_PEAK,      /* live when its process had most live bytes */
@@ -60,6 +61,7 @@ struct stack_node {
 };
 
 struct stack_weights {
+    const struct rundb *database; /* they were read from; NULL: none, in a test */
     enum stack_measure measure;
     struct stack_weight *list;
     size_t n;
@@ -109,6 +111,10 @@ void stack_weights_done(struct stack_weights *weights);
  */
 size_t stack_weights_positions(const struct stack_weights *weights, int64_t backtrace_id,
                                const struct stack_position **ret_positions);
+
+/* The innermost positions of a stack, the innermost first, at most n of them; returns their number. */
+size_t stack_weights_innermost(const struct stack_weights *weights, int64_t backtrace_id,
+                               const struct stack_position **ret_positions, size_t n);
 
 /* The positions of one frame, innermost first; ret_n of them. */
 const struct stack_position *stack_weights_frame(const struct stack_weights *weights,

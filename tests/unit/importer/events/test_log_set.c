@@ -568,6 +568,42 @@ static void test_trailer_of_another_machine(void **state)
     log_set_close(set);
 }
 
+/* Who was killed in the midst of a frame has left its segment in the pool: nothing is lost, and nothing said. Where the pool
+ * has other segments by now, the file was cut by somebody else. */
+static void test_cut_frame_beside_its_pool(void **state)
+{
+    const char *path = log_reading_path("pool");
+    const char *pool = log_reading_path("pool.live");
+    uint8_t *bytes, *pool_bytes;
+    uint64_t n_damages;
+    bool is_prefix;
+    size_t n, n_pool;
+
+    (void)state;
+    build_sequence(path, true);
+    build_sequence(pool, false);
+    n = log_reading_load(path, &bytes);
+    n_pool = log_reading_load(pool, &pool_bytes);
+    for (size_t length = LOG_FILE_HEADER_BYTES; length < n; length += 1 + (n - length) / 20) {
+        log_reading_store(path, bytes, length);
+        assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
+        assert_int_equal(n_damages, 0);
+    }
+    for (size_t at = LOG_FILE_HEADER_BYTES; at < n_pool; at += LOG_SEGMENT_BYTES) {
+        struct log_segment *segment = (struct log_segment *)(void *)(pool_bytes + at);
+        segment->sequence += segment->kind == LOG_SEGMENT_EVENTS ? 1000000 : 0;
+    }
+    log_reading_store(pool, pool_bytes, n_pool);
+    log_reading_store(path, bytes, n / 2);
+    struct log_set *set = log_reading_open(path);
+    assert_int_equal(log_reading_damages(set), 1);
+    log_set_close(set);
+    unlink(pool);
+    unlink(path);
+    free(pool_bytes);
+    free(bytes);
+}
+
 /* Packed file and pool hold the same: nothing is read twice, and one repairs the other. */
 static void test_packed_file_and_pool(void **state)
 {
@@ -1050,6 +1086,7 @@ int main(void)
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),
+        cmocka_unit_test(test_cut_frame_beside_its_pool),
         cmocka_unit_test(test_a_question_is_seen),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_adopted_while_read),

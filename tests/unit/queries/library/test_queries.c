@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
@@ -30,7 +31,7 @@ enum {
 };
 
 static char folder[] = "/tmp/test_queries.XXXXXX";
-static char one_db[64], three_db[64];
+static char one_db[64], three_db[64], deep_db[64];
 
 /* ---- databases ---- */
 
@@ -65,6 +66,17 @@ static void make_database(const char *path, const char *change)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* A function that calls itself 20,000 times, and allocates each time. */
+static const char deep[] =
+    "CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (VALUES (12) UNION ALL SELECT i + 1 FROM n WHERE i < 20011)"
+    " SELECT i FROM n;"
+    "INSERT INTO backtraces SELECT i, i - 1, 20011, 3, i - 9, 2, 'complete' FROM n;"
+    "UPDATE backtraces SET last_descendant_id = 20011 WHERE backtrace_id IN (10, 11);"
+    "INSERT INTO backtrace_totals SELECT 1, i, 1, 16, 0, 0, 1, 16, 5, 5, 0, 0, 1, 16, 16, 5, 5, 5, 16, 16, 8, 0, 1, 1,"
+    " 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM n;"
+    "INSERT INTO packed_allocation_rows SELECT 5, NULL, NULL, 16, 8, i, NULL, NULL, 0, i FROM n;"
+    "DROP TABLE n;";
+
 static int make_databases(void **state)
 {
     (void)state;
@@ -73,6 +85,8 @@ static int make_databases(void **state)
     (void)snprintf(one_db, sizeof(one_db), "%s/one.db", folder);
     (void)snprintf(three_db, sizeof(three_db), "%s/three.db", folder);
     make_database(one_db, "");
+    (void)snprintf(deep_db, sizeof(deep_db), "%s/deep.db", folder);
+    make_database(deep_db, deep);
     make_database(three_db, "UPDATE backtrace_totals SET leaked_bytes = 3 * leaked_bytes");
     return 0;
 }
@@ -80,7 +94,7 @@ static int make_databases(void **state)
 static int remove_databases(void **state)
 {
     (void)state;
-    return unlink(one_db) || unlink(three_db) || rmdir(folder) ? -1 : 0;
+    return unlink(one_db) || unlink(three_db) || unlink(deep_db) || rmdir(folder) ? -1 : 0;
 }
 
 /* What SQLite itself answers. */
@@ -385,6 +399,55 @@ static void test_time_limit(void **state)
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
 }
 
+enum {
+    ENOUGH_BYTES = 16 << 20
+};
+
+struct reader {
+    struct queries *question;
+    size_t n_bytes;
+};
+
+static bool read_enough(void *context, const char *data, size_t size)
+{
+    struct reader *reader = context;
+
+    (void)data;
+    reader->n_bytes += size;
+    if (reader->n_bytes > ENOUGH_BYTES)
+        queries_interrupt(reader->question);
+    return true;
+}
+
+/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst of it. */
+static void test_ends_within_deep_stacks(void **state)
+{
+    static const char *const asked[][2] = {
+        {"export", "to=flamegraph.pl"}, {"export", "to=speedscope"},
+        {"export", "to=pprof"},         {"export", "to=dhat&process=1"},
+        {"tree", "bottom_up"},          {"callers", "argument=Session::clone"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        static struct client client;
+        struct reader reader = {.n_bytes = 0};
+        const struct queries_output output = {.write = read_enough, .context = &reader};
+        char parameters[128];
+        struct timespec begin, end;
+
+        (void)snprintf(parameters, sizeof(parameters), "time_limit=200ms&%s", asked[i][1]);
+        assert_int_equal(make_question(&client, asked[i][0], deep_db, parameters, &reader.question),
+                         0);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        if (queries_ask(reader.question, &output, &client.err) != ERROR_INTERRUPTED)
+            fail_msg("%s %s: %s", asked[i][0], asked[i][1], client.err.text);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        assert_in_range(reader.n_bytes, 0, 2 * ENOUGH_BYTES);
+        assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
+        queries_free(reader.question);
+    }
+}
+
 /* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
 static void test_nothing_is_printed(void **state)
 {
@@ -434,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_interrupt_ends_one_question),
         cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_ends_within_deep_stacks),
         cmocka_unit_test(test_nothing_is_printed),
         cmocka_unit_test(test_remarks_go_to_the_client),
     };
