@@ -119,7 +119,8 @@ def answers(tools, folder, database):
                     status, _, body = server.ask(f"/api/v1/{recording}/{name}?" + urllib.parse.urlencode({**options, "format": form}))
                     if said.status != 0:
                         expect(f"{name} {options}: status", (status >= 400), True)
-                        message = json.loads(body)["error"]["message"]
+                        # What is a parameter here is an option there.
+                        message = re.sub(r" ([a-z_]+)=([A-Z_]+)\b", lambda named: f" --{named[1].replace('_', '-')} {named[2]}", json.loads(body)["error"]["message"])
                         expect(f"{name} {options}: error", message in said.stderr.decode(), True)
                         continue
                     expect(f"{name} {options} {form}: status {body[:200]}", status, 200)
