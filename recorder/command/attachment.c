@@ -6,7 +6,7 @@
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
 #include "recorder/family/log_name.h"
-#include "recorder/platform/process_maps.h"
+#include "support/process_maps.h"
 
 #include <errno.h>
 #include <limits.h>
