@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,11 +75,18 @@ bool running_is(pid_t pid)
     return running_look(pid) != RUNNING_GONE;
 }
 
+/* A process stays in the one where it began. */
 uint32_t running_pid_space(void)
 {
+    static _Atomic uint32_t known; /* 0: not yet */
+    uint32_t space = atomic_load_explicit(&known, memory_order_relaxed);
     struct stat status;
 
-    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+    if (space == 0 && stat("/proc/self/ns/pid", &status) == 0) {
+        space = (uint32_t)status.st_ino;
+        atomic_store_explicit(&known, space, memory_order_relaxed);
+    }
+    return space;
 }
 
 bool running_knows_pid(const struct log_file *header)
@@ -97,6 +105,7 @@ enum running_state running_look_at_file(int fd)
     if (flags < 0 || fstatfs(fd, &status) != 0
         || !file_systems_tells_who_has_it_open((uint64_t)status.f_type))
         return RUNNING_UNKNOWN;
+    (void)fcntl(fd, F_SETSIG, SIGURG); /* of who opens it just then; SIGIO would end us */
     if (fcntl(fd, F_SETLEASE, lease) != 0)
         return errno == EAGAIN ? RUNNING_THERE : RUNNING_UNKNOWN;
     (void)fcntl(fd, F_SETLEASE, F_UNLCK);
