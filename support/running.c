@@ -2,15 +2,16 @@
 #include "support/running.h"
 
 #include "common/file_systems.h"
+#include "support/process_maps.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,11 +75,18 @@ bool running_is(pid_t pid)
     return running_look(pid) != RUNNING_GONE;
 }
 
+/* A process stays in the one where it began. */
 uint32_t running_pid_space(void)
 {
+    static _Atomic uint32_t known; /* 0: not yet */
+    uint32_t space = atomic_load_explicit(&known, memory_order_relaxed);
     struct stat status;
 
-    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+    if (space == 0 && stat("/proc/self/ns/pid", &status) == 0) {
+        space = (uint32_t)status.st_ino;
+        atomic_store_explicit(&known, space, memory_order_relaxed);
+    }
+    return space;
 }
 
 bool running_knows_pid(const struct log_file *header)
@@ -97,6 +105,7 @@ enum running_state running_look_at_file(int fd)
     if (flags < 0 || fstatfs(fd, &status) != 0
         || !file_systems_tells_who_has_it_open((uint64_t)status.f_type))
         return RUNNING_UNKNOWN;
+    (void)fcntl(fd, F_SETSIG, SIGURG); /* of who opens it just then; SIGIO would end us */
     if (fcntl(fd, F_SETLEASE, lease) != 0)
         return errno == EAGAIN ? RUNNING_THERE : RUNNING_UNKNOWN;
     (void)fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -164,38 +173,31 @@ bool running_writes(pid_t pid, const struct log_file *header)
     return process_ns < 0 || began_before_log(process_ns, header);
 }
 
-/* Does a line of /proc/PID/maps name the device and inode? */
-static bool maps_line_names(const char *line, const struct stat *file)
-{
-    unsigned major_number;
-    unsigned minor_number;
-    unsigned long inode;
+struct sought_file {
+    const struct stat *status;
+    bool is_seen; /* any mapping was */
+    bool is_found;
+};
 
-    return sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number, &inode) == 3
-           && inode == file->st_ino && major_number == major(file->st_dev)
-           && minor_number == minor(file->st_dev);
+static bool compare_file(const struct process_mapping *mapping, void *context)
+{
+    struct sought_file *sought = context;
+
+    sought->is_seen = true;
+    sought->is_found =
+        mapping->device == sought->status->st_dev && mapping->inode == sought->status->st_ino;
+    return !sought->is_found;
 }
 
 /* One whose main thread has ended, and others have not, shows nothing. */
 bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known)
 {
-    char path[32];
-    char line[512];
-    bool is_found = false;
-    bool is_known = false;
-    FILE *maps;
+    struct sought_file sought = {.status = file};
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps && !is_found && fgets(line, sizeof(line), maps)) {
-        is_known = true;
-        is_found = maps_line_names(line, file);
-    }
-    if (maps)
-        fclose(maps);
+    (void)process_maps_visit(pid, compare_file, &sought);
     if (ret_is_known)
-        *ret_is_known = is_known;
-    return is_found;
+        *ret_is_known = sought.is_seen;
+    return sought.is_found;
 }
 
 /* A process cannot even begin without page faults, and those of waited-for children are added up. */

@@ -7,13 +7,14 @@
 #include "support/growing.h"
 #include "support/keyed.h"
 #include "support/lower_bound.h"
+#include "support/report_grid.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HIGHEST_END     ((UINT64_C(1) << 48) + EVENT_MAX_BYTES) /* EV-6 */
-#define UNIT_BYTES      (UINT64_C(1) << 20)
+#define UNIT_BYTES      (UINT64_C(1) << REPORT_GRID_UNIT_SHIFT)
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
 

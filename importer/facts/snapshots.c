@@ -3,12 +3,12 @@
 
 #include "importer/pairing/spill_file.h"
 #include "support/growing.h"
+#include "support/report_grid.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 enum {
-    FIRST_SHIFT = 10,
     MOST_SHIFT = 56 /* years */
 };
 
@@ -114,7 +114,7 @@ void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t star
 {
     struct plan *plan = &snapshots->plans[process];
 
-    *plan = (struct plan){.start_ns = start_ns, .shift = FIRST_SHIFT};
+    *plan = (struct plan){.start_ns = start_ns, .shift = REPORT_GRID_FIRST_SHIFT};
     plan_next(plan);
 }
 

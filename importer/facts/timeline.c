@@ -7,15 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FIRST_SHIFT = 10
-};
-
 void timeline_init(struct timeline *timeline, uint64_t start_ns)
 {
     memset(timeline, 0, sizeof *timeline);
     timeline->start_ns = start_ns;
-    timeline->shift = FIRST_SHIFT;
+    timeline->shift = REPORT_GRID_FIRST_SHIFT;
 }
 
 void timeline_done(struct timeline *timeline)

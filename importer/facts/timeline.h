@@ -22,6 +22,7 @@
 #include "common/attr.h"
 #include "importer/log/state_io.h"
 #include "support/error.h"
+#include "support/report_grid.h"
 #include "support/sample_weight.h"
 
 #include <stdbool.h>
@@ -29,7 +30,7 @@
 #include <stdint.h>
 
 enum {
-    TIMELINE_MAX_BUCKETS = 1024
+    TIMELINE_MAX_BUCKETS = 1 << REPORT_GRID_BUCKETS_LOG2
 };
 
 struct timeline_bucket {

@@ -2,7 +2,7 @@
 #include "recorder/attaching/target.h"
 
 #include "recorder/allocator/elf_file.h"
-#include "recorder/platform/process_maps.h"
+#include "support/process_maps.h"
 #include "support/thread_status.h"
 
 #include <elf.h>

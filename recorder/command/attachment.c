@@ -7,7 +7,7 @@
 #include "recorder/command/collector_library.h"
 #include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
-#include "recorder/platform/process_maps.h"
+#include "support/process_maps.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
 #include "recorder/command/control_client.h"
 
 #include "recorder/family/log_name.h"
-#include "recorder/platform/process_maps.h"
 #include "support/printable.h"
+#include "support/process_maps.h"
 #include "support/thread_status.h"
 
 #include <errno.h>

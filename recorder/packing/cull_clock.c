@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/cull_clock.h"
 
+#include "recorder/platform/both_clocks.h"
+#include "support/report_grid.h"
+
 enum {
-    RATE_MIN_NS = 100000, /* nearer readings give no rate */
-    MARGIN_NS = 2000,     /* of a reading */
-    DRIFT_SHIFT = 10,     /* of the time since then, at most one part in so many */
-    BUCKETS_LOG2 = 10,    /* of a timeline; TIMELINE_MAX_BUCKETS */
-    FIRST_SHIFT = 10,     /* of the narrowest */
+    MARGIN_NS = 2000, /* of a reading */
+    DRIFT_SHIFT = 10, /* of the time since then, at most one part in so many */
 };
 
 static double rate_of(const struct cull_clock *clock, uint64_t ticks, uint64_t monotonic_ns)
 {
-    if (ticks <= clock->start_ticks || monotonic_ns < clock->start_ns + RATE_MIN_NS)
-        return 0;
-    return (double)(ticks - clock->start_ticks) / (double)(monotonic_ns - clock->start_ns);
+    return both_clocks_rate(clock->start_ticks, clock->start_ns, ticks, monotonic_ns);
 }
 
 void cull_clock_begin(struct cull_clock *clock, const struct log_file *file)
@@ -68,9 +66,9 @@ bool cull_clock_read(struct cull_clock *clock, const struct log_segment *segment
 
 int64_t cull_clock_bucket_end(int64_t since_ns)
 {
-    unsigned shift = FIRST_SHIFT;
+    unsigned shift = REPORT_GRID_FIRST_SHIFT;
 
-    while (since_ns >> shift >> BUCKETS_LOG2)
+    while (since_ns >> shift >> REPORT_GRID_BUCKETS_LOG2)
         shift++;
     return ((since_ns >> shift) + 1) << shift;
 }

@@ -12,6 +12,7 @@
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
 #include "support/monotonic.h"
+#include "support/printable.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +20,7 @@
 #include <string.h>
 
 enum {
-    QUANTUM_NS = 16,      /* times of packed events are at most this coarse */
-    RATE_MIN_NS = 100000, /* nearer readings give no rate */
+    QUANTUM_NS = 16, /* times of packed events are at most this coarse */
     TIME_SHIFT_MAX = 8,
     CLOCKS_DIFFER_NS =
         100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
@@ -102,17 +102,12 @@ void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Ticks of a nanosecond, from two readings of both clocks; 0 when they are too near each other. */
 static double tick_rate(const struct log_file *file)
 {
-    uint64_t ns = file->last_monotonic_ns - file->start_monotonic_ns;
-
     if (file->clock != LOG_CLOCK_TSC)
         return 1;
-    if (file->last_ticks <= file->start_ticks
-        || file->last_monotonic_ns < file->start_monotonic_ns + RATE_MIN_NS)
-        return 0;
-    return (double)(file->last_ticks - file->start_ticks) / (double)ns;
+    return both_clocks_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
+                            file->last_monotonic_ns);
 }
 
 void packing_set_clock(struct packing *packing, const struct log_file *file)
@@ -599,24 +594,16 @@ static const char *why_unseen(const struct log_file *file, const struct entry_pl
                : "some of its functions are not there by name";
 }
 
-/* Texts of the program, for a terminal. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == '\x7f')
-            *text = '?';
-}
-
 static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
                         const struct entry_plan *plan)
 {
     (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
                    file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
     (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
-    make_printable(file->unseen_why);
+    printable_clean(file->unseen_why);
     (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
                    file->unseen_allocator, packing->executable, file->unseen_why);
-    make_printable(packing->unseen);
+    printable_clean(packing->unseen);
 }
 
 /* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */

@@ -9,8 +9,16 @@
 
 enum {
     MOST_READINGS = 8,
-    CLOSE_NS = 2000, /* nobody was held up between the clocks */
+    CLOSE_NS = 2000,      /* nobody was held up between the clocks */
+    RATE_MIN_NS = 100000, /* nearer readings give no rate */
 };
+
+double both_clocks_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns)
+{
+    if (to_ticks <= from_ticks || to_ns < from_ns + RATE_MIN_NS)
+        return 0;
+    return (double)(to_ticks - from_ticks) / (double)(to_ns - from_ns);
+}
 
 static bool has_our_counter(const struct log_file *file)
 {

@@ -3,6 +3,7 @@
 
 #include "common/glibc_heap.h"
 #include "support/monotonic.h"
+#include "support/process_maps.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -13,20 +14,13 @@
 #include <unistd.h>
 
 static const uint64_t second_ns = 1000000000;
+static const char heap_name[] = "[heap]";
 
 enum {
     MAX_TOLD = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
     MAX_RUNS = 64,                   /* of a mapping; with more of them it is told as one */
     PAGE_MAP_BATCH = 512,            /* pages that are asked for at once */
     MAX_PAGES = 1 << 20,             /* that are asked for at one instant: 8 MiB to read */
-};
-
-/* The fields of a line of /proc/PID/maps that tell what a mapping is. */
-struct mapping {
-    uint64_t start, end;
-    char permissions[5];
-    uint64_t inode;
-    bool is_heap;
 };
 
 void samples_init(struct samples *samples, pid_t pid, uint64_t interval_ms, uint64_t now_ns)
@@ -79,21 +73,9 @@ static void take_totals(struct samples *samples, uint64_t now_ns)
     fclose(file);
 }
 
-static bool parse_mapping(const char *line, struct mapping *ret_mapping)
-{
-    int n_read = 0;
-
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64 "%n", &ret_mapping->start,
-               &ret_mapping->end, ret_mapping->permissions, &ret_mapping->inode, &n_read)
-        != 4)
-        return false;
-    ret_mapping->is_heap = strstr(line + n_read, "[heap]") != NULL;
-    return true;
-}
-
 /* Writable anonymous memory where an arena can begin, the rest of the arena reserved. */
-static bool is_arena(uint64_t arena_bytes, const struct mapping *mapping,
-                     const struct mapping *next)
+static bool is_arena(uint64_t arena_bytes, const struct process_mapping *mapping,
+                     const struct process_mapping *next)
 {
     uint64_t limit = mapping->start + arena_bytes;
 
@@ -105,12 +87,12 @@ static bool is_arena(uint64_t arena_bytes, const struct mapping *mapping,
                && strncmp(next->permissions, "---p", 4) == 0);
 }
 
-static void add_heap(struct samples *samples, const struct mapping *mapping,
-                     const struct mapping *next, uint64_t now_ns)
+static void add_heap(struct samples *samples, const struct process_mapping *mapping,
+                     const struct process_mapping *next, uint64_t now_ns)
 {
     uint64_t kind = LOG_HEAP_BRK;
 
-    if (!mapping->is_heap) {
+    if (strcmp(mapping->path, heap_name) != 0) {
         if (!is_arena(glibc_heap_arena_bytes(samples->word_bytes), mapping, next))
             return;
         kind = LOG_HEAP_ARENA;
@@ -121,27 +103,31 @@ static void add_heap(struct samples *samples, const struct mapping *mapping,
         now_ns);
 }
 
+/* A mapping and the one behind it. */
+struct heap_walk {
+    struct samples *samples;
+    uint64_t now_ns;
+    struct process_mapping last; /* end 0: none yet; its path is "" or that of a heap */
+};
+
+static bool see_mapping(const struct process_mapping *mapping, void *context)
+{
+    struct heap_walk *walk = context;
+
+    if (walk->last.end)
+        add_heap(walk->samples, &walk->last, mapping, walk->now_ns);
+    walk->last = *mapping;
+    walk->last.path = strcmp(mapping->path, heap_name) == 0 ? heap_name : "";
+    return true;
+}
+
 static void take_heaps(struct samples *samples, uint64_t now_ns)
 {
-    FILE *file = open_proc(samples, "maps");
-    struct mapping last;
-    struct mapping mapping;
-    bool has_last = false;
-    char line[512];
+    struct heap_walk walk = {.samples = samples, .now_ns = now_ns};
 
-    if (!file)
-        return;
-    while (fgets(line, sizeof(line), file)) {
-        if (!parse_mapping(line, &mapping))
-            continue; /* the rest of a very long path */
-        if (has_last)
-            add_heap(samples, &last, &mapping, now_ns);
-        last = mapping;
-        has_last = true;
-    }
-    if (has_last)
-        add_heap(samples, &last, NULL, now_ns);
-    fclose(file);
+    (void)process_maps_visit(samples->pid, see_mapping, &walk);
+    if (walk.last.end)
+        add_heap(samples, &walk.last, NULL, now_ns);
 }
 
 static void add_resident(struct samples *samples, uint64_t start, uint64_t end, uint64_t bytes,
@@ -174,8 +160,8 @@ static int open_page_map(pid_t pid)
 
 /* The runs of [mapping->start, mapping->end), the first max_runs of them; as many as there are, 0
  * when it cannot be known. */
-static size_t find_runs(struct page_map *map, const struct mapping *mapping, struct run *runs,
-                        size_t max_runs)
+static size_t find_runs(struct page_map *map, const struct process_mapping *mapping,
+                        struct run *runs, size_t max_runs)
 {
     uint64_t entries[PAGE_MAP_BATCH];
     uint64_t at = mapping->start;
@@ -210,7 +196,8 @@ static size_t find_runs(struct page_map *map, const struct mapping *mapping, str
 /* The kernel joins neighbours that a program mapped one by one: where the pages lie says whose they
  * are. First the whole with nothing in it, so that what lies between the runs is known, too. */
 static void add_mapping(struct samples *samples, struct page_map *map,
-                        const struct mapping *mapping, uint64_t resident_bytes, uint64_t now_ns)
+                        const struct process_mapping *mapping, uint64_t resident_bytes,
+                        uint64_t now_ns)
 {
     struct run runs[MAX_RUNS];
     size_t n_runs = 0;
@@ -233,8 +220,8 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
                            .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
                            .n_left = MAX_PAGES};
     FILE *file = open_proc(samples, "smaps");
-    struct mapping mapping = {0};
-    struct mapping next;
+    struct process_mapping mapping = {0};
+    struct process_mapping next;
     uint64_t resident_kib;
     char line[512];
 
@@ -242,7 +229,7 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
         return;
     while (fgets(line, sizeof(line), file)) {
         bool is_detail = isupper((unsigned char)line[0]); /* twenty of each mapping */
-        if (!is_detail && parse_mapping(line, &next))
+        if (!is_detail && process_maps_parse(line, &next))
             mapping = next;
         else if (line[0] == 'R' && sscanf(line, "Rss: %" SCNu64 " kB", &resident_kib) == 1
                  && resident_kib * 1024 >= SAMPLES_MAPPING_MIN_BYTES)

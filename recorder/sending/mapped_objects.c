@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/sending/mapped_objects.h"
 
-#include "recorder/platform/process_maps.h"
+#include "support/process_maps.h"
 #include "support/regular_file.h"
 
 #include <limits.h>

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""many_children.py soft|hard|namespace: no log of a child that lives is taken for ended.
+"""many_children.py soft|hard|namespace|alike: no log of a child that lives is taken for ended.
 
 soft, hard: more children than the recorder has descriptors for, which it asks for more of, or cannot have more of.
 namespace: children in a pid namespace of their own, whose pids are those of other processes here.
+alike: two programs that are process 1, each in a pid namespace of its own, are told to write the same log.
 """
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
@@ -42,8 +44,30 @@ def check_limit(tools, place):
         raise Failure(f"the program's limit of descriptors is not its own: {said}")
 
 
+def alike(tools, place):
+    log = place / "run.dat"
+    argv = [*namespace(["unshare", "--fork", "--pid"]), "env", f"LD_PRELOAD={tools.collector}", f"MTRACE_OUTPUT={log}",
+            str(tools.workloads / "many_children"), "1"]
+    programs = []
+    for _ in range(2):
+        programs.append(subprocess.Popen(argv, cwd=place, env=harness.environment(), stdout=subprocess.PIPE))
+        for _ in range(200):
+            if len(list(place.glob("run.dat*"))) == len(programs):
+                break
+            time.sleep(0.02)
+    for program in programs:
+        if program.communicate(timeout=100)[0] != b"children_ok 1\n":
+            raise Failure(f"a program ended with {program.returncode}")
+    if len(list(place.glob("run.dat*"))) != 2:
+        raise Failure(f"of two running programs one replaced the log of the other: {sorted(place.glob('run.dat*'))}")
+
+
 def main():
     what = sys.argv[1]
+    if what == "alike":
+        with harness.scratch() as scratch:
+            alike(harness.Tools.from_environment(), Path(scratch))
+        return
     n_children, before, inside = BEHIND[what]
     inside = namespace(inside) if inside else []
     tools = harness.Tools.from_environment()

@@ -168,6 +168,34 @@ static void a_log_of_another_pid_namespace(void **state)
     unlink(path);
 }
 
+/* However often it is asked while others open the file, and wait for the answer to be over. */
+static void asking_disturbs_nobody(void **state)
+{
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    int reader = open(path, O_RDONLY | O_CLOEXEC);
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        close(fd);
+        for (int i = 0; i < 20000; i++) {
+            int other = open(path, O_RDWR | O_CLOEXEC);
+            if (other < 0)
+                _exit(1);
+            close(other);
+        }
+        _exit(0);
+    }
+    close(fd);
+    int status = -1;
+    while (waitpid(pid, &status, WNOHANG) == 0)
+        (void)running_look_at_file(reader);
+    assert_int_equal(status, 0);
+    close(reader);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_process_that_ended),
         cmocka_unit_test(without_a_descriptor_nobody_is_gone),
         cmocka_unit_test(a_log_of_another_pid_namespace),
+        cmocka_unit_test(asking_disturbs_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/platform/process_maps.h"
+#include "support/process_maps.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -7,17 +7,16 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* False: it is no line of a mapping. */
-static bool parse(char *line, struct process_mapping *ret_mapping)
+bool process_maps_parse(char *line, struct process_mapping *ret_mapping)
 {
     unsigned major, minor;
     int at = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 "%n",
-               &ret_mapping->start, &ret_mapping->end, &ret_mapping->offset, &major, &minor,
-               &ret_mapping->inode, &at)
-            != 6
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n",
+               &ret_mapping->start, &ret_mapping->end, ret_mapping->permissions,
+               &ret_mapping->offset, &major, &minor, &ret_mapping->inode, &at)
+            != 7
         || at == 0)
         return false;
     ret_mapping->device = makedev(major, minor);
@@ -40,7 +39,7 @@ bool process_maps_visit(pid_t pid,
     if (!file)
         return false;
     while (goes_on && fgets(line, sizeof(line), file))
-        goes_on = !parse(line, &mapping) || visit(&mapping, context);
+        goes_on = !process_maps_parse(line, &mapping) || visit(&mapping, context);
     fclose(file);
     return true;
 }
