@@ -4,9 +4,11 @@
 #include "queries/question/query.h"
 #include "queries/reports/linear_trim.h"
 #include "queries/reports/reports.h"
+#include "queries/reports/timely_functions.h"
 #include "support/error.h"
 
 #include <sqlite3.h>
+#include <string.h>
 
 /* Nothing binds them: they would be NULL, and the answer another than was meant. */
 static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
@@ -23,17 +25,28 @@ static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
 
 enum {
     VALUE_BYTES = 256 * 1024, /* of a statement that is to end at a time */
-    PATTERN_BYTES = 1000
+    PATTERN_BYTES = 1000,
+    STATEMENT_BYTES = 64 * 1024,
+    INSTRUCTIONS =
+        11000 /* SQLite doubles its room, up to 10,752; the largest report of ours has 2,000 */
 };
 
-/* A statement is stopped between two steps: one function of it must not take long. */
+/* A statement is stopped where it loops: one row must not take long, so neither may one function of it, nor may there be too
+ * many for one row. */
 static int bound_values(const struct query *query, struct error *err)
 {
-    if (!query->stop || query->stop->until_ns == 0)
-        return 0;
-    (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
-    (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
-    return linear_trim_put(query->database.handle, err);
+    struct sqlite3 *db = query->database.handle;
+    int rc = linear_trim_put(db, err);
+
+    if (query->stop && query->stop->until_ns != 0) {
+        if (strlen(query->options->arguments[0]) > STATEMENT_BYTES)
+            return error_set(err, ERROR_USAGE, "the statement has more than %d bytes",
+                             STATEMENT_BYTES);
+        (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
+        (void)sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
+        (void)sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, INSTRUCTIONS);
+    }
+    return rc == 0 ? timely_functions_put(db, query->stop, err) : rc;
 }
 
 static int fail_long(const struct query *query, struct error *err)

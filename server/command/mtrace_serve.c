@@ -31,7 +31,8 @@ enum option_key {
 };
 
 enum {
-    ADDRESS_BYTES = 256
+    ADDRESS_BYTES = 256,
+    END_SECONDS = 2
 };
 
 static const struct argp_option argp_options[] = {
@@ -190,6 +191,23 @@ static void keep_little_memory(void)
     (void)mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 }
 
+static void end_at_once(int number)
+{
+    (void)number;
+    _exit(EXIT_SUCCESS);
+}
+
+/* A statement ends where SQLite looks whether it shall, which may be late: who asked the server to end does not wait for
+ * that. Nothing is written, so that nothing is left half done; importers have been told to end. */
+static void end_in_time(const struct arguments *arguments)
+{
+    const struct sigaction action = {.sa_handler = end_at_once};
+
+    recordings_interrupt(arguments->place.recordings);
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)alarm(END_SECONDS);
+}
+
 static int serve(struct arguments *arguments, struct error *err)
 {
     struct http_server *server;
@@ -215,8 +233,10 @@ static int serve(struct arguments *arguments, struct error *err)
     if (arguments->is_opened)
         open_browser(address);
     (void)sigwait(&signals, &signal_number);
+    end_in_time(arguments);
     http_server_stop(server);
     watch_stop(arguments->place.watch);
+    (void)alarm(0);
     return 0;
 }
 

@@ -106,11 +106,17 @@ bool follower_is_running(const struct follower *follower)
     return atomic_load(&follower->is_running);
 }
 
+void follower_interrupt(const struct follower *follower)
+{
+    if (follower)
+        (void)kill(follower->pid, SIGTERM);
+}
+
 void follower_stop(struct follower *follower)
 {
     if (!follower)
         return;
-    (void)kill(follower->pid, SIGTERM);
+    follower_interrupt(follower);
     (void)pthread_join(follower->thread, NULL);
     while (waitpid(follower->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -25,6 +25,9 @@ int follower_start(const char *log_path, char *ret_database, size_t size, struct
 /* Whether the importer is still at work: its last round has every row. */
 bool follower_is_running(const struct follower *follower);
 
+/* The importer shall end; follower_stop waits for that. NULL is fine. */
+void follower_interrupt(const struct follower *follower);
+
 /* NULL is fine. */
 void follower_stop(struct follower *follower);
 

@@ -233,6 +233,12 @@ void recordings_read_done(struct recording *now)
     now->executable = now->path = NULL;
 }
 
+void recordings_interrupt(const struct recordings *recordings)
+{
+    for (size_t i = 0; i < recordings->n_items; i++)
+        follower_interrupt(recordings->items[i].follower);
+}
+
 void recordings_done(struct recordings *recordings)
 {
     for (size_t i = 0; i < recordings->n_items; i++) {

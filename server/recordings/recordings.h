@@ -53,6 +53,9 @@ int recordings_add(struct recordings *recordings, const char *path, struct error
 
 void recordings_done(struct recordings *recordings);
 
+/* Importers of logs that are followed shall end; recordings_done waits for that. */
+void recordings_interrupt(const struct recordings *recordings);
+
 /* A log that is still written, and whatever becomes of it. */
 int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err);
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the database that the program makes to a file. Aborts when that cannot be done. */
+/* Writes the database that the program makes to a file. Aborts when that cannot be done. program: not NULL, also where size is 0. */
 void foreign_database_write(const uint8_t *program, size_t size, const char *path);
 
 #endif

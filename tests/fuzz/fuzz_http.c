@@ -11,7 +11,9 @@
 #include "support/error.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,6 +24,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -117,12 +120,33 @@ static void finish(void)
                   n_answered, n_spoiled);
 }
 
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* As libFuzzer's alarm does, which comes once a second: calls of the client's thread are interrupted. */
+static void interrupt_often(void)
+{
+    const struct sigaction action = {.sa_handler = do_nothing};
+    const struct itimerspec period = {.it_value.tv_nsec = 500000, .it_interval.tv_nsec = 500000};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR2};
+    timer_t timer;
+
+    event._sigev_un._tid = gettid(); /* glibc has no other name for it */
+    require(sigaction(SIGUSR2, &action, NULL) == 0
+                && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0
+                && timer_settime(timer, 0, &period, NULL) == 0,
+            "no timer");
+}
+
 static void start(void)
 {
     const struct http_server_options options = {.answer = answer};
     struct error err = {0};
 
     (void)signal(SIGPIPE, SIG_IGN);
+    interrupt_often();
     if (http_server_start(&options, &server, &err) != 0) {
         (void)fprintf(stderr, "%s\n", err.text);
         exit(1);
@@ -314,6 +338,24 @@ static void choose(struct input *input)
 
 /* ---- the client's side ---- */
 
+/* A call of connect that is interrupted goes on by itself. */
+static bool is_connected(int fd, const struct sockaddr_in *address)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    socklen_t n_bytes = sizeof(int);
+    int code = 0;
+    int n;
+
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+        return true;
+    if (errno != EINTR)
+        return false;
+    do
+        n = poll(&wait, 1, SECONDS * 1000);
+    while (n < 0 && errno == EINTR);
+    return n == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &n_bytes) == 0 && code == 0;
+}
+
 static int connect_to_server(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -322,8 +364,7 @@ static int connect_to_server(void)
     const struct timeval limit = {.tv_sec = SECONDS};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    require(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0,
-            "no connection");
+    require(fd >= 0 && is_connected(fd, &address), "no connection");
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     return fd;
 }
@@ -334,8 +375,11 @@ static size_t n_received;
 /* false: nothing more comes. */
 static bool receive_more(int fd)
 {
-    ssize_t n = read(fd, received + n_received, sizeof(received) - 1 - n_received);
+    ssize_t n;
 
+    do
+        n = read(fd, received + n_received, sizeof(received) - 1 - n_received);
+    while (n < 0 && errno == EINTR);
     n_received += n > 0 ? (size_t)n : 0;
     received[n_received] = '\0';
     return n > 0;
@@ -389,6 +433,16 @@ static int expected_status(void)
     return request.if_none_match && strstr(request.if_none_match, "\"" ETAG "\"") ? 304 : 200;
 }
 
+static bool send_request(int fd)
+{
+    ssize_t n;
+
+    do
+        n = write(fd, request.text, request.n_bytes);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)request.n_bytes;
+}
+
 /* false: the connection is of no more use. */
 static bool ask(int fd)
 {
@@ -396,7 +450,7 @@ static bool ask(int fd)
 
     n_requests++;
     n_spoiled += request.is_spoiled;
-    if (write(fd, request.text, request.n_bytes) != (ssize_t)request.n_bytes)
+    if (!send_request(fd))
         return require(request.is_spoiled, "it cannot be sent"), false;
     if (request.is_spoiled) {
         (void)shutdown(fd, SHUT_WR);

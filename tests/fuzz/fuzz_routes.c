@@ -345,7 +345,7 @@ static struct question_place *get_place(void)
     for (size_t i = 0; i < DATABASES; i++) {
         (void)snprintf(paths[i], sizeof(paths[i]), "%s/fuzz-requests-%ld-%zu.db",
                        folder ? folder : "/tmp", (long)getpid(), i);
-        foreign_database_write(NULL, 0, paths[i]);
+        foreign_database_write((const uint8_t *)"", 0, paths[i]);
         require(recordings_add(&recordings, paths[i], &err) == 0, "recordings", err.text);
     }
     memcpy(guards[1].token, TOKEN, sizeof(TOKEN));
