@@ -19,6 +19,7 @@
 #include "collector/record/capture.h"
 #include "collector/record/heap_extent.h"
 #include "collector/record/inside.h"
+#include "collector/record/known_blocks.h"
 #include "collector/record/mapped_path.h"
 #include "collector/record/quiet.h"
 #include "collector/record/record.h"
@@ -295,6 +296,7 @@ static void forget_last(bool is_left)
     segment_forget();
     forget_log();
     sampled_blocks_forget_all();
+    known_blocks_forget_all();
     state_forget_taken();
 }
 

@@ -234,6 +234,29 @@ bool known_blocks_move(const void *block, uint32_t group, struct known_block *re
     return true;
 }
 
+/* What is being written for a block is who writes it's, or was left. */
+static void forget_place(struct known_place *place)
+{
+    uint64_t address = atomic_load_explicit(&place->address, memory_order_relaxed);
+
+    if (address != 0 && is_address(address)
+        && atomic_compare_exchange_strong_explicit(&place->address, &address, 0,
+                                                   memory_order_acq_rel, memory_order_relaxed))
+        count_lost();
+}
+
+void known_blocks_forget_all(void)
+{
+    uint32_t n_tables = count_tables();
+    size_t n = SAMPLE_PLACES;
+
+    for (uint32_t table = 0; table < n_tables; table++, n *= 2) {
+        struct known_place *places = address_tables_places(&g_tables, table);
+        for (size_t i = 0; i < n; i++)
+            forget_place(&places[i]);
+    }
+}
+
 uint64_t known_blocks_count_lost(void)
 {
     return atomic_load_explicit(&g_n_lost, memory_order_relaxed);

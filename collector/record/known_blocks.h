@@ -51,6 +51,9 @@ void known_blocks_give_back(struct known_place *place, const void *block);
 /* Its group is this one from now on; what it was known as until now. False: it is not known. */
 MTRACE_NODISCARD bool known_blocks_move(const void *block, uint32_t group, struct known_block *ret);
 
+/* Where nothing was recorded for a while: whose end was not seen then is not told from whose end is still to come, and all count as lost. */
+void known_blocks_forget_all(void);
+
 /* Blocks that there was no memory for, or whose end nobody saw. */
 uint64_t known_blocks_count_lost(void);
 

@@ -261,6 +261,9 @@ CASES |= {
     **{f"abandoned_{way}": Case(["abandoned", way], end=("exit", 0), may_drop=True, expect={"abandoned": 1}, sql={
         "abandoned": "SELECT value > 0 FROM meta WHERE key = 'events.dropped.abandoned'"})
        for way in ("own", "deep", "alternate", "coroutine")},
+    # What it left had opened a file, and mapped memory.
+    **{f"abandoned_{what}": Case(["forked_between", what, "-", "leave"], end=("exit", 0), may_drop=True, expect={"allocated": None}, least_events=1)
+       for what in ("trim", "report")},
     **{f"interrupted_{way}": Case(["abandoned", way], end=("exit", 0)) for way in ("handler", "piece", "switched")},
     # A handler does so at each instruction of a recording, one after the other.
     **{f"stepped_{what}_{does}": Case(["stepped", what, does, stride], end=("exit", 0), may_drop=does == "leave",

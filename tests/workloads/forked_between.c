@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forked_between WHAT [PLUGIN]: a handler forks at each instruction of the collector in a call that says something about the program:
+ * forked_between WHAT [PLUGIN [leave]]: a handler forks at each instruction of the collector in a call that says something about the program:
  * a name, a phase, a mapping. The child returns from the handler, and what was interrupted in its parent goes on in it. WHAT: see `calls`;
  * report: while it waits for one; message: what a child says that is not recorded.
+ *
+ * leave: the handler does not fork, but leaves by siglongjmp. Nothing that was opened or mapped may be left behind.
  */
 #include "api/mtrace.h"
 #include "api/mtrace_objects.h"
@@ -14,6 +16,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,11 +30,16 @@ enum {
     MOST_POINTS = 30000,
     N_AFTER = 10,
     N_REPORTS = 20,
+    N_MAPPINGS_MORE = 8,
+    MOST_DESCRIPTORS = 65536,
     N_KEY_ROUNDS = 4, /* of destructors, of glibc */
     ALARM_US = 3000,
+    N_REPORTS_LEFT = 4,
 };
 
 static volatile bool is_child;
+static bool leaves;
+static sigjmp_buf outside;
 static volatile unsigned n_forked, n_well;
 static unsigned n_calls; /* which makes names new */
 static const char *plugin;
@@ -43,6 +51,11 @@ static void on_signal(int number)
     pid_t child;
 
     (void)number;
+    if (leaves) {
+        n_forked++;
+        n_well++;
+        siglongjmp(outside, 1);
+    }
     child = fork();
     if (child == 0) {
         is_child = true;
@@ -51,6 +64,28 @@ static void on_signal(int number)
         n_well += waitpid(child, &status, 0) == child && status == 0;
     }
     errno = error;
+}
+
+static unsigned count_lines(const char *path)
+{
+    char bytes[4096];
+    int file = open(path, O_RDONLY);
+    unsigned n = 0;
+
+    for (ssize_t got; (got = read(file, bytes, sizeof(bytes))) > 0;)
+        for (ssize_t i = 0; i < got; i++)
+            n += bytes[i] == '\n';
+    close(file);
+    return n;
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < MOST_DESCRIPTORS; i++)
+        n += fcntl(i, F_GETFD) >= 0;
+    return n;
 }
 
 /* ---- what is interrupted: before, the call, after ---- */
@@ -313,9 +348,11 @@ static void interrupt(const struct call *call, const struct stepper_point *point
 {
     point_now = point;
     call->before();
-    if (call->call != end_thread) /* which steps itself */
-        begin_to_step();
-    call->call();
+    if (sigsetjmp(outside, 1) == 0) {
+        if (call->call != end_thread) /* which steps itself */
+            begin_to_step();
+        call->call();
+    }
     if (is_child)
         be_child();
     if (call->call != end_thread)
@@ -343,34 +380,70 @@ static void interrupt_each(const struct call *call)
         fprintf(stderr, "%u of %u points forked, %u well\n", n_forked, n_points, n_well);
 }
 
-/* It waits for the recorder, and that is where it is interrupted. */
+/* What is written to it blocks. */
+static int open_full_pipe(int *ret_other)
+{
+    static const char bytes[65536];
+    int ends[2];
+
+    if (pipe2(ends, O_NONBLOCK) != 0)
+        abort();
+    while (write(ends[1], bytes, sizeof(bytes)) > 0)
+        continue;
+    fcntl(ends[1], F_SETFL, 0);
+    *ret_other = ends[0];
+    return ends[1];
+}
+
+/* It waits for the recorder, and forks there; or for who reads the answer, and leaves. */
 static void ask_often(void)
 {
-    const struct itimerval often = {{0, ALARM_US}, {0, ALARM_US}};
+    const struct itimerval often = leaves ? (struct itimerval){{0, 0}, {1, 0}}
+                                          : (struct itimerval){{0, ALARM_US}, {0, ALARM_US}};
+    const unsigned n_reports = leaves ? N_REPORTS_LEFT : N_REPORTS;
     const struct itimerval never = {{0, 0}, {0, 0}};
-    int null = open("/dev/null", O_WRONLY);
+    int other = -1;
+    const int to =
+        leaves && mtrace_present() ? open_full_pipe(&other) : open("/dev/null", O_WRONLY);
 
-    setitimer(ITIMER_REAL, &often, NULL);
-    for (unsigned i = 0; i < N_REPORTS; i++) {
-        int code = mtrace_report("summary", null);
+    for (volatile unsigned i = 0; i < n_reports; i++) {
+        if (i == 0 || leaves)
+            setitimer(ITIMER_REAL, &often, NULL);
+        int code = sigsetjmp(outside, 1) == 0 ? mtrace_report("summary", to) : 0;
         if (is_child)
             be_child();
         if (mtrace_present() && code != 0 && code != ENOTCONN)
             abort();
     }
     setitimer(ITIMER_REAL, &never, NULL);
-    close(null);
+    close(to);
+    close(other);
     if (getenv("STEPPED_SAY"))
         fprintf(stderr, "%u forked, %u well\n", n_forked, n_well);
+}
+
+/* Of mappings some are the collector's for good, as is the one of an answer that is not asked for again. */
+static bool has_left_nothing(unsigned n_descriptors, unsigned n_mappings)
+{
+    bool is_clean = count_descriptors() == n_descriptors
+                    && count_lines("/proc/self/maps") <= n_mappings + N_MAPPINGS_MORE;
+
+    if (!is_clean)
+        fprintf(stderr, "%u descriptors, then %u; %u mappings, then %u\n", n_descriptors,
+                count_descriptors(), n_mappings, count_lines("/proc/self/maps"));
+    return is_clean;
 }
 
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     const char *what = argc > 1 ? argv[1] : "marker";
+    unsigned n_descriptors = count_descriptors();
+    unsigned n_mappings;
     pthread_t thread;
 
     plugin = argc > 2 ? argv[2] : NULL;
+    leaves = argc > 3;
     if (pthread_create(&thread, NULL, use_heap_once, NULL) == 0)
         pthread_join(thread, NULL);
     if (strcmp(what, "message") == 0) {
@@ -378,11 +451,12 @@ int main(int argc, char **argv)
         return 0;
     }
     pthread_key_create(&key, die);
+    n_mappings = count_lines("/proc/self/maps");
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGALRM, &action, NULL);
     if (strcmp(what, "report") == 0) {
         ask_often();
-        return n_well == n_forked ? 0 : 1;
+        return n_well == n_forked && has_left_nothing(n_descriptors, n_mappings) ? 0 : 1;
     }
     if (!stepper_start())
         skip("no process may trace another here");
@@ -390,5 +464,5 @@ int main(int argc, char **argv)
         if (strcmp(calls[i].what, what) == 0)
             interrupt_each(&calls[i]);
     stepper_stop();
-    return n_well == n_forked ? 0 : 1;
+    return n_well == n_forked && has_left_nothing(n_descriptors, n_mappings) ? 0 : 1;
 }

@@ -165,6 +165,35 @@ static void what_is_no_address_is_not_known(void **state)
     assert_false(known_blocks_move(block_at(beyond), 5, &known));
 }
 
+/* As where a process is attached to once more; what was held meanwhile is let go by who holds it. */
+static void what_is_forgotten_is_another_block_when_it_is_put_again(void **state)
+{
+    uint64_t n_forgotten = 0;
+    struct known_place *held;
+    uint64_t n_lost;
+
+    (void)state;
+    known_blocks_forget_all(); /* what other tests have left */
+    n_lost = known_blocks_count_lost();
+    for (unsigned i = 0; i < N_MANY; i++) {
+        put(FIRST_ADDRESS + 16 * (uintptr_t)i, 1);
+        n_forgotten += is_known(FIRST_ADDRESS + 16 * (uintptr_t)i, 1);
+    }
+    assert_int_equal(known_blocks_count_lost() - n_lost, N_MANY - n_forgotten);
+    held = known_blocks_hold(block_at(FIRST_ADDRESS));
+    assert_non_null(held);
+    n_lost = known_blocks_count_lost();
+    known_blocks_forget_all();
+    assert_int_equal(known_blocks_count_lost() - n_lost, n_forgotten - 1);
+    known_blocks_let_go(held);
+    for (unsigned i = 0; i < N_MANY; i++)
+        assert_false(is_known(FIRST_ADDRESS + 16 * (uintptr_t)i, 1));
+    n_lost = known_blocks_count_lost();
+    put(FIRST_ADDRESS, 2);
+    assert_true(is_known(FIRST_ADDRESS, 2));
+    assert_int_equal(known_blocks_count_lost(), n_lost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +202,7 @@ int main(void)
         cmocka_unit_test(what_is_held_is_not_put_over),
         cmocka_unit_test(any_number_is_known),
         cmocka_unit_test(what_is_no_address_is_not_known),
+        cmocka_unit_test(what_is_forgotten_is_another_block_when_it_is_put_again),
     };
 
     return cmocka_run_group_tests_name("known_blocks", tests, begin, NULL);
