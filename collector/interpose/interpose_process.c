@@ -165,6 +165,7 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     pid_t pid = 0;
     int error;
 
+    control_obey_early();
     if (is_following())
         passed =
             environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp));
@@ -214,8 +215,10 @@ static char *const *exec_begins(char *const *environment, const char *library)
     if (is_own) {
         control_obey(); /* the next image has a log of its own, without what is ordered here */
         end_by_exec();
-    } else if (state_is_recording()) /* a vfork child */
+    } else if (state_is_recording()) { /* a vfork child */
+        control_obey_early();
         count_child(1);
+    }
     if (!is_own && !is_following())
         return environment;
     if (!is_own)

@@ -13,6 +13,9 @@
 #include <string.h>
 
 static _Atomic uint32_t g_n_claimed; /* orders */
+/* Of who claims them. */
+static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
+static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
 
 /* CT-3: whoever comes last looks once more. */
@@ -37,6 +40,8 @@ void control_begin(bool is_on)
     struct log_control *control = orders_get();
 
     atomic_store_explicit(&g_n_claimed, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_done, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
     atomic_store_explicit(&control->nudge_address, state_nudge_address(), memory_order_release);
 }
@@ -65,12 +70,30 @@ static void put_marker(const struct log_control *control)
         (void)record_event(LOG_MARK, 0, words, 3, NULL);
 }
 
+static enum log_order order_in(uint32_t wanted)
+{
+    return (enum log_order)(wanted & ((1u << LOG_WANTED_ORDER_BITS) - 1));
+}
+
+static void do_wanted(uint32_t wanted)
+{
+    uint32_t reason = wanted >> LOG_WANTED_ORDER_BITS & ((1u << LOG_WANTED_REASON_BITS) - 1);
+
+    if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) != wanted)
+        control_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
+}
+
+/* CT-4. An instant that is marked is in the window if there is one. */
 static void obey(struct log_control *control, uint32_t number)
 {
-    if (control->order == LOG_ORDER_MARK)
+    uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
+    uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
+
+    if (order_in(wanted) == LOG_ORDER_START)
+        do_wanted(wanted);
+    if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
         put_marker(control);
-    else
-        control_switch(control->order == LOG_ORDER_START, (enum log_switch)control->reason);
+    do_wanted(wanted);
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
@@ -96,4 +119,10 @@ void control_obey(void)
         obey(control, n_given);
     if (is_blocked)
         sys_unblock_signals(mask);
+}
+
+void control_obey_early(void)
+{
+    if (state_is_recording() && orders_are_due())
+        control_obey();
 }

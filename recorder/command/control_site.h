@@ -3,7 +3,7 @@
  * control_site: the processes that a session records, and its reports, as clients of --ctl and the clock see them.
  *
  * Model:   an order goes to every process it is about that is recorded now; those to come inherit from who starts them
- *          whether a window is open.
+ *          whether a window is open; who began before that one had done what all were asked to is asked for itself.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_CONTROL_SITE_H
@@ -25,11 +25,12 @@ struct control_site {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
-    struct order clock_order; /* the last one, for who was forked before it was obeyed */
-    uint64_t clock_until_ns;  /* while such may come */
-    bool has_ended;           /* the program; its children may go on */
-    bool is_attached;         /* it ran before */
-    bool must_leave;          /* somebody asks to detach */
+    struct order last_order; /* to all, for who began before it was obeyed */
+    uint64_t last_until_ns;  /* while such may come */
+    uint32_t n_orders;       /* to begin or end a window, by clients */
+    bool has_ended;          /* the program; its children may go on */
+    bool is_attached;        /* it ran before */
+    bool must_leave;         /* somebody asks to detach */
     const char *
         leave_error; /* why that has not gone well yet, or, if nobody asks any more, at all; NULL: it did, or was not tried */
 };

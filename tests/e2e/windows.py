@@ -17,6 +17,8 @@ waits     children that --wait waits for are heard after the program has ended, 
 names     a report of a log with a long path is found
 taken     where another process has the name of its socket, mtrace-record says that nobody can reach it, and records
 newborn   a child of who has not obeyed yet begins as is ordered
+last      of what was ordered while the program did nothing the last counts
+forked    children of who forks without an event before begin as was ordered last
 ordered   a program that has no event between the order and its exec obeys at the exec
 """
 
@@ -373,6 +375,39 @@ def names(tools, place):
     expect("exit status", server.process.wait(timeout=60), 0)
 
 
+def last(tools, place):
+    server = Server(tools, place)
+    wanted = {}
+    for i, verbs in enumerate(("stop start", "stop stop stop start", "stop", "start stop", "stop start snapshot")):
+        server.do("sleep")
+        for verb in verbs.split():
+            server.ctl(verb)
+        server.do(f"alloc {10777 + i * 10000} 1000")
+        server.do("wake")
+        if not verbs.endswith("stop"):
+            wanted[10777 + i * 10000] = 1000
+    expect("blocks", sizes(server.database()), wanted)
+
+
+def forked(tools, place):
+    for verb, options, wanted in (("start", ("--start-after=1h",), {20777: 15}), ("stop", (), {})):
+        log = place / f"{verb}.dat"
+        process = subprocess.Popen([str(word) for word in (tools.record, "-q", "--follow-children", "-o", log, *options, "--",
+                                                           tools.workloads / "exec_ordered", "forks")],
+                                   cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for i in range(3):
+            expect("the program says", process.stdout.readline(), b"ready\n")
+            if i == 0:
+                run = ctl(tools, process.pid, verb)
+                if run.returncode or not run.stdout.startswith("asked; "):
+                    raise Failure(f"{verb}: {run.stdout}{run.stderr}")
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        process.communicate(timeout=60)
+        expect("exit status", process.returncode, 0)
+        expect(f"blocks after {verb}", sizes(harness.import_log(tools, log, place / f"{verb}.db", "--no-symbols")), wanted)
+
+
 def ordered(tools, place):
     for verb, options, wanted in (("start", ("--start-after=1h",), {20777: 5}), ("stop", (), {})):
         log = place / f"{verb}.dat"
@@ -605,7 +640,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():
