@@ -282,12 +282,13 @@ enum log_switch {
 enum log_order {
     LOG_ORDER_STOP = 0,
     LOG_ORDER_START = 1,
-    LOG_ORDER_MARK = 2, /* writes LOG_MARK with `name` */
+    LOG_ORDER_MARK = 2,  /* writes LOG_MARK with `name` */
+    LOG_ORDER_LEAVE = 3, /* ends the log for good: nobody reads what would come */
 };
 
 /* Of log_control.wanted; the rest is its number, so that no two in a row are the same. */
 enum {
-    LOG_WANTED_ORDER_BITS = 4, /* LOG_ORDER_STOP, LOG_ORDER_START */
+    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_ORDER_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 

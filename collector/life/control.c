@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/control.h"
 
+#include "collector/attached/references.h"
+#include "collector/life/end.h"
 #include "collector/life/environment.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
@@ -75,11 +77,23 @@ static enum log_order order_in(uint32_t wanted)
     return (enum log_order)(wanted & ((1u << LOG_WANTED_ORDER_BITS) - 1));
 }
 
+/* CT-5. Calls that still lead to us, where ld.so is busy, are passed on. */
+static void leave(void)
+{
+    if (state_config()->is_attached)
+        (void)references_lead(false);
+    end_recording();
+}
+
 static void do_wanted(uint32_t wanted)
 {
     uint32_t reason = wanted >> LOG_WANTED_ORDER_BITS & ((1u << LOG_WANTED_REASON_BITS) - 1);
 
-    if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) != wanted)
+    if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) == wanted)
+        return;
+    if (order_in(wanted) == LOG_ORDER_LEAVE)
+        leave();
+    else
         control_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
 }
 
@@ -97,6 +111,13 @@ static void obey(struct log_control *control, uint32_t number)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
+/* CT-5. It obeys with its next event. */
+static bool must_wait(const struct log_control *control)
+{
+    return order_in(atomic_load_explicit(&control->wanted, memory_order_relaxed)) == LOG_ORDER_LEAVE
+           && !state_is_own_process();
+}
+
 /* CT-1 */
 void control_obey(void)
 {
@@ -110,6 +131,10 @@ void control_obey(void)
     if (!state_is_recording())
         return;
     control = orders_get();
+    if (must_wait(control)) {
+        state_nudge();
+        return;
+    }
     is_blocked = sys_block_signals(&mask) >= 0;
     n_given = atomic_load_explicit(&control->n_given, memory_order_acquire);
     n_claimed = atomic_load_explicit(&g_n_claimed, memory_order_relaxed);

@@ -9,6 +9,8 @@
  *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one, or before it makes a child or executes.
  *   CT-3 Who switches leaves in is_open of the log and in MTRACE_PARENT what the state is then, whoever switches meanwhile.
  *   CT-4 Of what is wanted when it looks the process does what it has not done yet: what was replaced before is never done.
+ *   CT-5 Who is to be left (LOG_ORDER_LEAVE) writes nothing more: neither this process nor what begins from it. A child that shares
+ *        our memory does not obey for us.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H

@@ -192,6 +192,18 @@ static bool is_report_done(const struct control_site *site, uint32_t number, cha
     return true;
 }
 
+static void describe_leaving(const struct control_site *site, char *ret_text, size_t n_bytes)
+{
+    int n = snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+
+    if (site->n_unheard && n > 0 && (size_t)n < n_bytes)
+        (void)snprintf(ret_text + n, n_bytes - (size_t)n,
+                       "; %" PRIu32
+                       " of its processes had nothing to do meanwhile: each ends its log "
+                       "with its next allocation",
+                       site->n_unheard);
+}
+
 static bool is_done(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed)
 {
@@ -205,7 +217,7 @@ static bool is_done(void *context, const struct control_request *request, uint32
                        site->leave_error && site->must_leave ? "; mtrace-record is still trying"
                                                              : "");
         if (site->has_ended)
-            (void)snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+            describe_leaving(site, ret_text, n_bytes);
         return site->has_ended || *ret_has_failed;
     }
     if (request->verb == CONTROL_REPORT)
@@ -232,13 +244,6 @@ static bool is_done(void *context, const struct control_request *request, uint32
 struct control_target control_site_target(struct control_site *site)
 {
     return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
-}
-
-void control_site_stop(struct control_site *site)
-{
-    const struct order order = {.order = LOG_ORDER_STOP, .reason = LOG_SWITCH_CONTROL};
-
-    (void)go_round(site, (struct round){.order = &order, .must_agree = true});
 }
 
 static void step_windows(struct control_site *site, struct own_windows *windows, uint64_t now_ns)

@@ -31,15 +31,13 @@ struct control_site {
     bool has_ended;          /* the program; its children may go on */
     bool is_attached;        /* it ran before */
     bool must_leave;         /* somebody asks to detach */
+    uint32_t n_unheard;      /* that were to be left, and have not heard it yet */
     const char *
         leave_error; /* why that has not gone well yet, or, if nobody asks any more, at all; NULL: it did, or was not tried */
 };
 
 /* What control_server_step needs; lives as long as the site. */
 struct control_target control_site_target(struct control_site *site);
-
-/* Ends the windows of all, without waiting until that is obeyed. */
-void control_site_stop(struct control_site *site);
 
 /* Begins and ends windows that are due. */
 void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns);

@@ -29,6 +29,20 @@ bool orders_ask(struct orders *orders, const struct order *order)
     return true;
 }
 
+void orders_resume(struct orders *orders, const struct live_log *live)
+{
+    struct log_control *control = control_of(live);
+
+    *orders =
+        (struct orders){.n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
+    orders->n_wanted = orders->n_wanted_given =
+        atomic_load_explicit(&control->wanted, memory_order_relaxed)
+        >> (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS);
+    orders->n_marks = orders->n_marks_given =
+        atomic_load_explicit(&control->n_marks, memory_order_relaxed);
+    orders->marked_at = orders->n_given;
+}
+
 bool orders_are_any(const struct orders *orders)
 {
     return orders->n_wanted != 0 || orders->n_marks != 0;

@@ -47,6 +47,9 @@ struct orders {
 /* False: too many instants wait to be marked. Of windows the last order counts. */
 bool orders_ask(struct orders *orders, const struct order *order);
 
+/* Of a log that another recorder, which is gone, may have given some: what it gave and was not done is replaced by what is asked next. */
+void orders_resume(struct orders *orders, const struct live_log *live);
+
 /* Was any asked for? */
 bool orders_are_any(const struct orders *orders);
 
