@@ -24,6 +24,7 @@ cloned    children by a bare clone, of libc's syscall or of no library at all, a
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
 later     calls of a library that is loaded while attached are recorded, and lead back
+operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 signals   a program that is stopped by SIGSTOP while a thread of it is led has its own signals afterwards; where others always come first this is said
 limited   who may map no more is told so when it is attached to, or left, and both go well once it may
@@ -289,6 +290,55 @@ int main(void)
 """
 
 THREADS_AFTER_EXEC = f"import os, sys; sys.stdin.readline(); os.execv(sys.executable, [sys.executable, '-c', 'print(flush=True)' + {THREADS!r}])"
+
+# malloc and the operators of one library, none of which calls another by name.
+ALLOCATOR = r"""
+#include <cstddef>
+#include <new>
+extern "C" void *__libc_malloc(size_t);
+extern "C" void *__libc_calloc(size_t, size_t);
+extern "C" void *__libc_realloc(void *, size_t);
+extern "C" void __libc_free(void *);
+extern "C" void *malloc(size_t size) { return __libc_malloc(size); }
+extern "C" void *calloc(size_t n, size_t size) { return __libc_calloc(n, size); }
+extern "C" void *realloc(void *block, size_t size) { return __libc_realloc(block, size); }
+extern "C" void free(void *block) { __libc_free(block); }
+void *operator new(size_t size) { return __libc_malloc(size); }
+void *operator new[](size_t size) { return __libc_malloc(size); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept { return __libc_malloc(size); }
+void *operator new[](size_t size, const std::nothrow_t &) noexcept { return __libc_malloc(size); }
+void operator delete(void *block) noexcept { __libc_free(block); }
+void operator delete[](void *block) noexcept { __libc_free(block); }
+void operator delete(void *block, size_t) noexcept { __libc_free(block); }
+void operator delete[](void *block, size_t) noexcept { __libc_free(block); }
+"""
+
+# Per line: 100 blocks of the size, half of them by new[]; half of the last line's, and of these, are freed.
+NEWS = r"""
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+int main(int, char **arguments)
+{
+    static char *kept[50];
+    char line[64] = "";
+    for (; read(0, line, sizeof(line) - 1) > 0; memset(line, 0, sizeof(line))) {
+        size_t size = strtoul(line, nullptr, 10);
+        if (line[0] == 'e')
+            execv(arguments[0], arguments);
+        for (int i = 0; i < 50; i++)
+            delete[] kept[i];
+        for (int i = 0; i < 50; i++) {
+            kept[i] = new char[size];
+            void *volatile other = operator new(size);
+            operator delete(other);
+        }
+        if (write(1, line, strlen(line)) < 0)
+            return 1;
+    }
+    return 0;
+}
+"""
 
 STARTED = []
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
@@ -1270,6 +1320,35 @@ def test_later(folder):
     (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
     if n != 30:
         raise Failure(f"{n} of 30 blocks of the library are recorded")
+
+
+def test_operators(folder):
+    library = compiled(folder, "allocator.so", ALLOCATOR, "-shared", "-fPIC", suffix="cc")
+    program = compiled(folder, "new", NEWS, library, suffix="cc")
+    process = start(program)
+    say(process, "7777")
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, "7778")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    if "operator new are missing" in recorder.stderr.read():
+        raise Failure("operators are said to be missing")
+    say(process, "7779")
+    recorder = attach(process.pid, folder / "later.dat")
+    process.stdin.write("exec\n")
+    process.stdin.flush()
+    time.sleep(0.3)
+    say(process, "7780")
+    detach(process.pid, recorder)
+    if ask(folder / "later.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7780") != [(100,)]:
+        raise Failure("what was executed has operators that are not recorded")
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+    found = ask(folder / "run.dat", "SELECT size_bytes, count(*), sum(NOT is_leaked) FROM allocations WHERE size_bytes BETWEEN 7777 AND 7779 GROUP BY 1")
+    (frees,), = ask(folder / "run.dat", "SELECT inherited_frees FROM processes")
+    if found != [(7778, 100, 50)] or frees != 50:
+        raise Failure(f"of operator new there are {found}, and {frees} frees of blocks from before")
 
 
 def test_hooked(folder):
