@@ -6,6 +6,7 @@
 #include "collector/life/environment.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
+#include "collector/platform/config.h"
 #include "collector/platform/sys.h"
 #include "collector/record/groups.h"
 #include "collector/record/record.h"
@@ -13,12 +14,19 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 static _Atomic uint32_t g_n_claimed; /* orders */
 /* Of who claims them. */
 static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
+
+static const uint64_t g_patience_ns = 2000000000;
+
+/* Of who was not there when it was looked for; 0: it was. */
+static _Atomic uint64_t g_gone_since_ns;
+static _Atomic uint32_t g_last_beat;
 
 /* CT-3: whoever comes last looks once more. */
 static void tell_of_window(void)
@@ -44,6 +52,7 @@ void control_begin(bool is_on)
     atomic_store_explicit(&g_n_claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
     atomic_store_explicit(&control->nudge_address, state_nudge_address(), memory_order_release);
 }
@@ -111,6 +120,43 @@ static void obey(struct log_control *control, uint32_t number)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
+static bool has_recorder(uint32_t *ret_beat)
+{
+    const struct log_file *log = segment_log();
+    const struct log_question *question =
+        (const struct log_question *)(const void *)((const unsigned char *)log
+                                                    + LOG_QUESTION_OFFSET);
+    uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
+
+    *ret_beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
+    return sys_process_exists((long)(pid ? pid : state_config()->recorder_pid)) == 0;
+}
+
+/* CT-6. Its pid may be another's, or of another namespace: there the beat goes on. */
+static bool is_forgotten(void)
+{
+    uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
+    uint64_t now_ns;
+    uint32_t beat;
+
+    if (state_is_tracing() || state_config()->recorder_pid == 0 || sys_is_forbidden()
+        || !state_is_own_process())
+        return false;
+    if (has_recorder(&beat)) {
+        atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
+        return false;
+    }
+    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    if (since_ns && atomic_load_explicit(&g_last_beat, memory_order_relaxed) == beat)
+        return now_ns > since_ns + g_patience_ns
+               && atomic_compare_exchange_strong_explicit(&g_gone_since_ns, &since_ns, 0,
+                                                          memory_order_relaxed,
+                                                          memory_order_relaxed); /* one thread */
+    atomic_store_explicit(&g_last_beat, beat, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, now_ns, memory_order_relaxed);
+    return false;
+}
+
 /* CT-5. It obeys with its next event. */
 static bool must_wait(const struct log_control *control)
 {
@@ -142,6 +188,8 @@ void control_obey(void)
         && atomic_compare_exchange_strong_explicit(&g_n_claimed, &n_claimed, n_given,
                                                    memory_order_relaxed, memory_order_relaxed))
         obey(control, n_given);
+    else if (is_forgotten())
+        leave();
     if (is_blocked)
         sys_unblock_signals(mask);
 }

@@ -11,6 +11,8 @@
  *   CT-4 Of what is wanted when it looks the process does what it has not done yet: what was replaced before is never done.
  *   CT-5 Who is to be left (LOG_ORDER_LEAVE) writes nothing more: neither this process nor what begins from it. A child that shares
  *        our memory does not obey for us.
+ *   CT-6 Who is switched off, and whose recorder is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
+ *        filled a segment with that, and another two seconds later.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H
