@@ -8,6 +8,7 @@ enum attach_answer {
     ATTACH_ANSWER_ATTACHED,  /* it records already */
     ATTACH_ANSWER_NO_LOG,    /* the pool cannot be opened or mapped */
     ATTACH_ANSWER_NO_LOADER, /* ld.so is none that is known */
+    ATTACH_ANSWER_RECORDED,  /* by the collector that it was started with */
 };
 
 #endif

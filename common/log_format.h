@@ -282,13 +282,21 @@ enum log_switch {
 enum log_order {
     LOG_ORDER_STOP = 0,
     LOG_ORDER_START = 1,
-    LOG_ORDER_MARK = 2, /* writes LOG_MARK with `name` */
+    LOG_ORDER_MARK = 2,  /* writes LOG_MARK with `name` */
+    LOG_ORDER_LEAVE = 3, /* ends the log for good: nobody reads what would come */
+};
+
+/* Of log_control.wanted; the rest is its number, so that no two in a row are the same. */
+enum {
+    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_ORDER_MARK */
+    LOG_WANTED_REASON_BITS = 4,
 };
 
 /*
  * What the recorder orders, in the header page of a live log behind struct log_question, and never in a packed one. The
- * recorder writes order, reason and name, then n_given; the program obeys and sets n_obeyed to the same. One at a time. The
- * program looks when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
+ * recorder writes `wanted`, or name and n_marks, then counts n_given up; the program does what is new of the two and sets n_obeyed to the
+ * n_given that it found. What is wanted may be replaced until then, so that the last one is obeyed; a name may not. The
+ * program looks before it forks or executes, when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
  * kind once `nudge` is 1: a byte of its own memory, at nudge_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
  */
 enum {
@@ -298,8 +306,8 @@ enum {
 
 struct log_control {
     _Atomic uint32_t n_given, n_obeyed;
-    uint32_t order;                    /* enum log_order */
-    uint32_t reason;                   /* enum log_switch */
+    _Atomic uint32_t wanted;           /* enum log_order, enum log_switch, number; 0: nothing yet */
+    _Atomic uint32_t n_marks;          /* names given */
     _Atomic uint64_t nudge_address;    /* 0: there is none */
     _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */

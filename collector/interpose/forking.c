@@ -2,6 +2,7 @@
 #include "collector/interpose/forking.h"
 
 #include "collector/attached/references.h"
+#include "collector/life/control.h"
 #include "collector/log/modules.h"
 #include "collector/record/sampler.h"
 #include "collector/record/state.h"
@@ -9,6 +10,7 @@
 
 bool forking_begins(void)
 {
+    control_obey_early();
     sampler_fork_begins();
     return state_is_recording() && thread_fork_begins();
 }

@@ -3,7 +3,9 @@
  * interpose_attached: what mtrace-record --attach calls in a program that runs, of libmtrace-attach.so alone.
  */
 #include "collector/attached/references.h"
+#include "collector/interpose/operator_table.h"
 #include "collector/life/lifecycle.h"
+#include "collector/platform/loader_lock.h"
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
 #include "common/attach_answer.h"
@@ -27,12 +29,37 @@ void *rallocx(void *old, size_t size, int flags);
 void dallocx(void *block, int flags);
 void sdallocx(void *block, size_t size, int flags);
 pid_t _Fork(void);
+/* Of interpose_new.c, of no type that matters here. */
+void _Znwm(void);
+void _ZnwmRKSt9nothrow_t(void);
+void _ZnwmSt11align_val_t(void);
+void _ZnwmSt11align_val_tRKSt9nothrow_t(void);
+void _ZdlPv(void);
+void _ZdlPvm(void);
+void _ZdlPvRKSt9nothrow_t(void);
+void _ZdlPvSt11align_val_t(void);
+void _ZdlPvmSt11align_val_t(void);
+void _ZdlPvSt11align_val_tRKSt9nothrow_t(void);
+void _Znam(void);
+void _ZnamRKSt9nothrow_t(void);
+void _ZnamSt11align_val_t(void);
+void _ZnamSt11align_val_tRKSt9nothrow_t(void);
+void _ZdaPv(void);
+void _ZdaPvm(void);
+void _ZdaPvRKSt9nothrow_t(void);
+void _ZdaPvSt11align_val_t(void);
+void _ZdaPvmSt11align_val_t(void);
+void _ZdaPvSt11align_val_tRKSt9nothrow_t(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
 /* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define REFERENCE(name)                                             \
     {                                                               \
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
+    }
+#define OPERATOR(number, name)                                                   \
+    {                                                                            \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, operators[number]) \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -88,16 +115,57 @@ static const struct reference g_names[] = {
     REFERENCE(posix_spawnp),
     REFERENCE(quick_exit),
     REFERENCE(abort),
+    OPERATOR(0, _Znwm),
+    OPERATOR(1, _ZnwmRKSt9nothrow_t),
+    OPERATOR(2, _ZnwmSt11align_val_t),
+    OPERATOR(3, _ZnwmSt11align_val_tRKSt9nothrow_t),
+    OPERATOR(4, _ZdlPv),
+    OPERATOR(5, _ZdlPvm),
+    OPERATOR(6, _ZdlPvRKSt9nothrow_t),
+    OPERATOR(7, _ZdlPvSt11align_val_t),
+    OPERATOR(8, _ZdlPvmSt11align_val_t),
+    OPERATOR(9, _ZdlPvSt11align_val_tRKSt9nothrow_t),
+    OPERATOR(10, _Znam),
+    OPERATOR(11, _ZnamRKSt9nothrow_t),
+    OPERATOR(12, _ZnamSt11align_val_t),
+    OPERATOR(13, _ZnamSt11align_val_tRKSt9nothrow_t),
+    OPERATOR(14, _ZdaPv),
+    OPERATOR(15, _ZdaPvm),
+    OPERATOR(16, _ZdaPvRKSt9nothrow_t),
+    OPERATOR(17, _ZdaPvSt11align_val_t),
+    OPERATOR(18, _ZdaPvmSt11align_val_t),
+    OPERATOR(19, _ZdaPvSt11align_val_tRKSt9nothrow_t),
     {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
 };
+
+/* By the collector that the program was started with. */
+static bool is_recorded(void)
+{
+    int (*detach)(const char *) =
+        (int (*)(const char *))(uintptr_t)dlsym(RTLD_DEFAULT, "mtrace_detach");
+
+    return detach && detach != mtrace_detach && detach("?") == 0;
+}
+
+/* With ld.so locked, as other threads load and unload meanwhile. */
+static bool find_operators(void)
+{
+    real_search_all();
+    operator_table_find();
+    return true;
+}
 
 /* An enum attach_answer. */
 MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
     if (state_is_recording())
         return ATTACH_ANSWER_ATTACHED;
+    if (is_recorded())
+        return ATTACH_ANSWER_RECORDED;
     if (!references_init(g_names, sizeof(g_names) / sizeof(g_names[0])))
         return ATTACH_ANSWER_NO_LOADER;
+    if (!g_real.malloc)
+        (void)loader_lock_call(find_operators);
     return lifecycle_attach(settings) ? ATTACH_ANSWER_DONE : ATTACH_ANSWER_NO_LOG;
 }
 

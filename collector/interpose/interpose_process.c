@@ -169,6 +169,7 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     pid_t pid = 0;
     int error;
 
+    control_obey_early();
     if (is_following())
         passed =
             environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp));
@@ -213,12 +214,13 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
 /* What every exec does before (the environment to pass) and after it failed. */
 static char *const *exec_begins(char *const *environment, const char *library)
 {
-    bool is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
+    bool is_own;
 
-    if (is_own) {
-        control_obey(); /* the next image has a log of its own, without what is ordered here */
+    control_obey_early(); /* the next image has a log of its own, without what is ordered here */
+    is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
+    if (is_own)
         end_by_exec();
-    } else if (state_is_recording()) /* a vfork child */
+    else if (state_is_recording()) /* a vfork child */
         count_child(1);
     if (!is_own && !is_following())
         return environment;

@@ -54,13 +54,18 @@ static struct operator find_at_start(int kind, enum operator_slot slot)
     return found;
 }
 
-__attribute__((constructor)) static void find_all(void)
+void operator_table_find(void)
 {
-    (void)loader_lock_find();
     for (int kind = 0; kind < 2; kind++)
         for (enum operator_slot slot = 0; slot < N_OPERATOR_SLOTS; slot++)
             g_operator_table[kind][slot] = find_at_start(kind, slot);
     g_is_started = true;
+}
+
+__attribute__((constructor)) static void find_all(void)
+{
+    (void)loader_lock_find();
+    operator_table_find();
 }
 
 /* ---- what came later ---------------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ struct operator
 /* Read by operator_table_get only; [0] is the single object, [1] the array. */
 extern MTRACE_HIDDEN struct operator g_operator_table[2][N_OPERATOR_SLOTS];
 
+/* In a program that ran already, before the first one is called; with ld.so's list locked. */
+void operator_table_find(void);
+
 struct operator operator_table_get_slow(int kind, enum operator_slot slot);
 
 static inline struct operator operator_table_get(int kind, enum operator_slot slot)

@@ -6,8 +6,13 @@
  *          begins and ends with LOG_TRACING in the log. An order (log/orders.h) is obeyed by the first thread whose event finds it.
  * Invariants
  *   CT-1 An order is obeyed once, and by one thread: who claims it is not interrupted by signals until it is done.
- *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one.
+ *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one, or before it makes a child or executes.
  *   CT-3 Who switches leaves in is_open of the log and in MTRACE_PARENT what the state is then, whoever switches meanwhile.
+ *   CT-4 Of what is wanted when it looks the process does what it has not done yet: what was replaced before is never done.
+ *   CT-5 Who is to be left (LOG_ORDER_LEAVE) writes nothing more: neither this process nor what begins from it. A child that shares
+ *        our memory does not obey for us.
+ *   CT-6 Who is switched off, and whose recorder is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
+ *        filled a segment with that, and another two seconds later.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H
@@ -25,5 +30,8 @@ void control_begin(bool is_on);
 
 /* If an order is due. */
 void control_obey(void);
+
+/* The same where nobody was nudged: before a child begins as this process is. */
+void control_obey_early(void);
 
 #endif

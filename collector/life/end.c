@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/end.h"
 
+#include "collector/life/environment.h"
 #include "collector/log/segment.h"
 #include "collector/platform/sys.h"
+#include "collector/record/heap_extent.h"
 #include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/residency.h"
@@ -40,6 +42,15 @@ void end_write(enum log_end kind, int value)
         return;
     write_end(kind, value);
     quiet_end(&quiet);
+}
+
+void end_recording(void)
+{
+    heap_extent_record();
+    end_write(LOG_END_DETACHED, 0);
+    environment_note_left();
+    state_retire();
+    segment_replace_mappings();
 }
 
 /* A child of the fork has a log of its own, or none: the parent's is not touched. */

@@ -12,6 +12,9 @@
 /* Just before it ends in this way. Nothing in a child that shares our memory. */
 void end_write(enum log_end kind, int value);
 
+/* The process goes on, and records nothing from here on. What other threads are in the midst of goes nowhere. */
+void end_recording(void);
+
 /* It was not the end after all. */
 void end_take_back(void);
 

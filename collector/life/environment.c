@@ -269,14 +269,20 @@ static void append_parent(struct fmt *out)
 
 static char *g_announced; /* our MTRACE_PARENT in environ; written by environment_announce */
 
+static const size_t g_tracing_place = sizeof("MTRACE_PARENT=12345678901234567890:1234567890:") - 1;
+
 /* A digit among others: who reads it meanwhile sees either. */
 void environment_note_tracing(bool is_on)
 {
-    static const size_t place = sizeof("MTRACE_PARENT=12345678901234567890:1234567890:") - 1;
-
     g_is_tracing = is_on;
     if (g_announced)
-        g_announced[place] = is_on ? '1' : '0';
+        g_announced[g_tracing_place] = is_on ? '1' : '0';
+}
+
+void environment_note_left(void)
+{
+    if (g_announced)
+        g_announced[g_tracing_place] = CONFIG_ANCESTOR_LEFT;
 }
 
 void environment_update(void)

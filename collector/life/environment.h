@@ -36,6 +36,8 @@ void environment_update(void);
 
 /* And whether a window is open, for programs that are executed. */
 void environment_note_tracing(bool is_on);
+/* For good: what is executed from here on begins no log. */
+void environment_note_left(void);
 
 /* LD_PRELOAD's value without our entry into *out; false when nothing is left of it: unset. */
 bool environment_without_us(const char *preload, struct fmt *out);

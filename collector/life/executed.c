@@ -22,6 +22,7 @@ enum {
 };
 
 static const char g_preloaded_name[] = "/libmtrace.so";
+static const char g_preloaded_name_new[] = "/libmtrace-new.so";
 
 static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
 
@@ -52,7 +53,8 @@ static size_t folder_length(const char *path, size_t length)
     return length > 0 ? length - 1 : 0;
 }
 
-/* What was loaded into a program that ran already begins nothing by itself: the one beside it does. */
+/* What was loaded into a program that ran already begins nothing by itself: the one beside it does. With the operators where this program's
+ * allocator has some: what it executes may well have the same one, and for others they change nothing. */
 static const char *preloaded_library(void)
 {
     const char *own = real_own_path();
@@ -61,7 +63,7 @@ static const char *preloaded_library(void)
     if (!state_config()->is_attached)
         return own;
     put(&path, own, folder_length(own, fmt_length(own)));
-    return put_last(&path, g_preloaded_name);
+    return put_last(&path, real_has_operators() ? g_preloaded_name_new : g_preloaded_name);
 }
 
 /* FOLDER/mtrace/NAME is FOLDER/TRIPLET/mtrace/NAME for the other width, and the other way round. */

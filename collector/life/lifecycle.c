@@ -181,7 +181,7 @@ static MTRACE_COLD void begin(void)
     has_generations = state_init(&hooks);
     thread_init();
     clock_init(config->may_use_tsc);
-    if (!has_generations || !g_real.malloc || !is_target(config)) {
+    if (!has_generations || !g_real.malloc || !is_target(config) || config->is_ancestor_left) {
         state_turn_off();
         return;
     }
@@ -372,11 +372,9 @@ bool lifecycle_detach(void)
     if (!state_is_recording())
         return false;
     is_blocked = sys_block_signals(&mask) >= 0;
-    lead_back();
-    heap_extent_record();
-    end_write(LOG_END_DETACHED, 0);
-    state_retire();
-    segment_replace_mappings();
+    if (state_config()->is_attached)
+        lead_back();
+    end_recording();
     if (is_blocked)
         sys_unblock_signals(mask);
     return true;

@@ -238,7 +238,7 @@ static void read_text(const struct source *source, const char *name, struct conf
         config->bad_variable = name;
 }
 
-/* MTRACE_PARENT=<run id>:<pid>:<1 while a window is open, or 0>:<path of the log>, set by our exec wrappers. */
+/* MTRACE_PARENT=<run id>:<pid>:<1 while a window is open, 0, or 2 when recording has ended for good>:<path of the log>, set by our exec wrappers. */
 static void read_ancestor(const char *const *environment, struct config *config)
 {
     const char *at = config_find(environment, "MTRACE_PARENT");
@@ -251,7 +251,8 @@ static void read_ancestor(const char *const *environment, struct config *config)
     if (!at || !fmt_parse_decimal(&at, &run_id) || *at++ != ':' || !fmt_parse_decimal(&at, &pid)
         || *at++ != ':' || !fmt_parse_decimal(&at, &is_tracing) || *at++ != ':')
         return;
-    config->is_ancestor_tracing = is_tracing != 0;
+    config->is_ancestor_tracing = is_tracing == 1;
+    config->is_ancestor_left = is_tracing == CONFIG_ANCESTOR_LEFT - '0';
     config->ancestor_run_id = run_id;
     config->ancestor_pid = (uint32_t)pid;
     fmt_string(&out, at);

@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 enum {
-    CONFIG_PATH_BYTES = 4096
+    CONFIG_PATH_BYTES = 4096,
+    CONFIG_ANCESTOR_LEFT = '2' /* in MTRACE_PARENT, in place of whether a window is open */
 };
 
 enum config_unwinder {
@@ -60,6 +61,7 @@ struct config {
     uint64_t sample_seed;  /* 0 = any */
     bool is_disabled_by_default;
     bool is_ancestor_tracing;
+    bool is_ancestor_left; /* recording has ended in it, for good */
     bool has_free_backtraces;
     bool follows_children;
     bool zeroes_memory;

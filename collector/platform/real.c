@@ -85,10 +85,35 @@ static const struct wanted g_wanted[] = {
     WANT(execle),
     WANT(execlp),
 #undef WANT
+#define WANT(number, name)                             \
+    {                                                  \
+        name, offsetof(struct real, operators[number]) \
+    }
+    WANT(0, "_Znwm"),
+    WANT(1, "_ZnwmRKSt9nothrow_t"),
+    WANT(2, "_ZnwmSt11align_val_t"),
+    WANT(3, "_ZnwmSt11align_val_tRKSt9nothrow_t"),
+    WANT(4, "_ZdlPv"),
+    WANT(5, "_ZdlPvm"),
+    WANT(6, "_ZdlPvRKSt9nothrow_t"),
+    WANT(7, "_ZdlPvSt11align_val_t"),
+    WANT(8, "_ZdlPvmSt11align_val_t"),
+    WANT(9, "_ZdlPvSt11align_val_tRKSt9nothrow_t"),
+    WANT(10, "_Znam"),
+    WANT(11, "_ZnamRKSt9nothrow_t"),
+    WANT(12, "_ZnamSt11align_val_t"),
+    WANT(13, "_ZnamSt11align_val_tRKSt9nothrow_t"),
+    WANT(14, "_ZdaPv"),
+    WANT(15, "_ZdaPvm"),
+    WANT(16, "_ZdaPvRKSt9nothrow_t"),
+    WANT(17, "_ZdaPvSt11align_val_t"),
+    WANT(18, "_ZdaPvmSt11align_val_t"),
+    WANT(19, "_ZdaPvSt11align_val_tRKSt9nothrow_t"),
+#undef WANT
 };
 
 enum {
-    N_WANTED_LATE = 5,
+    N_WANTED_LATE = 5 + REAL_OPERATORS,
     N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
 };
 
@@ -133,6 +158,19 @@ static void *find_behind(const struct link_map *map, const char *name)
     return address;
 }
 
+/* One of ours that the program was started with passes on to it. */
+static const struct link_map *find_allocator(const struct link_map *own)
+{
+    for (const struct link_map *map = g_is_late ? _r_debug.r_map : own->l_next; map;
+         map = map->l_next) {
+        struct elf_lookup object = elf_lookup_open(map);
+        if (map != own && elf_lookup_find(&object, "malloc")
+            && !elf_lookup_find(&object, "mtrace_detach"))
+            return map;
+    }
+    return NULL;
+}
+
 static bool needs_cxx(const struct link_map *map)
 {
     const char *strings = elf_lookup_open(map).strings;
@@ -155,6 +193,8 @@ static bool has_own_operators(const struct link_map *own, const struct link_map 
 
     if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm", NULL) != allocator)
         return false;
+    if (g_is_late) /* who is written in C++ may be loaded later */
+        return true;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map != allocator && needs_cxx(map))
             return true;
@@ -197,14 +237,18 @@ bool real_init(void (*adapt)(struct real *found))
     if (!own)
         return false;
     g_own_path = own->l_name;
-    allocator = find_definer(own, "malloc", NULL);
+    allocator = find_allocator(own);
     g_is_malloc_ours = g_is_late ? allocator != _r_debug.r_map : is_first_definition(own, "malloc");
     g_is_glibc_malloc = allocator && is_libc(allocator);
-    g_is_new_foreign = allocator && !g_is_glibc_malloc && has_own_operators(own, allocator);
+    g_is_new_foreign = allocator && !g_is_glibc_malloc
+                       && (has_own_operators(own, allocator)
+                           || has_own_operators(own, find_definer(own, "malloc", NULL)));
     for (size_t i = 0; i < N_WANTED - (g_is_late ? 0 : N_WANTED_LATE); i++) {
         void *function = find_behind(own, g_wanted[i].name);
         memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
     }
+    if (!g_is_new_foreign)
+        memset(found.operators, 0, sizeof(found.operators));
     if (allocator && !g_is_glibc_malloc && is_sanitizer(allocator))
         found.malloc_usable_size = NULL;
     g_found = found;
@@ -274,9 +318,15 @@ bool real_is_glibc_malloc(void)
     return g_is_glibc_malloc;
 }
 
+/* In a program that ran already they are led to ours, as malloc is. */
 bool real_is_new_foreign(void)
 {
-    return g_is_new_foreign;
+    return g_is_new_foreign && !g_is_late;
+}
+
+bool real_has_operators(void)
+{
+    return g_real.operators[0] != NULL;
 }
 
 bool real_is_malloc_ours(void)

@@ -29,6 +29,10 @@
 #include <sys/types.h>
 #include <threads.h>
 
+enum {
+    REAL_OPERATORS = 20
+};
+
 struct real {
     void *(*malloc)(size_t);
     void (*free)(void *);
@@ -93,6 +97,8 @@ struct real {
     int (*execl)(const char *, const char *, ...);
     int (*execle)(const char *, const char *, ...);
     int (*execlp)(const char *, const char *, ...);
+    /* and C++'s operators, of an allocator's library whose operators call no malloc by name; else NULL */
+    void (*operators[REAL_OPERATORS])(void);
 };
 
 extern MTRACE_HIDDEN struct real g_real;
@@ -124,6 +130,9 @@ bool real_is_glibc_malloc(void);
 
 /* operator new of a C++ program is the allocator's own and does not arrive at our wrapper. */
 bool real_is_new_foreign(void);
+
+/* There are operators in struct real. */
+bool real_has_operators(void);
 
 /* Calls of `malloc` by the program arrive at our wrapper. */
 bool real_is_malloc_ours(void);

@@ -153,7 +153,7 @@ MTRACE_COLD bool room_make_slow(struct thread *thread, uint64_t *ticks, uint64_t
             return false;
         }
         *ticks = later_ticks(thread, *ticks);
-        if (orders_are_due())
+        if (orders_are_due() || !state_is_tracing()) /* and nobody may be there to give any */
             state_nudge();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)

@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #    include "recorder/attaching/entry_code.h"
+#    include "recorder/attaching/forbidden.h"
 #    include "recorder/attaching/leading.h"
 #    include "recorder/attaching/safe_place.h"
 #    include "recorder/attaching/target.h"
@@ -252,11 +253,7 @@ static int look_and_call_once(const struct attaching_call *call,
     }
     code = target_look(&target, call->library, err);
     if (code == 0 && tracee.memory < 0)
-        code = error_set(
-            err, ERROR_IO,
-            "process %d may not be traced: attach as root, or as the user it runs as (see "
-            "/proc/sys/kernel/yama/ptrace_scope)",
-            (int)call->pid);
+        code = forbidden_say(call->pid, "traced", err);
     if (code == 0) {
         code = search(&tracee, call, ret_answer, err);
         target_done(&target);

@@ -2,6 +2,7 @@
 #include "recorder/attaching/target.h"
 
 #include "recorder/allocator/elf_file.h"
+#include "recorder/attaching/forbidden.h"
 #include "support/process_maps.h"
 #include "support/thread_status.h"
 
@@ -229,12 +230,11 @@ static int check_class(pid_t pid, struct error *err)
 
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     file = fopen(path, "re");
+    if (!file && errno == EACCES)
+        return forbidden_say(pid, "looked at", err);
     if (!file)
         return error_set(err, ERROR_IO,
-                         errno == EACCES
-                             ? "process %d may not be looked at: attach as root"
-                             : "process %d has no program: it is the kernel's, or has ended",
-                         (int)pid);
+                         "process %d has no program: it is the kernel's, or has ended", (int)pid);
     (void)!fread(ident, sizeof(ident), 1, file);
     fclose(file);
     if (ident[EI_CLASS] != ELFCLASS64)
@@ -284,8 +284,7 @@ int target_look(struct target *target, const char *library, struct error *err)
     if (code == 0)
         code = check_class(pid, err);
     if (code == 0 && !process_maps_visit(pid, see_mapping, &seen))
-        code =
-            error_set(err, ERROR_IO, "process %d may not be looked at: attach as root", (int)pid);
+        code = forbidden_say(pid, "looked at", err);
     if (code == 0)
         code = check_kind(target, &seen, err);
     if (code == 0)

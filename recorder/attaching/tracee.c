@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #    include "recorder/attaching/entry_code.h"
+#    include "recorder/attaching/forbidden.h"
 #    include "support/monotonic.h"
 #    include "support/thread_status.h"
 
@@ -122,10 +123,7 @@ static void refuse(const struct tracee *tracee, struct error *err)
                   "process %d is traced by process %d (a debugger, strace): end that first",
                   (int)tracee->target->pid, tracer);
     else if (tracer == 0)
-        error_set(err, ERROR_IO,
-                  "process %d may not be traced: attach as root, or as the user it runs as (see "
-                  "/proc/sys/kernel/yama/ptrace_scope)",
-                  (int)tracee->target->pid);
+        (void)forbidden_say(tracee->target->pid, "traced", err);
 }
 
 /* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. */

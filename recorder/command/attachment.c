@@ -3,24 +3,33 @@
 
 #include "common/attach_answer.h"
 #include "recorder/attaching/attaching.h"
+#include "recorder/attaching/forbidden.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
 #include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
+#include "recorder/live/live_log.h"
+#include "recorder/recording/orders.h"
+#include "support/monotonic.h"
 #include "support/process_maps.h"
+#include "support/running.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
 static const uint64_t leave_ns = 300000000;   /* of a recorder, which must pack meanwhile */
+static const uint64_t obey_ns = 300000000;    /* of a process that has anything to do */
 static const char library_name[] = "libmtrace-attach.so";
 
 /* Beside the library that is preloaded. */
@@ -41,26 +50,87 @@ static int find_library(char **ret_path, struct error *err)
     return code;
 }
 
-struct sought {
-    const char *names[2];
-    bool is_there;
+/* Of ours, whole or with the folder in which it lies. */
+static const char *const g_libraries[] = {"/libmtrace-attach.so", "/libmtrace.so",
+                                          "/libmtrace-new.so"};
+
+enum {
+    N_LIBRARIES = sizeof(g_libraries) / sizeof(g_libraries[0])
 };
 
-static bool is_none_of(const struct process_mapping *mapping, void *context)
-{
-    struct sought *sought = context;
+/* What of ours a process has mapped. */
+struct parts {
+    char *libraries[N_LIBRARIES]; /* paths; owned */
+    char *log;                    /* owned; NULL: none, or it is gone */
+    bool is_writing;              /* a log is mapped */
+    bool is_live;                 /* it was made for a recorder */
+};
 
-    for (int i = 0; i < 2; i++)
-        sought->is_there = sought->is_there || strstr(mapping->path, sought->names[i]);
-    return !sought->is_there;
+static bool has_magic(const char *path)
+{
+    char magic[sizeof(LOG_MAGIC) - 1] = "";
+    int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof(magic) && memcmp(magic, LOG_MAGIC, sizeof(magic)) == 0;
 }
 
-/* A library of one of these names. */
-static bool has_loaded(pid_t pid, const char *name, const char *other)
+static void note_log(struct parts *parts, const char *path)
 {
-    struct sought sought = {.names = {name, other}};
+    static const char deleted[] = " (deleted)";
+    const size_t n = strlen(path);
 
-    return process_maps_visit(pid, is_none_of, &sought) && sought.is_there;
+    parts->is_live = log_name_is_live(path);
+    parts->is_writing = parts->is_live || has_magic(path);
+    if (parts->is_writing
+        && (n < sizeof(deleted) || strcmp(path + n + 1 - sizeof(deleted), deleted) != 0))
+        parts->log = strdup(path);
+}
+
+static bool note_part(const struct process_mapping *mapping, void *context)
+{
+    struct parts *parts = context;
+
+    for (int i = 0; i < N_LIBRARIES; i++) {
+        if (!parts->libraries[i] && strstr(mapping->path, g_libraries[i]))
+            parts->libraries[i] = strdup(mapping->path);
+    }
+    if (!parts->is_writing && *mapping->path)
+        note_log(parts, mapping->path);
+    return true;
+}
+
+static void parts_done(struct parts *parts)
+{
+    for (int i = 0; i < N_LIBRARIES; i++)
+        free(parts->libraries[i]);
+    free(parts->log);
+    *parts = (struct parts){.log = NULL};
+}
+
+/* False: that cannot be seen. */
+static bool parts_find(pid_t pid, struct parts *ret_parts)
+{
+    *ret_parts = (struct parts){.log = NULL};
+    return process_maps_visit(pid, note_part, ret_parts);
+}
+
+/* It has the collector since it began: by LD_PRELOAD. */
+static bool is_preloaded(const struct parts *parts)
+{
+    return parts->libraries[1] || parts->libraries[2];
+}
+
+/* It has what is loaded to attach, whether or not it records; or that cannot be seen. */
+static bool has_attached(pid_t pid)
+{
+    struct parts parts;
+    bool is_there = !parts_find(pid, &parts) || parts.libraries[0];
+
+    parts_done(&parts);
+    return is_there;
 }
 
 static char *read_program(pid_t pid)
@@ -94,15 +164,7 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                          "process %d has no program any more: it, or its main thread, has ended",
                          (int)pid);
     if (!*ret_path)
-        return error_set(
-            err, ERROR_IO,
-            "process %d may not be looked at: attach as root, or as the user it runs as", (int)pid);
-    if (has_loaded(pid, "/libmtrace.so", "/libmtrace-new.so"))
-        return error_set(
-            err, ERROR_EXISTS,
-            "process %d was started with the collector: 'mtrace-record --ctl %d start' "
-            "begins a window of it",
-            (int)pid, (int)pid);
+        return forbidden_say(pid, "looked at", err);
     return find_library(&attachment->library, err);
 }
 
@@ -111,6 +173,11 @@ static int say_refused(pid_t pid, int why, struct error *err)
     if (why == ATTACH_ANSWER_ATTACHED)
         return error_set(err, ERROR_EXISTS,
                          "process %d is attached to already: 'mtrace-record --detach %d' ends that",
+                         (int)pid, (int)pid);
+    if (why == ATTACH_ANSWER_RECORDED) /* since just now */
+        return error_set(err, ERROR_EXISTS,
+                         "process %d is recorded already by who started it: 'mtrace-record --ctl "
+                         "%d start' begins a window of it",
                          (int)pid, (int)pid);
     if (why == ATTACH_ANSWER_NO_LOADER)
         return error_set(err, ERROR_IO,
@@ -132,8 +199,8 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
     bool is_left;
     int code;
 
-    is_left = has_loaded(attachment->pid, library_name, library_name)
-              && attaching_is_left(attachment->pid, attachment->library);
+    is_left =
+        has_attached(attachment->pid) && attaching_is_left(attachment->pid, attachment->library);
     if (asprintf(&argument, "MTRACE_RECORDER=%s%s", settings, is_left ? "MTRACE_IS_LEFT=1\n" : "")
         < 0)
         return error_set(err, ERROR_NOMEM, "not enough memory");
@@ -161,11 +228,11 @@ bool attachment_has_ended(const struct attachment *attachment)
     return poll(&look, 1, 0) > 0;
 }
 
-static int call_detach(const struct attachment *attachment, uint64_t patience_ns,
+static int call_detach(pid_t pid, const char *library, uint64_t patience_ns,
                        struct attaching_answer *ret_answer, struct error *err)
 {
-    return attaching_run(&(struct attaching_call){.pid = attachment->pid,
-                                                  .library = attachment->library,
+    return attaching_run(&(struct attaching_call){.pid = pid,
+                                                  .library = library,
                                                   .function = "mtrace_detach",
                                                   .argument = "",
                                                   .patience_ns = patience_ns},
@@ -175,65 +242,160 @@ static int call_detach(const struct attachment *attachment, uint64_t patience_ns
 int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err)
 {
     struct attaching_answer answer;
-    int code = call_detach(attachment, leave_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, leave_ns, &answer, err);
 
     *ret_is_busy = answer.is_busy;
     return code;
 }
 
+/* Whichever of ours records there. */
+static int lead_back(pid_t pid, const struct parts *parts, uint64_t patience_ns, struct error *err)
+{
+    struct attaching_answer answer = {.result = 1};
+    int code = 0;
+
+    for (int i = 0; i < N_LIBRARIES && code == 0 && answer.result != 0; i++)
+        if (parts->libraries[i])
+            code = call_detach(pid, parts->libraries[i], patience_ns, &answer, err);
+    return code;
+}
+
+void attachment_leave_also(pid_t pid)
+{
+    struct parts parts;
+    struct error err;
+
+    if (parts_find(pid, &parts))
+        (void)lead_back(pid, &parts, leave_ns, &err);
+    parts_done(&parts);
+}
+
 static int detach_patiently(const struct attachment *attachment, int *ret_result, struct error *err)
 {
     struct attaching_answer answer;
-    int code = call_detach(attachment, search_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
 
     if (answer.is_busy)
         closing_warn("%s; still trying, ^C ends that", err->text);
     while (answer.is_busy)
-        code = call_detach(attachment, search_ns, &answer, err);
+        code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
     *ret_result = answer.result;
     return code;
-}
-
-static bool note_log(const struct process_mapping *mapping, void *context)
-{
-    static const char deleted[] = " (deleted)";
-    const size_t n = strlen(mapping->path);
-    char **ret_log = context;
-
-    if (!log_name_is_live(mapping->path))
-        return true;
-    if (n < sizeof(deleted) || strcmp(mapping->path + n + 1 - sizeof(deleted), deleted) != 0)
-        *ret_log = strdup(mapping->path);
-    return false;
 }
 
 /* What was ever attached to has the library mapped for good, or code that leads to it. Where that cannot be seen it is for the call to say why. */
 static bool never_attached(const struct attachment *attachment)
 {
     const struct attaching_call look = {.pid = attachment->pid, .library = attachment->library};
-    struct sought sought = {.names = {library_name, library_name}};
     struct attaching_answer answer;
     struct error err;
 
-    return process_maps_visit(attachment->pid, is_none_of, &sought) && !sought.is_there
-           && attaching_run(&look, &answer, &err) == 0 && answer.result == 0;
+    return !has_attached(attachment->pid) && attaching_run(&look, &answer, &err) == 0
+           && answer.result == 0;
 }
 
-/* Of a program that has the collector from its start, and so keeps it. */
-static int say_kept(pid_t pid, const char *log, struct error *err)
+/* ---- who has the collector from its start -------------------------------------------------------- */
+
+static bool is_writing(pid_t pid)
 {
-    if (log)
-        return error_set(
-            err, ERROR_EXISTS,
-            "process %d has the collector from its start, and keeps it; who recorded it "
-            "is gone, and left the log as '%s', which the process writes until it "
-            "ends: 'mtrace-record --pack %s' saves it then",
-            (int)pid, log, log);
-    return error_set(
-        err, ERROR_EXISTS,
-        "process %d has the collector from its start, and keeps it; nobody records it, "
-        "and it writes no log",
-        (int)pid);
+    struct parts parts;
+    bool is_it = !parts_find(pid, &parts) || parts.is_writing;
+
+    parts_done(&parts);
+    return is_it;
+}
+
+/* It obeys with its next event. */
+static void order_end(pid_t pid, const char *path)
+{
+    static const struct order order = {.order = LOG_ORDER_LEAVE};
+    static const struct timespec pause = {.tv_nsec = 2000000};
+    const uint64_t until_ns = monotonic_now_ns() + obey_ns;
+    struct live_log live;
+    struct orders orders;
+    struct error err;
+
+    if (live_log_open(path, true, &live, &err) != 0)
+        return;
+    live_log_look(&live);
+    orders_resume(&orders, &live);
+    (void)orders_ask(&orders, &order);
+    do {
+        orders_step(&orders, &live, pid);
+        nanosleep(&pause, NULL);
+    } while (is_writing(pid) && monotonic_now_ns() < until_ns);
+    live_log_close(&live);
+}
+
+/* Its log is what it is then, and it goes on unrecorded. */
+static int end_log(pid_t pid, const struct parts *parts, struct error *err)
+{
+    struct error why = {.text = ""};
+
+    if (parts->log)
+        order_end(pid, parts->log);
+    if (!is_writing(pid) || (lead_back(pid, parts, search_ns, &why) == 0 && !is_writing(pid)))
+        return 0;
+    return error_set(err, ERROR_IO,
+                     "process %d has the collector from its start, and nothing to do%s%s: it ends "
+                     "its log '%s' with its next allocation or free, and 'mtrace-record --pack %s' "
+                     "saves it then; try again after that",
+                     (int)pid, *why.text ? ", and " : "", why.text, parts->log ? parts->log : "?",
+                     parts->log ? parts->log : "?");
+}
+
+static bool read_header(const char *path, struct log_file *ret_header)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, ret_header, sizeof(*ret_header), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof(*ret_header);
+}
+
+static int check_nobody_records(pid_t pid, const struct parts *parts, struct error *err)
+{
+    struct log_file header;
+    pid_t recorder;
+
+    if (!parts->log || !read_header(parts->log, &header))
+        return error_set(err, ERROR_EXISTS,
+                         "process %d writes a log that was removed: 'mtrace-record --detach %d' "
+                         "ends that",
+                         (int)pid, (int)pid);
+    recorder = (pid_t)atomic_load_explicit(&header.recorder_pid, memory_order_relaxed);
+    if (running_writes(recorder, &header))
+        return error_set(err, ERROR_EXISTS,
+                         "process %d is recorded already, by mtrace-record %d: 'mtrace-record "
+                         "--ctl %d start' begins a window of it",
+                         (int)pid, (int)recorder, (int)pid);
+    if (!parts->is_live)
+        return error_set(err, ERROR_EXISTS,
+                         "process %d records itself into '%s', as LD_PRELOAD says: 'mtrace-record "
+                         "--detach %d' ends that",
+                         (int)pid, parts->log, (int)pid);
+    return 0;
+}
+
+int attachment_take_over(const struct attachment *attachment, struct error *err)
+{
+    const pid_t pid = attachment->pid;
+    struct parts parts;
+    int code = 0;
+
+    if (parts_find(pid, &parts) && is_preloaded(&parts) && parts.is_writing
+        && !parts.libraries[0]) {
+        code = check_nobody_records(pid, &parts, err);
+        if (code == 0)
+            code = end_log(pid, &parts, err);
+        if (code == 0)
+            closing_warn("the mtrace-record that recorded process %d is gone, and left the log as "
+                         "'%s': 'mtrace-record --pack %s' saves it",
+                         (int)pid, parts.log, parts.log);
+    }
+    parts_done(&parts);
+    return code;
 }
 
 static int say_not_attached(pid_t pid, struct error *err)
@@ -241,23 +403,41 @@ static int say_not_attached(pid_t pid, struct error *err)
     return error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
 }
 
+static int detach_known(const struct attachment *attachment, const struct parts *parts,
+                        struct error *err)
+{
+    const pid_t pid = attachment->pid;
+    int result = 1;
+    int code = 0;
+
+    if (!is_preloaded(parts) && never_attached(attachment)) /* its threads need not be looked for */
+        return say_not_attached(pid, err);
+    if (parts->libraries[0] || !is_preloaded(parts))
+        code = detach_patiently(attachment, &result, err);
+    if (code || result == 0)
+        return code;
+    if (is_preloaded(parts) && parts->is_writing)
+        return end_log(pid, parts, err);
+    if (!is_preloaded(parts))
+        return say_not_attached(pid, err);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "process %d has the collector from its start, but nobody records it, and it "
+                     "writes no log: 'mtrace-record --attach %d' begins one",
+                     (int)pid, (int)pid);
+}
+
 int attachment_detach(pid_t pid, char **ret_log, struct error *err)
 {
     struct attachment attachment;
+    struct parts parts;
     char *path = NULL;
-    int result = 0;
     int code = attachment_look(&attachment, pid, &path, err);
 
-    *ret_log = NULL;
-    (void)process_maps_visit(pid, note_log, ret_log); /* while it is mapped */
-    if (code == ERROR_EXISTS)
-        code = say_kept(pid, *ret_log, err);
-    else if (code == 0 && never_attached(&attachment)) /* its threads need not be looked for */
-        code = say_not_attached(pid, err);
-    else if (code == 0)
-        code = detach_patiently(&attachment, &result, err);
-    if (code == 0 && result != 0)
-        code = say_not_attached(pid, err);
+    (void)parts_find(pid, &parts); /* while it is mapped */
+    *ret_log = parts.log && parts.is_live ? strdup(parts.log) : NULL;
+    if (code == 0)
+        code = detach_known(&attachment, &parts, err);
+    parts_done(&parts);
     free(path);
     attachment_done(&attachment);
     return code;

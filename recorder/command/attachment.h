@@ -25,6 +25,10 @@ struct attachment {
 /* *ret_path: of its program, owned by the caller. */
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err);
 
+/* Before files are made: the log of a process that has the collector from its start, and whose mtrace-record is gone, ends, and is named. Fails where
+ * somebody records it. */
+int attachment_take_over(const struct attachment *attachment, struct error *err);
+
 /* settings: for the collector, lines "NAME=value\n". Looks for an instant for two seconds. */
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err);
 
@@ -32,6 +36,9 @@ bool attachment_has_ended(const struct attachment *attachment);
 
 /* Restores its references; where somebody else did nothing is left to do. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
 int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err);
+
+/* The same, as well as it goes, for one that was forked from it, or is what it executed. */
+void attachment_leave_also(pid_t pid);
 
 /* Of a process whose recorder is gone; tries until it succeeds, and says so. *ret_log: the live log that is left, as the process names it; owned by
  * the caller; NULL: it is not known, or gone. */

@@ -73,6 +73,10 @@ static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
     "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit";
 
+static const char left_text[] =
+    "it did nothing meanwhile: with its next allocation the log FILE.PID.N.live ends, and "
+    "'mtrace-record --pack' packs it afterwards";
+
 static const char no_access_text[] =
     " (the program changed its user or root directory, or its live log was removed, and could not "
     "enlarge it any more: record it as the user that it becomes)";
@@ -221,7 +225,9 @@ static void say_who_is_missing(const struct closing *closing)
         if (reasons[i].fate == FAMILY_INCOMPLETE && closing->n_children == 0)
             continue; /* there is one process, and the last line says it */
         if (family_list(closing->family, reasons[i].fate, who, sizeof(who)))
-            closing_say(closing->is_quiet, "%s: %s (%s)", reasons[i].what, who, reasons[i].why);
+            closing_say(closing->is_quiet, "%s: %s (%s)", reasons[i].what, who,
+                        reasons[i].fate == FAMILY_RUNNING && closing->was_left ? left_text
+                                                                               : reasons[i].why);
     }
 }
 

@@ -25,6 +25,7 @@ struct closing {
     bool was_disk_full; /* generations_run */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
+    bool was_left; /* those of family that still run are to record no more (leave_followed) */
     bool is_quiet;
     bool is_elsewhere;       /* --no-local: nothing is done with it here */
     bool is_beginning_given; /* back: it is only where it was sent to, and so goes the rest */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/control_site.h"
 
+#include "support/monotonic.h"
+
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,9 +52,9 @@ static bool give(void *context, struct recording *recording)
     }
     round->n++;
     if (round->order && (!round->must_agree || is_other(recording, round->order))
-        && (!round->is_for_new || recording->orders.n_asked == 0)) {
+        && (!round->is_for_new || !orders_are_any(&recording->orders))) {
         round->n_told++;
-        round->n_full += orders_ask(&recording->orders, round->order) == 0;
+        round->n_full += !orders_ask(&recording->orders, round->order);
     }
     orders_step(&recording->orders, &recording->live, recording->pid);
     round->n_waiting += !orders_is_idle(&recording->orders, &recording->live);
@@ -131,6 +133,13 @@ static bool is_between_images(const struct control_site *site,
     return !site->has_ended && (request->pid == site->program_pid || pid_of(request) == 0);
 }
 
+/* Who asks later is obeyed. */
+static void keep_for_newcomers(struct control_site *site, const struct order *order, bool is_to_all)
+{
+    site->last_order = *order;
+    site->last_until_ns = is_to_all ? monotonic_now_ns() + NEWCOMER_NS : 0;
+}
+
 static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
                   char *ret_text, size_t n_bytes)
 {
@@ -148,15 +157,16 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     if (order.order == LOG_ORDER_MARK && !request->name[0])
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
-    if (order.order != LOG_ORDER_MARK)
-        site->clock_until_ns = 0; /* who asks later is obeyed */
+    if (order.order != LOG_ORDER_MARK) {
+        *ret_number = ++site->n_orders;
+        keep_for_newcomers(site, &order, pid_of(request) == 0);
+    }
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
     if (order.order == LOG_ORDER_MARK && round.n_told == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
-        (void)snprintf(
-            ret_text, n_bytes,
-            "the program has not done what was asked before: it neither allocates nor frees");
+        (void)snprintf(ret_text, n_bytes,
+                       "too many snapshots wait: the program neither allocates nor frees");
     return !*ret_text;
 }
 
@@ -182,6 +192,18 @@ static bool is_report_done(const struct control_site *site, uint32_t number, cha
     return true;
 }
 
+static void describe_leaving(const struct control_site *site, char *ret_text, size_t n_bytes)
+{
+    int n = snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+
+    if (site->n_unheard && n > 0 && (size_t)n < n_bytes)
+        (void)snprintf(ret_text + n, n_bytes - (size_t)n,
+                       "; %" PRIu32
+                       " of its processes had nothing to do meanwhile: each ends its log "
+                       "with its next allocation",
+                       site->n_unheard);
+}
+
 static bool is_done(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed)
 {
@@ -195,12 +217,13 @@ static bool is_done(void *context, const struct control_request *request, uint32
                        site->leave_error && site->must_leave ? "; mtrace-record is still trying"
                                                              : "");
         if (site->has_ended)
-            (void)snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+            describe_leaving(site, ret_text, n_bytes);
         return site->has_ended || *ret_has_failed;
     }
     if (request->verb == CONTROL_REPORT)
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
-    round.order = request->verb == CONTROL_SNAPSHOT ? NULL : &order; /* of who came meanwhile */
+    /* who came meanwhile; but what was asked later is not undone */
+    round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_orders ? NULL : &order;
     round = go_round(site, round);
     if (round.is_nobody_there)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
@@ -223,35 +246,33 @@ struct control_target control_site_target(struct control_site *site)
     return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
 }
 
-void control_site_stop(struct control_site *site)
-{
-    const struct order order = {.order = LOG_ORDER_STOP, .reason = LOG_SWITCH_CONTROL};
-
-    (void)go_round(site, (struct round){.order = &order, .must_agree = true});
-}
-
-void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns)
+static void step_windows(struct control_site *site, struct own_windows *windows, uint64_t now_ns)
 {
     struct order order = {.name = ""};
     struct own_windows_sight sight = {.now_ns = now_ns};
-    struct round round;
+    struct round round =
+        go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
 
-    if (!own_windows_are_any(windows))
-        return;
-    round = go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
     sight.is_open = round.is_open;
     sight.window = round.window;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;
     if (own_windows_step(windows, &sight, &order.order, &order.reason)) {
-        site->clock_order = order;
-        site->clock_until_ns = now_ns + NEWCOMER_NS;
+        keep_for_newcomers(site, &order, true);
         (void)go_round(site, (struct round){.order = &order});
-    } else if (now_ns < site->clock_until_ns) {
-        round = go_round(
-            site,
-            (struct round){.order = &site->clock_order, .must_agree = true, .is_for_new = true});
-        if (round.n_waiting) /* who has not obeyed yet hands on the old state */
-            site->clock_until_ns = now_ns + NEWCOMER_NS;
     }
+}
+
+void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns)
+{
+    struct round round;
+
+    if (own_windows_are_any(windows))
+        step_windows(site, windows, now_ns);
+    if (now_ns >= site->last_until_ns)
+        return;
+    round = go_round(
+        site, (struct round){.order = &site->last_order, .must_agree = true, .is_for_new = true});
+    if (round.n_waiting) /* who has not obeyed yet hands on the old state */
+        site->last_until_ns = now_ns + NEWCOMER_NS;
 }

@@ -3,7 +3,7 @@
  * control_site: the processes that a session records, and its reports, as clients of --ctl and the clock see them.
  *
  * Model:   an order goes to every process it is about that is recorded now; those to come inherit from who starts them
- *          whether a window is open.
+ *          whether a window is open; who began before that one had done what all were asked to is asked for itself.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_CONTROL_SITE_H
@@ -25,20 +25,19 @@ struct control_site {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
-    struct order clock_order; /* the last one, for who was forked before it was obeyed */
-    uint64_t clock_until_ns;  /* while such may come */
-    bool has_ended;           /* the program; its children may go on */
-    bool is_attached;         /* it ran before */
-    bool must_leave;          /* somebody asks to detach */
+    struct order last_order; /* to all, for who began before it was obeyed */
+    uint64_t last_until_ns;  /* while such may come */
+    uint32_t n_orders;       /* to begin or end a window, by clients */
+    bool has_ended;          /* the program; its children may go on */
+    bool is_attached;        /* it ran before */
+    bool must_leave;         /* somebody asks to detach */
+    uint32_t n_unheard;      /* that were to be left, and have not heard it yet */
     const char *
         leave_error; /* why that has not gone well yet, or, if nobody asks any more, at all; NULL: it did, or was not tried */
 };
 
 /* What control_server_step needs; lives as long as the site. */
 struct control_target control_site_target(struct control_site *site);
-
-/* Ends the windows of all, without waiting until that is obeyed. */
-void control_site_stop(struct control_site *site);
 
 /* Begins and ends windows that are due. */
 void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns);

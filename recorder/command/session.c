@@ -24,8 +24,10 @@ enum {
     MAX_SLEEP_NS_ASKED = 4000000,
     MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded: the pool lasts for seconds */
     NEWBORN_NS = 200000000,
-    LOOK_NS = 50000000, /* between looks whether the image is still there */
-    BUSY_SEGMENTS = 8,  /* so many at once: look more often */
+    LEAVE_NS = 1500000000, /* until who was followed has heard that it is left */
+    LEAD_NS = 200000000,   /* no sooner one that has no event is led back */
+    LOOK_NS = 50000000,    /* between looks whether the image is still there */
+    BUSY_SEGMENTS = 8,     /* so many at once: look more often */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -272,12 +274,12 @@ static uint64_t step(struct session *session)
     return n_packed >= PACKING_STEP_MAX ? 0 : sleep_until_due(session, now_ns);
 }
 
-/* What it executes was given the collector at its start, and keeps it. */
-static void leave_executed(struct session *session)
+/* What it executes was given the collector at its start, and keeps it; it is told to record no more (leave_followed). */
+static void leave_executed(const struct session *session)
 {
-    control_site_stop(&session->site);
     closing_say(session->options->quiet,
-                "process %d executes another program by now, in which recording is switched off",
+                "process %d executes another program by now, which keeps the collector and records "
+                "no more",
                 (int)session->program.pid);
 }
 
@@ -376,6 +378,47 @@ static uint32_t settle_newborns(struct session *session)
     return n_running;
 }
 
+static bool tell_to_leave(void *unused, struct recording *recording)
+{
+    static const struct order order = {.order = LOG_ORDER_LEAVE};
+
+    (void)unused;
+    if (recording->orders.wanted.order != LOG_ORDER_LEAVE)
+        (void)orders_ask(&recording->orders, &order);
+    orders_step(&recording->orders, &recording->live, recording->pid);
+    return true;
+}
+
+static bool lead_back(void *unused, struct recording *recording)
+{
+    (void)unused;
+    attachment_leave_also(recording->pid);
+    return true;
+}
+
+/* Children of what was left, and what it executes by now: nobody reads any more what they would write. Returns how many have not heard it: who does
+ * nothing ends its log with its next event. */
+static uint32_t leave_followed(struct session *session)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const uint64_t begun_ns = monotonic_now_ns();
+    bool has_led = false;
+    uint32_t n_left;
+    uint64_t now_ns;
+
+    do {
+        children_each(session->children, tell_to_leave, NULL);
+        nanosleep(&pause, NULL);
+        now_ns = monotonic_now_ns();
+        n_left = children_settle(session->children, now_ns);
+        if (n_left && !has_led && now_ns >= begun_ns + LEAD_NS) {
+            children_each(session->children, lead_back, NULL);
+            has_led = true;
+        }
+    } while (n_left && now_ns < begun_ns + LEAVE_NS);
+    return n_left;
+}
+
 /* The program has ended; its recorded children may not have. An image that exec put in its place has
  * its pid. */
 static void settle_children(struct session *session)
@@ -388,6 +431,9 @@ static void settle_children(struct session *session)
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);
     uint32_t n_running = settle_newborns(session);
+
+    if (session->attachment.pid && !attachment_has_ended(&session->attachment))
+        n_running = session->site.n_unheard = leave_followed(session);
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
 
@@ -483,6 +529,7 @@ static void finish(struct session *session)
     if (session->children) {
         settle_children(session); /* who waits for them is heard meanwhile */
         children_get_totals(session->children, &closing.children, &closing.n_children);
+        closing.was_left = session->site.n_unheard > 0;
     }
     keeper_process_done(&session->keeper);
     /* No sooner: until then the keeper takes generations of any image away. */

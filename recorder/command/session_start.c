@@ -172,6 +172,8 @@ int session_attach(struct session *session, struct error *err)
     int code = attachment_look(&session->attachment, session->options->attached,
                                &session->program.path, err);
 
+    if (code == 0)
+        code = attachment_take_over(&session->attachment, err);
     session->program.pid = session->options->attached;
     session->program.settings_pipe = session->program.failure_pipe = -1;
     if (code == 0)

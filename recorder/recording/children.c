@@ -252,7 +252,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
     enum running_state state;
 
     child->is_known = true;
-    if (recording_is_replaced(child->recording))
+    if (recording_is_replaced(child->recording) || recording_is_left(child->recording))
         return true;
     if (pid == children->program_pid) {
         child->end = children->program_end;

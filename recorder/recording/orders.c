@@ -16,12 +16,36 @@ static struct log_control *control_of(const struct live_log *live)
     return (struct log_control *)(void *)((unsigned char *)live->file + LOG_CONTROL_OFFSET);
 }
 
-uint32_t orders_ask(struct orders *orders, const struct order *order)
+bool orders_ask(struct orders *orders, const struct order *order)
 {
-    if (orders->n_asked - orders->n_given >= ORDERS_MOST_WAITING)
-        return 0;
-    orders->waiting[orders->n_asked++ % ORDERS_MOST_WAITING] = *order;
-    return orders->n_asked;
+    if (order->order != LOG_ORDER_MARK) {
+        orders->wanted = *order;
+        orders->n_wanted++;
+        return true;
+    }
+    if (orders->n_marks - orders->n_marks_given >= ORDERS_MOST_WAITING)
+        return false;
+    orders->marks[orders->n_marks++ % ORDERS_MOST_WAITING] = *order;
+    return true;
+}
+
+void orders_resume(struct orders *orders, const struct live_log *live)
+{
+    struct log_control *control = control_of(live);
+
+    *orders =
+        (struct orders){.n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
+    orders->n_wanted = orders->n_wanted_given =
+        atomic_load_explicit(&control->wanted, memory_order_relaxed)
+        >> (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS);
+    orders->n_marks = orders->n_marks_given =
+        atomic_load_explicit(&control->n_marks, memory_order_relaxed);
+    orders->marked_at = orders->n_given;
+}
+
+bool orders_are_any(const struct orders *orders)
+{
+    return orders->n_wanted != 0 || orders->n_marks != 0;
 }
 
 static uint32_t n_obeyed(const struct live_log *live)
@@ -29,14 +53,44 @@ static uint32_t n_obeyed(const struct live_log *live)
     return atomic_load_explicit(&control_of(live)->n_obeyed, memory_order_acquire);
 }
 
+static void give_wanted(struct orders *orders, struct log_control *control)
+{
+    const struct order *order = &orders->wanted;
+    uint32_t number = orders->n_wanted_given = orders->n_wanted;
+
+    atomic_store_explicit(&control->wanted,
+                          (uint32_t)order->order | (uint32_t)order->reason << LOG_WANTED_ORDER_BITS
+                              | number << (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS),
+                          memory_order_relaxed);
+}
+
+static void give_mark(struct orders *orders, struct log_control *control)
+{
+    const struct order *order = &orders->marks[orders->n_marks_given++ % ORDERS_MOST_WAITING];
+
+    memcpy(control->name, order->name, sizeof(control->name));
+    atomic_store_explicit(&control->n_marks, orders->n_marks_given, memory_order_release);
+    orders->marked_at = orders->n_given + 1;
+}
+
+/* The program has taken the last name, or never had one. */
+static bool may_mark(const struct orders *orders, const struct live_log *live)
+{
+    return orders->n_marks_given == 0 || (int32_t)(n_obeyed(live) - orders->marked_at) >= 0;
+}
+
 static void give(struct orders *orders, const struct live_log *live)
 {
-    const struct order *order = &orders->waiting[orders->n_given % ORDERS_MOST_WAITING];
     struct log_control *control = control_of(live);
+    bool is_wanted = orders->n_wanted != orders->n_wanted_given;
+    bool is_mark = orders->n_marks != orders->n_marks_given && may_mark(orders, live);
 
-    control->order = order->order;
-    control->reason = order->reason;
-    memcpy(control->name, order->name, sizeof(control->name));
+    if (!is_wanted && !is_mark)
+        return;
+    if (is_wanted)
+        give_wanted(orders, control);
+    if (is_mark)
+        give_mark(orders, control);
     orders->is_nudged = false;
     atomic_store_explicit(&control->n_given, ++orders->n_given, memory_order_release);
 }
@@ -65,17 +119,17 @@ static bool nudge(const struct live_log *live, pid_t pid)
 
 void orders_step(struct orders *orders, const struct live_log *live, pid_t pid)
 {
-    if (orders->n_asked == 0 || !live->has_begun)
+    if (!orders_are_any(orders) || !live->has_begun)
         return;
-    if (orders->n_given != orders->n_asked && n_obeyed(live) == orders->n_given)
-        give(orders, live);
+    give(orders, live);
     if (!orders->is_nudged && n_obeyed(live) != orders->n_given)
         orders->is_nudged = nudge(live, pid);
 }
 
 bool orders_is_idle(const struct orders *orders, const struct live_log *live)
 {
-    return orders->n_given == orders->n_asked && n_obeyed(live) == orders->n_given;
+    return orders->n_wanted == orders->n_wanted_given && orders->n_marks == orders->n_marks_given
+           && n_obeyed(live) == orders->n_given;
 }
 
 uint32_t orders_window(const struct live_log *live)

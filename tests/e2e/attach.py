@@ -17,11 +17,14 @@ users     root attaches to a process of another user; two mtrace-record at once;
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
+left      who was followed, works or sleeps, and what was executed, writes nothing after --detach
+again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
 later     calls of a library that is loaded while attached are recorded, and lead back
+operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 signals   a program that is stopped by SIGSTOP while a thread of it is led has its own signals afterwards; where others always come first this is said
 limited   who may map no more is told so when it is attached to, or left, and both go well once it may
@@ -254,15 +257,99 @@ int main(int argc, char **argv)
 }
 """
 
+# At each line a child, which works or sleeps from then on.
+FORKING = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    char line[64] = "";
+    while (read(0, line, sizeof(line) - 1) > 0) { /* not by stdio, whose locks an attach waits for */
+        int ready[2];
+        char byte;
+        if (pipe(ready) == 0 && fork() == 0) {
+            void *volatile block = malloc(10);
+            if (write(ready[1], "", 1) != 1)
+                _exit(1);
+            if (line[0] == 's')
+                sleep(60);
+            for (int n = 0; n < 60000; n++, usleep(1000)) {
+                free(block);
+                block = malloc(100);
+            }
+            _exit(0);
+        }
+        if (read(ready[0], &byte, 1) != 1 || write(1, line, strlen(line)) < 0)
+            return 1;
+        memset(line, 0, sizeof(line));
+    }
+    return 0;
+}
+"""
+
+THREADS_AFTER_EXEC = f"import os, sys; sys.stdin.readline(); os.execv(sys.executable, [sys.executable, '-c', 'print(flush=True)' + {THREADS!r}])"
+
+# malloc and the operators of one library, none of which calls another by name.
+ALLOCATOR = r"""
+#include <cstddef>
+#include <new>
+extern "C" void *__libc_malloc(size_t);
+extern "C" void *__libc_calloc(size_t, size_t);
+extern "C" void *__libc_realloc(void *, size_t);
+extern "C" void __libc_free(void *);
+extern "C" void *malloc(size_t size) { return __libc_malloc(size); }
+extern "C" void *calloc(size_t n, size_t size) { return __libc_calloc(n, size); }
+extern "C" void *realloc(void *block, size_t size) { return __libc_realloc(block, size); }
+extern "C" void free(void *block) { __libc_free(block); }
+void *operator new(size_t size) { return __libc_malloc(size); }
+void *operator new[](size_t size) { return __libc_malloc(size); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept { return __libc_malloc(size); }
+void *operator new[](size_t size, const std::nothrow_t &) noexcept { return __libc_malloc(size); }
+void operator delete(void *block) noexcept { __libc_free(block); }
+void operator delete[](void *block) noexcept { __libc_free(block); }
+void operator delete(void *block, size_t) noexcept { __libc_free(block); }
+void operator delete[](void *block, size_t) noexcept { __libc_free(block); }
+"""
+
+# Per line: 100 blocks of the size, half of them by new[]; half of the last line's, and of these, are freed.
+NEWS = r"""
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+int main(int, char **arguments)
+{
+    static char *kept[50];
+    char line[64] = "";
+    for (; read(0, line, sizeof(line) - 1) > 0; memset(line, 0, sizeof(line))) {
+        size_t size = strtoul(line, nullptr, 10);
+        if (line[0] == 'e')
+            execv(arguments[0], arguments);
+        for (int i = 0; i < 50; i++)
+            delete[] kept[i];
+        for (int i = 0; i < 50; i++) {
+            kept[i] = new char[size];
+            void *volatile other = operator new(size);
+            operator delete(other);
+        }
+        if (write(1, line, strlen(line)) < 0)
+            return 1;
+    }
+    return 0;
+}
+"""
+
 STARTED = []
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 TRACE = ctypes.CDLL(None, use_errno=True).ptrace
 POOL_BYTES = 8 << 20  # what a log takes, and would be left of each round
 
 
-def compiled(folder, name, source, *options):
-    (folder / f"{name}.c").write_text(source)
-    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", folder / name, folder / f"{name}.c", *options], check=True)
+def compiled(folder, name, source, *options, suffix="c"):
+    (folder / f"{name}.{suffix}").write_text(source)
+    compiler = os.environ.get("CC", "cc") if suffix == "c" else os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-O1", "-o", folder / name, folder / f"{name}.{suffix}", *options], check=True)
     return str(folder / name)
 
 
@@ -453,7 +540,7 @@ def test_killed(folder):
 
 
 def kill_of_executed(log):
-    """What the process executed keeps the collector: --detach names its log, which whoever killed the recorder cannot know."""
+    """What the process executed keeps the collector, and records no more: --detach names its log, which whoever killed the recorder cannot know."""
     process = start(sys.executable, "-c", SERVER)
     recorder = attach(process.pid, log)
     say(process, "exec 0 1")
@@ -462,7 +549,7 @@ def kill_of_executed(log):
     recorder.wait()
     done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
     left = f"{log}.{process.pid}.0.live"
-    if done.returncode == 0 or f"mtrace-record --pack {left}'" not in done.stderr or not Path(left).exists():
+    if done.returncode != 0 or f"mtrace-record --pack {left}'" not in done.stdout or not Path(left).exists():
         raise Failure(f"--detach of what was executed: {done.returncode}, {done.stdout}{done.stderr}")
     process.stdin.close()
     process.wait(30)
@@ -889,6 +976,12 @@ def test_users(folder):
     if done.returncode == 0 or "belongs to another user" not in done.stderr and "may not be looked at" not in done.stderr:
         raise Failure(f"another user: {done.stderr}")
     program.check("another user")
+    less = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
+    program = Workload(folder, "attached", "poll", before=nobody)
+    done = subprocess.run([*less, TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True)
+    if done.returncode == 0 or "without the capability CAP_SYS_PTRACE" not in done.stderr or "attach as root" in done.stderr:
+        raise Failure(f"root without the capability: {done.stderr}")
+    program.check("root without the capability")
 
 
 def test_loading(folder):
@@ -954,7 +1047,7 @@ def test_exec(folder):
             process.stdin.close()
             process.wait(30)
         said = recorder.communicate(timeout=60)[1]
-        if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("in which recording is switched off" in said) != (part == "left"):
+        if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("and records no more" in said) != (part == "left"):
             raise Failure(f"{part}: mtrace-record ended with {recorder.returncode}: {said}")
         if part == "left":
             say(process, "alloc 7770 40")
@@ -966,6 +1059,86 @@ def test_exec(folder):
         found = images(log)
         if [n for _, n in found][:3] != [30, 20, 10] or [kind for kind, _ in found][:2] != ["exec", "exec"] or sum(n for _, n in found) != 60:
             raise Failure(f"{part}: recorded of each image: {found}; said: {said}")
+
+
+def sizes_of(folder):
+    return {path.name: path.stat().st_blocks for path in folder.iterdir() if path.suffix != ".db"}
+
+
+def stays(folder):
+    """Nothing is written any more, and no log is left to be packed."""
+    before = sizes_of(folder)
+    time.sleep(1)
+    if sizes_of(folder) != before or any(name.endswith(".live") for name in before):
+        raise Failure(f"after --detach, and a second later: {before}, {sizes_of(folder)}")
+
+
+def test_left(folder):
+    process = start(compiled(folder.parent, f"{folder.name}.forking", FORKING))
+    recorder = attach(process.pid, folder / "run.dat", "--follow-children")
+    for way in ("sleep", "work"):
+        say(process, way)
+    time.sleep(0.3)
+    detach(process.pid, recorder)
+    if "still running" in recorder.stderr.read():
+        raise Failure("children go on writing")
+    stays(folder)
+    say(process, "work")
+    stays(folder)
+    found = ask(folder / "run.dat", "SELECT end_kind, count(*) FROM processes GROUP BY 1")
+    if found != [("detached", 3)]:
+        raise Failure(f"how processes ended: {found}")
+    process.stdin.close()
+    for path in folder.iterdir():
+        path.unlink()
+    for is_busy in (False, True):
+        process = start(sys.executable, "-c", THREADS_AFTER_EXEC if is_busy else SERVER)
+        recorder = attach(process.pid, folder / "run.dat")
+        if is_busy:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            time.sleep(0.3)
+        else:
+            say(process, "exec 0 1")
+            say(process, "alloc 7770 20")
+        detach(process.pid, recorder)
+        stays(folder)
+        process.kill()
+        process.wait()
+
+
+def test_again(folder):
+    process = start(sys.executable, "-c", SERVER)
+    recorder = attach(process.pid, folder / "first.dat")
+    say(process, "exec 0 1")
+    detach(process.pid, recorder)
+    recorder = attach(process.pid, folder / "second.dat")
+    say(process, "alloc 7770 30")
+    detach(process.pid, recorder)
+    say(process, "alloc 7770 5")
+    if images(folder / "second.dat") != [("detached", 30)]:
+        raise Failure(f"recorded again after an exec: {images(folder / 'second.dat')}")
+    process.stdin.close()
+    process.wait(30)
+    recorder = subprocess.Popen([TOOLS.record, "-o", str(folder / "started.dat"), "--", sys.executable, "-c", SERVER],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    STARTED.append(recorder)
+    say(recorder, "alloc 7770 7")
+    pid = child_of(recorder.pid)
+    recorder.kill()
+    taken = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-o", str(folder / "third.dat")], stderr=subprocess.PIPE, text=True)
+    STARTED.append(taken)
+    said = [taken.stderr.readline() for _ in range(2)]
+    if f"mtrace-record --pack {folder}/started.dat.live'" not in said[0] or "attached to process" not in said[1]:
+        raise Failure(f"attaching to who was left behind says: {said}")
+    say(recorder, "alloc 7770 30")
+    detach(pid, taken)
+    recorder.stdin.close()
+    recorder.wait()
+    subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
+    if images(folder / "started.dat") != [("detached", 7)] or images(folder / "third.dat") != [("detached", 30)]:
+        raise Failure(f"of a recorder that was killed, and of the next: {images(folder / 'started.dat')}, {images(folder / 'third.dat')}")
 
 
 def test_between(folder):
@@ -1149,6 +1322,35 @@ def test_later(folder):
         raise Failure(f"{n} of 30 blocks of the library are recorded")
 
 
+def test_operators(folder):
+    library = compiled(folder, "allocator.so", ALLOCATOR, "-shared", "-fPIC", suffix="cc")
+    program = compiled(folder, "new", NEWS, library, suffix="cc")
+    process = start(program)
+    say(process, "7777")
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, "7778")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    if "operator new are missing" in recorder.stderr.read():
+        raise Failure("operators are said to be missing")
+    say(process, "7779")
+    recorder = attach(process.pid, folder / "later.dat")
+    process.stdin.write("exec\n")
+    process.stdin.flush()
+    time.sleep(0.3)
+    say(process, "7780")
+    detach(process.pid, recorder)
+    if ask(folder / "later.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7780") != [(100,)]:
+        raise Failure("what was executed has operators that are not recorded")
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+    found = ask(folder / "run.dat", "SELECT size_bytes, count(*), sum(NOT is_leaked) FROM allocations WHERE size_bytes BETWEEN 7777 AND 7779 GROUP BY 1")
+    (frees,), = ask(folder / "run.dat", "SELECT inherited_frees FROM processes")
+    if found != [(7778, 100, 50)] or frees != 50:
+        raise Failure(f"of operator new there are {found}, and {frees} frees of blocks from before")
+
+
 def test_hooked(folder):
     process = start(compiled(folder, "hooked", HOOKED, "-D_GNU_SOURCE", "-Wl,-z,relro,-z,now"))
     say(process, "before")
@@ -1247,7 +1449,7 @@ def test_refused(folder):
     preloaded = subprocess.Popen([TOOLS.record, "-q", "-o", str(folder.parent / f"{folder.name}.dat"), "--", sys.executable, "-c", THREADS],
                                  stderr=subprocess.DEVNULL)
     STARTED.append(preloaded)
-    refused(child_of(preloaded.pid), folder, "was started with the collector")
+    refused(child_of(preloaded.pid), folder, "is recorded already")
     os.kill(child_of(preloaded.pid), signal.SIGKILL)
     preloaded.wait()
     (folder.parent / f"{folder.name}.dat").unlink(missing_ok=True)

@@ -13,10 +13,13 @@ short     of a window that is a small part of a life growth is told, with and wi
 apart     of short windows far apart nobody knows how a leak came between; of each of them, and of a late short one, its shape and rate are told
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
+forgotten who is switched off, and whose recorder was killed, soon writes no more
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
 taken     where another process has the name of its socket, mtrace-record says that nobody can reach it, and records
 newborn   a child of who has not obeyed yet begins as is ordered
+last      of what was ordered while the program did nothing the last counts
+forked    children of who forks without an event before begin as was ordered last
 ordered   a program that has no event between the order and its exec obeys at the exec
 """
 
@@ -352,6 +355,33 @@ def exec_(tools, place):
     expect("windows", sorted(who(database)), [("control", "end", 2), ("start", "control", 2), ("start", "end", 1)])
 
 
+def forgotten(tools, place):
+    server = Server(tools, place)
+    server.do("alloc 10777 5")
+    expect("stop", server.switch("stop"), "no longer recording 1 process")
+    server.process.kill()
+    server.process.wait()
+    live = place / "run.dat.live"
+
+    def is_mapped():
+        return str(live) in Path(f"/proc/{server.pid}/maps").read_text()
+
+    until = time.monotonic() + 60
+    while is_mapped() and time.monotonic() < until:
+        server.do("alloc 1 20000")  # frees of blocks that nobody knows are what fills the log
+        server.do("free")
+    size = live.stat().st_blocks
+    server.do("alloc 20777 20000")
+    server.do("free")
+    if is_mapped() or live.stat().st_blocks != size:
+        raise Failure("a program that is switched off, and whose recorder is gone, writes on")
+    server.end()
+    subprocess.run([tools.record, "--pack", str(live)], check=True, capture_output=True)
+    database = harness.import_log(tools, server.log, place / "run.db", "--no-symbols")
+    expect("blocks", sizes(database), {10777: 5})
+    expect("its end", database.rows("SELECT end_kind FROM processes"), [("detached",)])
+
+
 def waits(tools, place):
     server = Server(tools, place, "--follow-children", "--wait")
     server.do("daemon")
@@ -371,6 +401,39 @@ def names(tools, place):
         raise Failure("no report")
     server.end()
     expect("exit status", server.process.wait(timeout=60), 0)
+
+
+def last(tools, place):
+    server = Server(tools, place)
+    wanted = {}
+    for i, verbs in enumerate(("stop start", "stop stop stop start", "stop", "start stop", "stop start snapshot")):
+        server.do("sleep")
+        for verb in verbs.split():
+            server.ctl(verb)
+        server.do(f"alloc {10777 + i * 10000} 1000")
+        server.do("wake")
+        if not verbs.endswith("stop"):
+            wanted[10777 + i * 10000] = 1000
+    expect("blocks", sizes(server.database()), wanted)
+
+
+def forked(tools, place):
+    for verb, options, wanted in (("start", ("--start-after=1h",), {20777: 15}), ("stop", (), {})):
+        log = place / f"{verb}.dat"
+        process = subprocess.Popen([str(word) for word in (tools.record, "-q", "--follow-children", "-o", log, *options, "--",
+                                                           tools.workloads / "exec_ordered", "forks")],
+                                   cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for i in range(3):
+            expect("the program says", process.stdout.readline(), b"ready\n")
+            if i == 0:
+                run = ctl(tools, process.pid, verb)
+                if run.returncode or not run.stdout.startswith("asked; "):
+                    raise Failure(f"{verb}: {run.stdout}{run.stderr}")
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        process.communicate(timeout=60)
+        expect("exit status", process.returncode, 0)
+        expect(f"blocks after {verb}", sizes(harness.import_log(tools, log, place / f"{verb}.db", "--no-symbols")), wanted)
 
 
 def ordered(tools, place):
@@ -605,7 +668,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

@@ -3,6 +3,7 @@
  * exec_ordered: waits for a line without one event of the heap, executes itself again, makes five blocks, waits for another line.
  *
  * With "fork": does not execute itself, but forks; the child allocates until the other line comes, and makes the blocks then.
+ * With "forks": at each of three lines forks a child that makes the blocks at once.
  *
  * Says "ready" before each wait. Nothing that it does after "ready" allocates or frees, so what it is ordered meanwhile it can do at the exec only.
  */
@@ -57,6 +58,23 @@ static int fork_one(void **kept)
     return status != 0;
 }
 
+static int fork_three(void **kept)
+{
+    int status = 0;
+
+    kept[0] = malloc(1);
+    for (int i = 0; i < 3 && status == 0; i++) {
+        wait_for_line();
+        if (fork() == 0) {
+            for (int k = 0; k < COUNT; k++)
+                kept[k] = malloc(SIZE);
+            _exit(0);
+        }
+        (void)wait(&status);
+    }
+    return status != 0;
+}
+
 int main(int n, char **arguments)
 {
     static void *kept[COUNT];
@@ -65,6 +83,8 @@ int main(int n, char **arguments)
 
     if (n > 1 && strcmp(arguments[1], "fork") == 0)
         return fork_one(kept);
+    if (n > 1 && strcmp(arguments[1], "forks") == 0)
+        return fork_three(kept);
     if (n == 1) {
         kept[0] = malloc(1);
         wait_for_line();
