@@ -14,13 +14,18 @@ static bool is_recorded(uint32_t pool, bool is_birth)
            && (!is_birth || state_is_tracing()) && groups_define_pool(pool);
 }
 
+enum {
+    LEAST_ADDRESS =
+        32768, /* Linux maps nothing below unless it is told to: vm.mmap_min_addr is this on ARM, else twice as much */
+};
+
 /* Could it lie in memory, and can the log say where? */
 static bool is_block(const void *address, size_t size_bytes)
 {
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
 
-    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address < end
-        && end - (uintptr_t)address >= size_bytes)
+    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address >= LEAST_ADDRESS
+        && (uintptr_t)address < end && end - (uintptr_t)address >= size_bytes)
         return true;
     groups_count_bad_handle();
     return false;

@@ -183,6 +183,18 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
     return id;
 }
 
+/* Partner of the release in name_table_define. */
+static bool is_defined(const struct name_entry *entry, uint64_t generation)
+{
+    return mtrace_likely(atomic_load_explicit(&entry->generation, memory_order_acquire)
+                         == generation);
+}
+
+bool name_table_is_defined(struct name_table *table, uint32_t id, uint64_t generation)
+{
+    return find_text(table, id) && is_defined(entry_at(table, id), generation);
+}
+
 /* Two threads may both define it: they say the same. Release, acquire: whoever sees an event that names it sees the definition. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation)
 {
@@ -192,7 +204,7 @@ bool name_table_define(struct name_table *table, uint32_t id, uint64_t generatio
     if (!text)
         return false;
     entry = entry_at(table, id);
-    if (mtrace_likely(atomic_load_explicit(&entry->generation, memory_order_acquire) == generation))
+    if (is_defined(entry, generation))
         return true;
     if (!definition_text(table->kind, id, text, entry->text_bytes))
         return false;

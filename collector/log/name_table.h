@@ -64,6 +64,9 @@ static inline uint32_t name_table_count_lost(const struct name_table *table)
     return atomic_load_explicit(&table->n_lost, memory_order_relaxed);
 }
 
+/* Is it in the log of this process already? */
+bool name_table_is_defined(struct name_table *table, uint32_t id, uint64_t generation);
+
 /* Into the log of this process, once; generation: state.h's. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation);
 

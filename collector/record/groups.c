@@ -8,6 +8,7 @@
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
+#include "common/attr.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -35,9 +36,32 @@ static struct name_table g_pools = {
 static _Atomic uint64_t g_untracked_generation; /* of the log that has its definition */
 static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
 
-/* The counter of this process, and of its log where it has one. */
-static void count(_Atomic uint32_t *counter, size_t offset_in_log)
+/* ---- in the log, outside of the gate (GR-2) ----------------------------------------------------
+ */
+
+struct hold {
+    struct sys_signals mask;
+    bool is_blocked;
+};
+
+static struct hold hold_signals(void)
 {
+    struct hold hold;
+
+    hold.is_blocked = sys_block_signals(&hold.mask) >= 0;
+    return hold;
+}
+
+static void release_signals(const struct hold *hold)
+{
+    if (hold->is_blocked)
+        sys_unblock_signals(hold->mask);
+}
+
+/* The counter of this process, and of its log where it has one. */
+static MTRACE_COLD void count(_Atomic uint32_t *counter, size_t offset_in_log)
+{
+    const struct hold hold = hold_signals();
     struct log_file *log = state_is_recording() ? segment_log() : NULL;
 
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -45,6 +69,28 @@ static void count(_Atomic uint32_t *counter, size_t offset_in_log)
         atomic_fetch_add_explicit(
             (_Atomic uint32_t *)(void *)((unsigned char *)log + offset_in_log), 1,
             memory_order_relaxed);
+    release_signals(&hold);
+}
+
+static MTRACE_COLD bool define_held(struct name_table *table, uint32_t id)
+{
+    const struct hold hold = hold_signals();
+    bool is_defined =
+        state_is_recording()
+        && name_table_define(table, id,
+                             atomic_load_explicit(g_state_generation, memory_order_relaxed));
+
+    release_signals(&hold);
+    return is_defined;
+}
+
+/* True: it is in the log of this process. */
+static bool define(struct name_table *table, uint32_t id)
+{
+    return state_is_recording()
+           && (mtrace_likely(name_table_is_defined(
+                   table, id, atomic_load_explicit(g_state_generation, memory_order_relaxed)))
+               || define_held(table, id));
 }
 
 void groups_count_stale_exit(void)
@@ -106,12 +152,10 @@ static uint32_t put_borrowing(struct name_table *table, const char *name,
 static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
                     size_t n_tags, bool is_interned)
 {
-    struct sys_signals mask;
-    bool is_blocked = sys_block_signals(&mask) >= 0;
+    const struct hold hold = hold_signals();
     uint32_t id = put_borrowing(table, name, tags, n_tags, is_interned);
 
-    if (is_blocked)
-        sys_unblock_signals(mask);
+    release_signals(&hold);
     return id;
 }
 
@@ -122,13 +166,18 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned)
 {
-    uint32_t id = put(&g_groups, name, tags, n_tags, is_interned);
+    uint32_t id;
 
+    if (mtrace_unlikely(!tags && n_tags)) {
+        groups_count_bad_handle();
+        n_tags = 0;
+    }
+    id = put(&g_groups, name, tags, n_tags, is_interned);
     if (id == 0) {
         count(&g_refused_groups, offsetof(struct log_file, refused_groups));
         return MTRACE_GROUP_ROOT;
     }
-    groups_define(id);
+    (void)define(&g_groups, id);
     return id;
 }
 
@@ -176,12 +225,7 @@ uint32_t groups_label(const char *text)
 {
     uint32_t id = state_is_recording() ? put(&g_labels, text, NULL, 0, true) : 0;
 
-    return id != 0
-                   && name_table_define(
-                       &g_labels, id,
-                       atomic_load_explicit(g_state_generation, memory_order_relaxed))
-               ? id
-               : 0;
+    return id != 0 && define(&g_labels, id) ? id : 0;
 }
 
 /* ---- pools -------------------------------------------------------------------------------------
@@ -205,9 +249,7 @@ bool groups_define_pool(uint32_t pool)
         bad_handle();
         return false;
     }
-    return state_is_recording()
-           && name_table_define(&g_pools, pool,
-                                atomic_load_explicit(g_state_generation, memory_order_relaxed));
+    return define(&g_pools, pool);
 }
 
 struct mtrace_counts groups_counters(void)

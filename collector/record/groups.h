@@ -8,6 +8,8 @@
  * Invariants
  *   GR-1 Ids of groups begin at 2. MTRACE_GROUP_UNTRACKED is defined in the log when it is first
  *        used, MTRACE_GROUP_ROOT never.
+ *   GR-2 What is written into the log outside of the gate of a thread (thread.h) has signals blocked: a handler that forks there would
+ *        leave its child in the midst of a log that it does not have. groups_define is for who is inside.
  * Threads: any. Signals: safe. Failure: counted.
  */
 #ifndef MTRACE_COLLECTOR_GROUPS_H
@@ -18,14 +20,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new id, or with is_interned that of the same text; MTRACE_GROUP_ROOT: no memory. */
+/* A new id, or with is_interned that of the same text; MTRACE_GROUP_ROOT: no memory. tags NULL: none, and counted if there should be some. */
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned);
 
 /* The id itself if it was given, else MTRACE_GROUP_ROOT, and counted. */
 uint32_t groups_check(uint32_t group);
 
-/* Into the log of this process, if it is not there yet. */
+/* Into the log of this process, if it is not there yet; GR-2. */
 void groups_define(uint32_t group);
 
 /* Id of a LOG_DEF_MARKER that is in the log; 0: no room. */
