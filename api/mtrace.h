@@ -135,12 +135,22 @@ extern const struct mtrace_api mtrace_api_2 __attribute__((weak));
 /*
  * One of each for every executable or library, whatever number of its files include this. A
  * reference that the linker has bound to nothing for good (in programs that are not position
- * independent) is asked for by name; in static programs there is nothing to ask.
+ * independent) is asked for by name; in static programs there is nothing to ask. What can be loaded
+ * anywhere has been bound by the loader, and dlsym, which allocates when it finds nothing, is not asked.
  */
 __attribute__((weak, visibility("hidden"))) const struct mtrace_api *mtrace_found_ = NULL;
 
 static void *mtrace_dlsym_(void *handle, const char *name) __attribute__((weakref("dlsym")));
 static char *mtrace_dlerror_(void) __attribute__((weakref("dlerror")));
+
+/* The ELF header of this executable or library, by the linker; its type is at 16: 3 can be loaded anywhere. */
+extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
+
+static inline bool mtrace_is_bound_by_loader_(void)
+{
+    const unsigned char *volatile header = __ehdr_start;
+    return header != NULL && header[16] + header[17] == 3; /* in either byte order */
+}
 
 __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(void);
 
@@ -148,7 +158,7 @@ __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(
 {
     const struct mtrace_api *api = &mtrace_api_2;
 
-    if (!api && mtrace_dlsym_) {
+    if (!api && mtrace_dlsym_ && !mtrace_is_bound_by_loader_()) {
         api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_2");
         if (!api && mtrace_dlerror_)
             mtrace_dlerror_(); /* what was not found is nobody's error */
