@@ -59,9 +59,9 @@ struct mtrace_context {
 
 /* What went wrong or was left out, of this process so far. */
 struct mtrace_counts {
-    uint64_t dropped;        /* events that are missing in the recording */
-    uint64_t stale_exits;    /* scopes that were ended already, or are another thread's */
-    uint64_t bad_handles;    /* ids of groups and pools that no call gave */
+    uint64_t dropped;     /* events that are missing in the recording */
+    uint64_t stale_exits; /* scopes that were ended already, or are another thread's or no phases */
+    uint64_t bad_handles; /* ids of groups and pools that no call gave, tags that are NULL */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
     uint64_t untold; /* ends and moves of blocks, or all of a block, that no tracker was told of */
@@ -135,12 +135,22 @@ extern const struct mtrace_api mtrace_api_2 __attribute__((weak));
 /*
  * One of each for every executable or library, whatever number of its files include this. A
  * reference that the linker has bound to nothing for good (in programs that are not position
- * independent) is asked for by name; in static programs there is nothing to ask.
+ * independent) is asked for by name; in static programs there is nothing to ask. What can be loaded
+ * anywhere has been bound by the loader, and dlsym, which allocates when it finds nothing, is not asked.
  */
 __attribute__((weak, visibility("hidden"))) const struct mtrace_api *mtrace_found_ = NULL;
 
 static void *mtrace_dlsym_(void *handle, const char *name) __attribute__((weakref("dlsym")));
 static char *mtrace_dlerror_(void) __attribute__((weakref("dlerror")));
+
+/* The ELF header of this executable or library, by the linker; its type is at 16: 3 can be loaded anywhere. */
+extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
+
+static inline bool mtrace_is_bound_by_loader_(void)
+{
+    const unsigned char *volatile header = __ehdr_start;
+    return header != NULL && header[16] + header[17] == 3; /* in either byte order */
+}
 
 __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(void);
 
@@ -148,7 +158,7 @@ __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(
 {
     const struct mtrace_api *api = &mtrace_api_2;
 
-    if (!api && mtrace_dlsym_) {
+    if (!api && mtrace_dlsym_ && !mtrace_is_bound_by_loader_()) {
         api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_2");
         if (!api && mtrace_dlerror_)
             mtrace_dlerror_(); /* what was not found is nobody's error */
@@ -174,7 +184,8 @@ static inline unsigned mtrace_api_version(void)
 /* ---- groups ---- */
 
 /* A new id each time, never given again. absent, or no memory: MTRACE_GROUP_ROOT. Name and tags may
- * take 8000 bytes together; of longer ones the last tags are left out, then the name is cut. */
+ * take 8000 bytes together; of longer ones the last tags are left out, then the name is cut. NULL
+ * in place of a name, key or value is an empty one, in place of tags none. */
 static inline uint32_t mtrace_group_register(const char *name, const struct mtrace_tag *tags,
                                              size_t n_tags)
 {
@@ -287,7 +298,7 @@ static inline void mtrace_marker(const char *text)
 }
 
 /* A named time of the process, whichever threads begin and end it. Phases may overlap; of more than
- * 1024 that are open at once the last are counted, not kept. */
+ * 1024 that are open at once the last are counted, not kept. A scope of a group ends none. */
 static inline struct mtrace_scope mtrace_phase_begin(const char *name)
 {
     const struct mtrace_api *api = mtrace_found_;

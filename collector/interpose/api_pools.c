@@ -22,13 +22,18 @@ static void record(enum log_event_kind kind, uint32_t pool, const void *address,
     (void)record_named_event(kind, (uintptr_t)address, words, n_words, origin, &name, NULL);
 }
 
+enum {
+    LEAST_ADDRESS =
+        32768, /* Linux maps nothing below unless it is told to: vm.mmap_min_addr is this on ARM, else twice as much */
+};
+
 /* Could it lie in memory, and can the log say where? */
 static bool is_block(const void *address, size_t size_bytes)
 {
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
 
-    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address < end
-        && end - (uintptr_t)address >= size_bytes)
+    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address >= LEAST_ADDRESS
+        && (uintptr_t)address < end && end - (uintptr_t)address >= size_bytes)
         return true;
     groups_count_bad_handle();
     return false;

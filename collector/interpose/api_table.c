@@ -121,12 +121,21 @@ static struct mtrace_scope phase_begin(const char *name)
     return (struct mtrace_scope){has_begun ? (uint32_t)words[2] : 0, 0, number};
 }
 
+/* A scope of a group has the number of its thread above. */
+static bool is_phase(struct mtrace_scope phase)
+{
+    return phase.owner >> 32 == 0
+           && (uint32_t)phase.owner <= atomic_load_explicit(&g_n_phases, memory_order_relaxed);
+}
+
 /* Whether it is open is known to who reads the log. */
 static void phase_end(struct mtrace_scope phase)
 {
     const uint64_t words[3] = {0, 0, (uint64_t)phase.owner << 32};
 
-    if (phase.group != 0 && lifecycle_is_ready() && state_is_recording())
+    if (mtrace_unlikely(!is_phase(phase)))
+        groups_count_stale_exit();
+    else if (phase.group != 0 && lifecycle_is_ready() && state_is_recording())
         record_event(LOG_PHASE, 0, words, 3, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
+#include "collector/platform/outward.h"
 #include "collector/platform/real.h"
 #include "collector/record/heap_extent.h"
 #include "collector/record/mapped_path.h"
@@ -347,7 +348,7 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 /* ---- modules -----------------------------------------------------------------------------------
  */
 
-MTRACE_EXPORT int dlclose(void *handle)
+MTRACE_EXPORT OUTWARD int dlclose(void *handle)
 {
     struct quiet quiet;
     int result;

@@ -7,6 +7,7 @@
 #include "collector/log/stack_tree.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/outward.h"
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
 #include "collector/unwind/oracle.h"
@@ -85,6 +86,8 @@ static uint32_t intern(const uintptr_t *pcs, const bool *exact, size_t n_frames,
         bool is_exact = exact && exact[i];
         uintptr_t address = is_exact ? pcs[i] : pcs[i] - 1;
         uint32_t child;
+        if (outward_has(pcs[i]))
+            continue;
         if (module.id == 0 || address - module.start >= module.end - module.start)
             modules_find(address, &module);
         child = stack_tree_child(node, pcs[i], module.id, is_exact);

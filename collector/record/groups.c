@@ -8,6 +8,7 @@
 #include "collector/platform/memory.h"
 #include "collector/record/quiet.h"
 #include "collector/record/state.h"
+#include "common/attr.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -127,6 +128,10 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
     struct quiet quiet;
     uint32_t id;
 
+    if (mtrace_unlikely(!tags && n_tags)) {
+        groups_count_bad_handle();
+        n_tags = 0;
+    }
     quiet_begin_always(&quiet);
     id = put_borrowing(&g_groups, name, tags, n_tags, is_interned);
     if (id == 0)

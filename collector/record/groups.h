@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new id, or with is_interned that of the same text; MTRACE_GROUP_ROOT: no memory. */
+/* A new id, or with is_interned that of the same text; MTRACE_GROUP_ROOT: no memory. tags NULL: none, and counted if there should be some. */
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned);
 

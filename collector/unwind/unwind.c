@@ -3,6 +3,7 @@
 
 #include "collector/log/modules.h"
 #include "collector/log/stack_tree.h"
+#include "collector/platform/outward.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_full.h"
 #include "collector/unwind/unwind_stack.h"
@@ -52,6 +53,10 @@ static MTRACE_NOINLINE uint32_t child_in_tree(const struct unwind_frame *frame, 
                                               uint64_t key, struct unwind_known *pair)
 {
     bool is_exact = (frame->flags & FRAME_EXACT) != 0;
+
+    if (mtrace_unlikely(outward_has(frame->pc)))
+        return parent;
+
     uint32_t node = stack_tree_next(parent, frame->pc, frame->module, is_exact);
 
     if (mtrace_likely(node != LOG_NODE_NONE)) {

@@ -177,13 +177,12 @@ static bool has_all_ends(const struct process *process)
 static void count_unknown_end(struct pairing *pairing, struct process *process, bool is_realloc)
 {
     process->showed_unknown_end = true;
-    if (is_realloc)
-        pairing->counts.unknown_reallocs +=
-            !process->traits.is_forked && !process->traits.has_untracked_blocks;
-    else if (process->traits.is_forked)
+    if (process->traits.is_forked)
         process->inherited_frees++;
     else if (process->traits.has_untracked_blocks)
         pairing->counts.untracked_frees++;
+    else if (is_realloc)
+        pairing->counts.unknown_reallocs++;
     else
         pairing->counts.unknown_frees++;
 }

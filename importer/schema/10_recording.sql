@@ -51,7 +51,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   peak_blocks       INTEGER,            -- live blocks at that instant
   peak_ns           INTEGER,            -- NULL: nothing was ever live
   max_rss_bytes     INTEGER,            -- highest resident size by the kernel's own count (ru_maxrss); NULL: not known, or of a child that it waited for or an image before an exec
-  inherited_frees   INTEGER DEFAULT 0,  -- frees of blocks that were born in the parent, or before mtrace-record was attached; NULL: not known from samples
+  inherited_frees   INTEGER DEFAULT 0,  -- ends, by free or realloc, of blocks that were born in the parent, or before mtrace-record was attached; NULL: not known from samples
   events            INTEGER NOT NULL DEFAULT 0, -- read from its log, a realloc once
   events_dropped    INTEGER NOT NULL DEFAULT 0, -- never in the log, by its own count
   sample_bytes      INTEGER             -- blocks are samples, one byte in so many drawn: all sums of blocks and bytes are estimates; NULL: every block was recorded

@@ -22,7 +22,7 @@ enum {
     BIRTHS_WORDS = 2,
     GROUP_WORDS = 2,
     PAIR_WORDS = 5,      /* of a LOG_ALLOC and a LOG_FREE */
-    WORTH_PACKING = 16,  /* one part of the words in so many */
+    WORTH_PACKING = 64,  /* one part of the words in so many */
     MOST_BIRTHS = 60000, /* that were taken out before, in a damaged log */
 };
 

@@ -104,6 +104,7 @@ SQL_BY_NAME = {
     "after_marker": f"SELECT sum(size_bytes) {OWN} AND marker_id = (SELECT marker_id FROM markers WHERE name = '{{0}}')",
 }
 SQL |= {
+    "open_phases": "SELECT count(*) FROM phases WHERE end_ns IS NULL",
     "stale_exits": "SELECT value FROM meta WHERE key = 'groups.stale_exits'",
     "unknown_moves": "SELECT value FROM meta WHERE key = 'groups.unknown_moves'",
     "bad_handles": "SELECT value FROM meta WHERE key = 'groups.bad_handles'",
@@ -151,7 +152,6 @@ SQL |= {
     "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
     "ids_told": f"SELECT count(*) {OWN} AND thread_id || ' ' || free_thread_id = (SELECT name FROM markers)",
     "wrong_group_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND (group_id = 0) <> (size_bytes IN (50777, 60777))",
-    "open_phases": "SELECT count(*) FROM phases WHERE end_ns IS NULL",
     "usable_is_known": f"SELECT min(usable_bytes >= size_bytes) {OWN} AND group_id > 1",
     "child_group_bytes": "SELECT sum(size_bytes) FROM allocations WHERE process_id = 2 AND group_id IN "
                          "(SELECT group_id FROM allocation_groups WHERE name = 'request')",
@@ -226,7 +226,7 @@ CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_dr
           for name, part in TRACKER_CASES.items()}
 CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
-STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"), ("told", "1"),
+STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"), ("told", "1"), ("named", "1"),
                                                      ("dead", "1"), ("first", "10"), ("last", "10"))
            for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
 
@@ -320,7 +320,9 @@ CASES |= {
     "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
     # libunwind's own system calls are cancellation points, in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
-    "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
+    # What ends in dlclose is of who called it: none of our frames is on any stack.
+    "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0), expect={"own_frames": 0}, sql={
+        "own_frames": "SELECT count(*) FROM frames WHERE object_id IN (SELECT object_id FROM objects WHERE path LIKE '%libmtrace%')"}),
     # Without a build-id each opening is another module: more of them than can be loaded at once.
     "many_twins": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so", "4200"], end=("exit", 0)),
     # 4096 at once are told apart: the 100 more of its own, and what else is met behind them, are counted.

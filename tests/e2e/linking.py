@@ -68,6 +68,22 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+# Who can be bound by the loader asks nobody who allocates: nothing is before the program's own first block.
+UNTOUCHED = """
+#include <malloc.h>
+#include <mtrace.h>
+#include <stdio.h>
+static size_t heap;
+__attribute__((constructor(102))) static void behind_the_header(void)
+{
+    heap = mallinfo2().arena;
+}
+int main(void)
+{
+    printf("%d %zu\\n", mtrace_present(), heap);
+    return 0;
+}
+"""
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SHAPES = {
     "pie": (["-O2", "-fPIE"], ["-pie"]),
@@ -128,6 +144,11 @@ def check_shapes(bench, suffix, language):
     bench.compile("libbody.so", *language, "-O2", "-fPIC", "-shared", body)
     linked = bench.compile("linked_library", *language, "-O2", main_file, "-L", bench.place, "-lbody", f"-Wl,-rpath,{bench.place}")
     bench.check([linked], True, 3000)
+    if suffix == "c": # libstdc++ allocates itself
+        untouched = bench.compile("untouched", "-O2", "-fPIE", bench.write("untouched.c", UNTOUCHED), "-pie")
+        said = harness.run([untouched], bench.quiet).stdout
+        if said != b"0 0\n":
+            raise Failure(f"the header alone has made a heap: {said}")
     opener = bench.compile("opened_library", *language, "-O2", bench.write(f"opener.{suffix}", OPENER), "-ldl")
     bench.check([opener, bench.place / "libbody.so"], True, 3000)
 

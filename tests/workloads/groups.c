@@ -40,6 +40,7 @@ static void ids(void)
         last = id;
     }
     n_wrong += mtrace_group_intern("one", NULL, 0) != mtrace_group_intern("one", NULL, 0);
+    n_wrong += mtrace_group_intern("one", NULL, 2) != mtrace_group_intern("one", NULL, 0); /* bad */
     n_wrong += mtrace_current_group() != MTRACE_GROUP_ROOT;
     {
         MTRACE_SCOPE(last);
@@ -48,6 +49,7 @@ static void ids(void)
     }
     block(2);
     expect("wrong_answers", n_wrong);
+    expect("bad_handles", 1);
     expect("groups_named.many", N_IDS);
     expect("groups_named.one", 1);
     expect("group_bytes.many", OWN_BYTES(1));
@@ -120,11 +122,18 @@ static void stale(void)
     mtrace_exit(c);            /* stale 4 */
     mtrace_enter(4000000000u); /* a bad handle: as the root */
     block(3);
+    a = mtrace_phase_begin("goes on");
+    for (unsigned i = 0; i < 20; i++)
+        mtrace_phase_end(mtrace_enter(
+            MTRACE_GROUP_ROOT)); /* stale 5 to 24: whatever their numbers are, they end no phase */
+    mtrace_exit(a);              /* stale 25 */
+    block(5);
     expect("group_bytes.outer", OWN_BYTES(1) + OWN_BYTES(2));
     expect("group_bytes.inner", OWN_BYTES(10) + OWN_BYTES(20));
     expect("group_bytes.thread", OWN_BYTES(4));
-    expect("group_bytes.root", OWN_BYTES(3));
-    expect("stale_exits", 4);
+    expect("group_bytes.root", OWN_BYTES(3) + OWN_BYTES(5));
+    expect("stale_exits", 4 + 20 + 1);
+    expect("open_phases", 1);
     expect("bad_handles", 1);
 }
 

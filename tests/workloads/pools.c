@@ -161,16 +161,18 @@ static void misuse(void)
     mtrace_pool_free(pool, slab);
     mtrace_pool_free(pool, slab); /* unknown */
     mtrace_pool_alloc(pool, slab, 20);
-    mtrace_pool_alloc(pool, slab, 30);       /* over a live one, whose end nobody told */
-    mtrace_pool_alloc(pool, (void *)16, 40); /* in no memory */
+    mtrace_pool_alloc(pool, slab, 30);            /* over a live one, whose end nobody told */
+    mtrace_pool_alloc(pool, (void *)0x20000, 40); /* in no memory */
     mtrace_pool_alloc(mtrace_pool_create(NULL), slab, 50);
-    mtrace_pool_alloc(pool, slab + 1000, (size_t)-1); /* what cannot be: bad, six times */
+    mtrace_pool_alloc(pool, slab + 1000, (size_t)-1); /* what cannot be: bad, eight times */
+    mtrace_pool_alloc(pool, (void *)8, 10);
+    mtrace_pool_alloc(pool, (void *)4096, 10);
     mtrace_pool_alloc(pool, slab + 1000, (size_t)1 << 46);
     mtrace_pool_alloc(pool, (void *)-1, 10);
     mtrace_pool_alloc(pool, (void *)((uintptr_t)1 << 63), 10);
     mtrace_pool_free(pool, (void *)((uintptr_t)1 << 63));
     mtrace_pool_resize(pool, NULL, slab + 1000, (size_t)-1);
-    expect("bad_handles", 2 + 6);
+    expect("bad_handles", 2 + 8);
     expect("unknown_in_pools", 3);
     expect("pool_blocks.misused", 4);
     expect("pool_live.misused", 70);

@@ -10,7 +10,7 @@
  * WHAT is called: same (one place, which is known), again (the same, where the call before was left, too), anew (each time another place, so that everything about it is found out), first
  * (each time the first call of a new thread), last (which is its last one, too), dead (a call of a thread behind the
  * last round of its keys' destructors), charged (behind a change of group), heap (calls that do not fail), told (calls and a move that
- * a tracker is told of).
+ * a tracker is told of), named (texts that were never told before, and calls that are wrong).
  *
  * Each call that fails says by its kind what it is: malloc the one that is interrupted, reallocarray that of the handler,
  * aligned_alloc one behind each, and calloc those at the end.
@@ -157,6 +157,20 @@ static void be_told(void)
     if (mtrace_present() && does != LEAVE && !is_child && n_told[group % 8] != 1)
         abort();
     free(block);
+}
+
+/* Names that are told here for the first time. */
+static void name(void)
+{
+    static unsigned n_names;
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "name %u", n_names++);
+    (void)mtrace_group_register(text, NULL, 0);
+    mtrace_marker(text);
+    (void)mtrace_pool_create(text);
+    mtrace_exit((struct mtrace_scope){1, 100, 1});
+    mtrace_pool_free(4000000000u, text);
 }
 
 static void (*interrupted)(void) = fail;
@@ -401,6 +415,8 @@ int main(int argc, char **argv)
         interrupted = use_heap;
     if (strcmp(what, "charged") == 0)
         interrupted = charge;
+    if (strcmp(what, "named") == 0)
+        interrupted = name;
     if (strcmp(what, "told") == 0) {
         mtrace_tracker_add(count_told, NULL,
                            MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_MOVE);

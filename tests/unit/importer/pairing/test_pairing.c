@@ -20,6 +20,7 @@ enum {
     N_THREADS = 4,
     X = 0x1000,
     Y = 0x2000,
+    Z = 0x3000,
     FAR = 20000, /* ns; more than an inversion can be */
 };
 
@@ -358,8 +359,15 @@ static void inherited_frees(void **state)
     start(&story, forked);
     freed(&story, 100, 1, X);
     freed(&story, 110, 1, Y);
-    assert_int_equal(pairing_inherited_frees(story.pairing, 1), 2);
-    finish(&story, "", COUNTS());
+    realloc_begin(&story, 120, 1, Z); /* which gives it back, too */
+    realloc_end(&story, 130, 1, X);
+    assert_int_equal(pairing_inherited_frees(story.pairing, 1), 3);
+    finish(&story, "born1 leaked1 ", COUNTS());
+
+    start(&story, late);
+    realloc_begin(&story, 120, 1, Z);
+    realloc_end(&story, 130, 1, X);
+    finish(&story, "born1 leaked1 ", COUNTS(.untracked_frees = 1));
 }
 
 /* PA-6: one unknown free that nothing explains shows that births are missing. */
