@@ -255,8 +255,8 @@ static int explain(const struct search *search, struct error *err)
     return error_set(
         err, ERROR_NOT_FOUND,
         "process %d is not being recorded: no running mtrace-record of yours says that it is "
-        "its own",
-        (int)pid);
+        "its own; 'mtrace-record --attach %d' records it from now on",
+        (int)pid, (int)pid);
 }
 
 int control_client_run(const struct control_request *request, struct error *err)

@@ -432,8 +432,10 @@ static void settle_children(struct session *session)
     bool has_others = session->options->waits_for_children && has_orphans(session);
     uint32_t n_running = settle_newborns(session);
 
-    if (session->attachment.pid && !attachment_has_ended(&session->attachment))
-        n_running = session->site.n_unheard = leave_followed(session);
+    if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
+        session->site.n_unheard = leave_followed(session);
+        n_running = 0; /* nobody waits for who was left */
+    }
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
 

@@ -272,7 +272,7 @@ def nobody(tools, place):
     other = Server(tools, place, name="other")
     gone = subprocess.Popen(["true"])
     gone.wait()
-    for pid, what in ((gone.pid, "there is no process"), (os.getpid(), "is not being recorded")):
+    for pid, what in ((gone.pid, "there is no process"), (os.getpid(), f"'mtrace-record --attach {os.getpid()}' records it")):
         if what not in refused(tools, pid, "stop"):
             raise Failure(f"{pid}: not '{what}'")
     for words in ((), ("begin",), ("start", "x"), ("snapshot", "x", "y"), ("snapshot", "x" * 64), ("snapshot", "")):
