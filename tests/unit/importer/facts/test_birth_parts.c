@@ -29,7 +29,8 @@ static void sums_by_stack_and_part(void **state)
         random = random * 1664525 + 1013904223;
         uint32_t stack = (random >> 8) % N_STACKS;
         uint32_t part = (random >> 20) % BIRTH_PARTS;
-        struct sample_weight weight = {.blocks = 1 + (uint64_t)(i % 3), .bytes = (random >> 4) % 1000};
+        struct sample_weight weight = {.blocks = 1 + (uint64_t)(i % 3),
+                                       .bytes = (random >> 4) % 1000};
         if (stack % 7 == 0)
             continue;
         assert_int_equal(birth_parts_add(&births, N_STACKS, stack, part, &weight, NULL), 0);
