@@ -4,9 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -20,13 +24,21 @@ const char *report_folder_base(void)
     return base && *base && access(base, W_OK | X_OK) == 0 ? base : "/tmp";
 }
 
-int report_folder_make(struct report_folder *folder)
+int report_folder_name(struct report_folder *folder)
 {
-    int n = snprintf(folder->path, sizeof folder->path, "%s/mtrace-XXXXXX", report_folder_base());
+    uint64_t number;
+    int n;
 
-    if (n < 0 || (size_t)n >= sizeof folder->path)
-        return ENAMETOOLONG;
-    return mkdtemp(folder->path) ? 0 : errno;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return errno;
+    n = snprintf(folder->path, sizeof folder->path, "%s/mtrace-%016" PRIx64, report_folder_base(),
+                 number);
+    return n < 0 || (size_t)n >= sizeof folder->path ? ENAMETOOLONG : 0;
+}
+
+int report_folder_make(const struct report_folder *folder)
+{
+    return mkdir(folder->path, 0700) == 0 ? 0 : errno;
 }
 
 static void empty(const char *path)

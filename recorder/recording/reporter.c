@@ -334,6 +334,21 @@ static int answer_all(const struct reporter_job *job, const struct report_folder
     return code;
 }
 
+/* In the helper, which goes on to its end when the recorder is killed: nobody else would remove the folder then. */
+static int answer_in_folder(const struct reporter_job *job, struct report_folder *folder,
+                            const struct keeper_process *keeper)
+{
+    int code = report_folder_make(folder);
+
+    if (code) {
+        (void)dprintf(job->fd, "%s: %s\n", folder->path, strerror(code));
+        return code;
+    }
+    code = answer_all(job, folder, keeper);
+    report_folder_remove(folder);
+    return code;
+}
+
 /* ---- starting it -------------------------------------------------------------------------------
  */
 
@@ -345,15 +360,13 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
 
     if (!job->programs->import || !job->programs->query)
         return ENOSYS;
-    code = report_folder_make(&work->folder);
-    if (code) {
-        (void)dprintf(job->fd, "%s: %s\n", work->folder.path, strerror(code));
+    code = report_folder_name(&work->folder);
+    if (code)
         return code;
-    }
     keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
     pid = helper_start(&work->helper);
     if (pid == 0)
-        _exit(answer_all(job, &work->folder, keeper));
+        _exit(answer_in_folder(job, &work->folder, keeper));
     if (pid > 0)
         return 0;
     code = errno;

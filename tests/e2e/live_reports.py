@@ -462,6 +462,30 @@ def ended(tools, place):
     expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
 
 
+def orphaned(tools, place):
+    """The recorder is killed while a report is made: who makes it removes the folder of its database."""
+    folder = place / "tmp"
+    folder.mkdir()
+    process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", place / "run.dat", "--", tools.workloads / "asking", "wait"], cwd=place,
+                               env={**harness.environment(), "TMPDIR": str(folder)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        expect("the program", process.stdout.readline(), b"ready 0\n")
+        process.send_signal(signal.SIGUSR1)
+        while not any(folder.iterdir()):
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        for _ in range(6000):
+            if not any(folder.iterdir()):
+                return
+            time.sleep(0.01)
+        raise Failure(f"left behind: {sorted(folder.rglob('*'))}")
+    finally:
+        process.kill()
+        process.stdin.close()
+        process.stdout.close()
+
+
 # ---- in surroundings that hinder ----
 
 def report_once(tools, place, name, prepare, meanwhile):
@@ -508,7 +532,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
          "full": full}
 
 

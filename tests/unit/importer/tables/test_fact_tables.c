@@ -339,7 +339,8 @@ static void fork_child(void **state)
                            .process = 2,
                            .call = LOG_CALL_REALLOC});
     finish(f);
-    assert_answer(f, "SELECT inherited_frees FROM processes WHERE process_id = 2", "1");
+    assert_answer(f, "SELECT inherited_frees FROM processes WHERE process_id = 2",
+                  "2"); /* the realloc, too */
     assert_answer(f, "SELECT value FROM meta WHERE key = 'anomaly.unknown_free'", "0");
     assert_answer(f,
                   "SELECT leaked_bytes, chains_started FROM backtrace_totals"

@@ -141,7 +141,7 @@ static void what_cannot_run_is_named(void **state)
 
 static struct program_state current_state(void)
 {
-    struct program_state state;
+    struct program_state state = {.has_descriptors = false};
 
     sigprocmask(SIG_SETMASK, NULL, &state.mask);
     sigaction(SIGCHLD, NULL, &state.child_action);
