@@ -191,6 +191,11 @@ void control_obey(void)
 
 void control_obey_early(void)
 {
-    if (state_is_recording() && orders_are_due())
+    struct quiet quiet;
+
+    if (!quiet_begin(&quiet))
+        return;
+    if (orders_are_due())
         control_obey();
+    quiet_end(&quiet);
 }
