@@ -166,8 +166,9 @@ static uint64_t instant_to_take_in(struct keeper *keeper)
     } else if (keeper->patient_ns == 0) {
         keeper->patient_ns = now_ns + MOST_ASKED_WAIT_NS;
     }
-    return keeper->patient_ns > now_ns ? earlier(now_ns, keeper->unasked_ns + KEEPER_MARGIN_NS)
-                                       : now_ns;
+    return keeper->patient_ns > now_ns && keeper->state.seen_bytes < PATIENT_BYTES
+               ? earlier(now_ns, keeper->unasked_ns + KEEPER_MARGIN_NS)
+               : now_ns;
 }
 
 /* Who asked may want a second database as of that instant, a moment before; a later question is of a later one. */
