@@ -6,7 +6,6 @@
 #include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
 #include "importer/log/state_file.h"
-#include "support/log_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +85,7 @@ static int check_first(const struct import_options *options, struct error *err)
 /* What is left without it is a part of the run, which nobody is to take for all of it unasked. */
 static void name_state(const char *path, struct error *err)
 {
-    char *first = strndup(path, log_family_first_bytes(path));
-    char *state = first ? log_ring_state_name(first) : NULL;
+    char *state = log_family_state_path(path);
     struct error said = *err;
 
     if (state)
@@ -97,7 +95,6 @@ static void name_state(const char *path, struct error *err)
             "came after it is imported alone",
             state, said.text);
     free(state);
-    free(first);
 }
 
 /* *ret NULL: the state was replaced meanwhile. */

@@ -3,6 +3,7 @@
 
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/log_ring.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -104,4 +105,13 @@ size_t log_family_packed_bytes(const char *path)
 char *log_family_packed_path(const char *path)
 {
     return strndup(path, log_family_packed_bytes(path));
+}
+
+char *log_family_state_path(const char *path)
+{
+    char *first = strndup(path, log_family_first_bytes(path));
+    char *state = first ? log_ring_state_name(first) : NULL;
+
+    free(first);
+    return state;
 }

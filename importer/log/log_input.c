@@ -212,19 +212,9 @@ static bool is_there(char *name)
     return is_it;
 }
 
-/* That of a later image or child is the first log's. */
-static char *first_state_name(const struct log_file_reader *log)
-{
-    char *first = strndup(log->path, log_family_first_bytes(log->path));
-    char *name = first ? log_ring_state_name(first) : NULL;
-
-    free(first);
-    return name;
-}
-
 static bool has_state_beside(const struct log_file_reader *log)
 {
-    return is_there(log_ring_state_name(log->path)) || is_there(first_state_name(log));
+    return is_there(log_ring_state_name(log->path)) || is_there(log_family_state_path(log->path));
 }
 
 /* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
@@ -240,7 +230,7 @@ static int check_moved(const struct log_input *input, bool has_pool, struct erro
     /* The first one goes only when a state has it. */
     return fail_missing(log->path,
                         log->header.n_generations != 1 || input->n_generations > 0
-                            ? first_state_name(log)
+                            ? log_family_state_path(log->path)
                             : log_ring_name(log->path, 1),
                         err);
 }

@@ -191,11 +191,11 @@ static int write_backtrace(struct page_table *table, const struct definitions *d
                            uint32_t id, uint32_t call_site_id, struct error *err)
 {
     const struct definitions_backtrace *backtrace = &definitions->backtraces[id];
-    struct page_row row = {.values = {id, backtrace->parent, backtrace->last_descendant,
-                                      backtrace->frame, backtrace->depth, call_site_id},
-                           .nulls =
-                               (backtrace->parent ? 0 : 1U << 1) | (call_site_id ? 0 : 1U << 5)};
+    struct page_row row = {
+        .values = {id, 0, backtrace->last_descendant, backtrace->frame, backtrace->depth}};
 
+    page_row_put(&row, 1, backtrace->parent, 0);
+    page_row_put(&row, 5, call_site_id, 0);
     page_row_put_text(&row, 6, status_names[backtrace->status]);
     return table_pages_add(table, &row, err);
 }

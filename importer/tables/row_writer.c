@@ -49,13 +49,6 @@ void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
     batch->rows[batch->n_rows++] = *allocation;
 }
 
-/* A value of the next column, which is NULL if it is null_value. */
-static void put(struct page_row *row, unsigned column, uint64_t value, uint64_t null_value)
-{
-    row->values[column] = (int64_t)value;
-    row->nulls |= (uint32_t)(value == null_value) << column;
-}
-
 /* What most rows have becomes 0, which SQLite stores in no byte. The schema says where the bits
  * are. */
 static int64_t pack_traits(const struct allocation *allocation)
@@ -126,12 +119,12 @@ static int write_allocation(struct row_writer *writer, const struct allocation *
     struct page_row row = {0};
 
     row.values[0] = (int64_t)allocation->alloc_ns;
-    put(&row, 1, allocation->lifetime_ns, PAIRING_UNKNOWN);
-    put(&row, 2, allocation->address, UINT64_MAX);
+    page_row_put(&row, 1, allocation->lifetime_ns, PAIRING_UNKNOWN);
+    page_row_put(&row, 2, allocation->address, UINT64_MAX);
     row.values[3] = (int64_t)allocation->size_bytes;
-    put(&row, 4, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
+    page_row_put(&row, 4, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
     row.values[5] = allocation->node;
-    put(&row, 6, allocation->free_node, 0);
+    page_row_put(&row, 6, allocation->free_node, 0);
     put_ending(&row, 7, allocation);
     row.values[8] = pack_traits(allocation);
     row.values[9] = (int64_t)allocation->allocation_id;
@@ -148,7 +141,7 @@ static int write_link(struct row_writer *writer, const struct allocation *alloca
     row.values[0] = (int64_t)allocation->allocation_id;
     row.values[1] = (int64_t)allocation->chain_id;
     row.values[2] = (int64_t)allocation->chain_position;
-    put(&row, 3, allocation->realloc_from_id, 0);
+    page_row_put(&row, 3, allocation->realloc_from_id, 0);
     return table_pages_add(writer->links, &row, err);
 }
 
@@ -160,7 +153,7 @@ static int write_group(struct row_writer *writer, const struct allocation *alloc
 
     row.values[0] = (int64_t)allocation->allocation_id;
     row.values[1] = definitions_group_id(writer->definitions, allocation->group);
-    put(&row, 2, is_ended_by_call(allocation) ? free_group : UINT64_MAX, UINT64_MAX);
+    page_row_put(&row, 2, is_ended_by_call(allocation) ? free_group : UINT64_MAX, UINT64_MAX);
     return table_pages_add(writer->groups, &row, err);
 }
 
@@ -174,7 +167,7 @@ static int write_chain(struct row_writer *writer, const struct pairing_chain *ch
     struct page_row row = {0};
 
     for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++)
-        put(&row, i, values[i], PAIRING_UNKNOWN);
+        page_row_put(&row, i, values[i], PAIRING_UNKNOWN);
     return table_pages_add(writer->chains, &row, err);
 }
 

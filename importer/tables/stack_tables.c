@@ -6,13 +6,6 @@
 
 #include <stdlib.h>
 
-static void put_unless(struct page_row *row, unsigned column, uint64_t value, uint64_t null_value)
-{
-    row->values[column] = (int64_t)value;
-    if (value == null_value)
-        row->nulls |= UINT64_C(1) << column;
-}
-
 /* ---- totals ---- */
 
 /* In the order of their ids, which is that of the key. */
@@ -86,7 +79,7 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
                                                            & ~((UINT64_C(1) << STACK_MARGINS) - 1)};
 
     for (unsigned i = 0; i < STACK_MARGINS; i++)
-        put_unless(&row, i, values[i], TOTALS_NEVER);
+        page_row_put(&row, i, values[i], TOTALS_NEVER);
     page_row_put_real(&row, STACK_LIFETIMES, stack->lifetime_sum_ns);
     if (stack->variances)
         put_margins(&row, stack->variances);

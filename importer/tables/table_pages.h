@@ -44,6 +44,14 @@ struct page_row {
     uint64_t reals, texts;           /* what page_row_put_* made of it; else it is an integer */
 };
 
+/* An integer, or NULL if it is null_value. */
+static inline void page_row_put(struct page_row *row, unsigned column, uint64_t value,
+                                uint64_t null_value)
+{
+    row->values[column] = (int64_t)value;
+    row->nulls |= (uint64_t)(value == null_value) << column;
+}
+
 static inline void page_row_put_real(struct page_row *row, unsigned column, double value)
 {
     memcpy(&row->values[column], &value, sizeof value);
