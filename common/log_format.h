@@ -759,4 +759,15 @@ _Static_assert(sizeof(struct log_sample) == 40, "sample");
 
 #undef LOG_AT
 
+/* In the header page of a pool, which is mapped whole. */
+static inline struct log_question *log_question_of(struct log_file *file)
+{
+    return (struct log_question *)(void *)((unsigned char *)file + LOG_QUESTION_OFFSET);
+}
+
+static inline struct log_control *log_control_of(struct log_file *file)
+{
+    return (struct log_control *)(void *)((unsigned char *)file + LOG_CONTROL_OFFSET);
+}
+
 #endif

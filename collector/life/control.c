@@ -119,13 +119,10 @@ static void obey(struct log_control *control, uint32_t number)
 
 static bool has_recorder(uint32_t *ret_beat)
 {
-    const struct log_file *log = segment_log();
-    const struct log_question *question =
-        (const struct log_question *)(const void *)((const unsigned char *)log
-                                                    + LOG_QUESTION_OFFSET);
+    struct log_file *log = segment_log();
     uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
 
-    *ret_beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
+    *ret_beat = atomic_load_explicit(&log_question_of(log)->beat, memory_order_relaxed);
     return sys_process_exists((long)(pid ? pid : state_config()->recorder_pid)) == 0;
 }
 

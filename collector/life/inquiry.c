@@ -42,11 +42,6 @@ struct inquiry {
     size_t answer_bytes;
 };
 
-static struct log_question *question_of(struct log_file *log)
-{
-    return (struct log_question *)(void *)((unsigned char *)log + LOG_QUESTION_OFFSET);
-}
-
 static void sleep_begins(const struct inquiry *inquiry)
 {
     quiet_end(&inquiry->quiet);
@@ -478,7 +473,7 @@ int inquiry_ask(const char *text, int fd)
     if (id <= 0 || !quiet_begin(&inquiry.quiet))
         return ENOTCONN;
     inquiry.log = segment_log();
-    inquiry.question = question_of(inquiry.log);
+    inquiry.question = log_question_of(inquiry.log);
     inquiry.asker = (uint32_t)id;
     inquiry.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
     status = ask_in_turn(&inquiry, text, fd);

@@ -17,7 +17,7 @@
 /* Of this process' log, which is there. */
 static inline struct log_control *orders_get(void)
 {
-    return (struct log_control *)(void *)((unsigned char *)segment_log() + LOG_CONTROL_OFFSET);
+    return log_control_of(segment_log());
 }
 
 static inline bool orders_are_due(void)

@@ -342,7 +342,7 @@ bool live_log_refresh(struct live_log *log)
 
 struct log_question *live_log_question(const struct live_log *log)
 {
-    return (struct log_question *)(void *)((unsigned char *)log->file + LOG_QUESTION_OFFSET);
+    return log_question_of(log->file);
 }
 
 struct log_packing *live_log_packing(const struct live_log *log)

@@ -11,11 +11,6 @@ enum {
     RUN_ID_BEFORE_NUDGE = 9, /* struct state_shared of the collector */
 };
 
-static struct log_control *control_of(const struct live_log *live)
-{
-    return (struct log_control *)(void *)((unsigned char *)live->file + LOG_CONTROL_OFFSET);
-}
-
 bool orders_ask(struct orders *orders, const struct order *order)
 {
     if (order->order != LOG_ORDER_MARK) {
@@ -31,7 +26,7 @@ bool orders_ask(struct orders *orders, const struct order *order)
 
 void orders_resume(struct orders *orders, const struct live_log *live)
 {
-    struct log_control *control = control_of(live);
+    struct log_control *control = log_control_of(live->file);
 
     *orders =
         (struct orders){.n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
@@ -50,7 +45,7 @@ bool orders_are_any(const struct orders *orders)
 
 static uint32_t n_obeyed(const struct live_log *live)
 {
-    return atomic_load_explicit(&control_of(live)->n_obeyed, memory_order_acquire);
+    return atomic_load_explicit(&log_control_of(live->file)->n_obeyed, memory_order_acquire);
 }
 
 static void give_wanted(struct orders *orders, struct log_control *control)
@@ -81,7 +76,7 @@ static bool may_mark(const struct orders *orders, const struct live_log *live)
 
 static void give(struct orders *orders, const struct live_log *live)
 {
-    struct log_control *control = control_of(live);
+    struct log_control *control = log_control_of(live->file);
     bool is_wanted = orders->n_wanted != orders->n_wanted_given;
     bool is_mark = orders->n_marks != orders->n_marks_given && may_mark(orders, live);
 
@@ -98,7 +93,8 @@ static void give(struct orders *orders, const struct live_log *live)
 /* OD-1. True: nothing more can be done about it. */
 static bool nudge(const struct live_log *live, pid_t pid)
 {
-    uint64_t address = atomic_load_explicit(&control_of(live)->nudge_address, memory_order_acquire);
+    uint64_t address =
+        atomic_load_explicit(&log_control_of(live->file)->nudge_address, memory_order_acquire);
     const uint8_t one = 1;
     uint64_t run_id = 0;
     char path[64];
@@ -134,7 +130,7 @@ bool orders_is_idle(const struct orders *orders, const struct live_log *live)
 
 uint32_t orders_window(const struct live_log *live)
 {
-    return atomic_load_explicit(&control_of(live)->is_open, memory_order_relaxed);
+    return atomic_load_explicit(&log_control_of(live->file)->is_open, memory_order_relaxed);
 }
 
 bool orders_is_window_open(const struct live_log *live)
