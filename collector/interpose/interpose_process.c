@@ -144,6 +144,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         errno = ENOSYS;
         return -1;
     }
+    control_obey_early(); /* what is ordered comes before the end */
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
     count_child(1);
@@ -165,14 +166,15 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
                  char *const arguments[], char *const environment[],
                  const struct unwind_origin *origin)
 {
-    char *const *passed = environment;
+    char *const *passed;
     pid_t pid = 0;
     int error;
 
     control_obey_early();
-    if (is_following())
-        passed =
-            environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp));
+    passed =
+        is_following()
+            ? environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp))
+            : environment_once_left(environment);
     error = real(&pid, path, actions, attributes, arguments, passed);
     if (error != 0)
         return error;
@@ -223,7 +225,7 @@ static char *const *exec_begins(char *const *environment, const char *library)
     else if (state_is_recording()) /* a vfork child */
         count_child(1);
     if (!is_own && !is_following())
-        return environment;
+        return environment_once_left(environment);
     if (!is_own)
         describe_child((uint32_t)sys_getpid(), LOG_CHILD_BEGINS);
     return environment_for_exec(environment, library);

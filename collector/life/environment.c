@@ -271,24 +271,35 @@ static char *g_announced; /* our MTRACE_PARENT in environ; written by environmen
 
 static const size_t g_tracing_place = sizeof("MTRACE_PARENT=12345678901234567890:1234567890:") - 1;
 
-/* A digit among others: who reads it meanwhile sees either. */
+static _Atomic bool g_is_left;
+
+/* A digit among others: who reads it meanwhile sees either. Who is left stays so, whoever switches meanwhile. */
+static void put_tracing(void)
+{
+    if (!g_announced)
+        return;
+    g_announced[g_tracing_place] = g_is_tracing ? '1' : '0';
+    if (g_is_left)
+        g_announced[g_tracing_place] = CONFIG_ANCESTOR_LEFT;
+}
+
 void environment_note_tracing(bool is_on)
 {
     g_is_tracing = is_on;
-    if (g_announced)
-        g_announced[g_tracing_place] = is_on ? '1' : '0';
+    put_tracing();
 }
 
 void environment_note_left(void)
 {
-    if (g_announced)
-        g_announced[g_tracing_place] = CONFIG_ANCESTOR_LEFT;
+    g_is_left = true;
+    put_tracing();
 }
 
 void environment_update(void)
 {
     struct fmt out = {g_announced, CONFIG_PATH_BYTES + 64, 0, false};
 
+    g_is_left = false;
     if (g_announced)
         append_parent(&out);
 }
@@ -444,4 +455,22 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     }
     list.array[list.n] = NULL;
     return list.array;
+}
+
+/* Of a shell, say, which keeps what it got before. */
+char *const *environment_once_left(char *const *wanted)
+{
+    char **array;
+    size_t n = 0;
+    bool is_told = false;
+
+    while (g_is_left && g_announced && wanted && wanted[n])
+        is_told |= fmt_after_prefix(wanted[n++], "MTRACE_PARENT=") != NULL;
+    array = is_told ? exec_scratch((n + 1) * sizeof(*array)) : NULL;
+    if (!array)
+        return wanted;
+    for (size_t i = 0; i < n; i++)
+        array[i] = fmt_after_prefix(wanted[i], "MTRACE_PARENT=") ? g_announced : wanted[i];
+    array[n] = NULL;
+    return array;
 }

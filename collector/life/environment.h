@@ -48,4 +48,7 @@ bool environment_without_us(const char *preload, struct fmt *out);
  */
 char *const *environment_for_exec(char *const *wanted, const char *library);
 
+/* Where nobody is followed any more: what it says of us, be it in a copy made before, says that we are left. As environment_for_exec. */
+char *const *environment_once_left(char *const *wanted);
+
 #endif

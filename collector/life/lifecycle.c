@@ -138,6 +138,16 @@ static bool is_target(const struct config *config)
     return !config->ancestor[0] || is_later_image(config);
 }
 
+/* What we come from is left: nothing more is to be recorded of it. Who was started by a mtrace-record below it is another recording's. */
+static void forget_left_ancestor(struct config *config)
+{
+    if (!config->is_ancestor_left || config->target_pid != (uint32_t)sys_getpid()
+        || is_later_image(config))
+        return;
+    config->is_ancestor_left = false;
+    config->ancestor[0] = '\0';
+}
+
 enum {
     MOST_LOOKS =
         1 << 20, /* events while modules are loaded; looked at are the 1st, 2nd, 4th, 8th … */
@@ -177,6 +187,7 @@ static MTRACE_COLD void begin(void)
     if (!state_start(STATE_UNSTARTED))
         return;
     config_read(environment, config);
+    forget_left_ancestor(config);
     message_init(config);
     has_generations = state_init(&hooks);
     thread_init();

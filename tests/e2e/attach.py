@@ -18,6 +18,7 @@ loading   a program that loads and unloads libraries all the time, also half of 
 options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
 left      who was followed, works or sleeps, and what was executed, writes nothing after --detach
+shell     what a followed shell executes after --detach has no log, but for one of a recording begun below
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
@@ -1071,6 +1072,27 @@ def stays(folder):
     time.sleep(1)
     if sizes_of(folder) != before or any(name.endswith(".live") for name in before):
         raise Failure(f"after --detach, and a second later: {before}, {sizes_of(folder)}")
+
+
+# Executes what it is told when it has a copy of what it got, as shells do.
+SHELL = "read go; bash -c 'echo go; while read line; do $line; echo \"$line\"; done'; :"
+
+
+def test_shell(folder):
+    """What a followed shell executes afterwards is not recorded, unless it is another recording."""
+    process = start("bash", "-c", SHELL)
+    recorder = attach(process.pid, folder / "run.dat", "--follow-children")
+    say(process, "go")
+    say(process, "/bin/true")
+    detach(process.pid, recorder)
+    before = sorted(path.name for path in folder.iterdir())
+    say(process, "/bin/true")
+    if sorted(path.name for path in folder.iterdir()) != before:
+        raise Failure(f"what a shell executes has a log: {list(folder.iterdir())}")
+    say(process, f"{TOOLS.record} -q -o {folder}/inner.dat -- {sys.executable} -c print(end='')")
+    if ask(folder / "inner.dat", "SELECT count(*) > 100 FROM allocations") != [(1,)]:
+        raise Failure("a recording below has nothing")
+    process.stdin.close()
 
 
 def test_left(folder):
