@@ -372,7 +372,7 @@ static int copy_answer(struct inquiry *inquiry, int to)
     }
     sleep_ended(inquiry);
     forget_answer(inquiry);
-    return code;
+    return inquiry->is_lost ? ECANCELED : code;
 }
 
 /* Of who may not open it. */
@@ -390,8 +390,10 @@ static int copy_parts(struct inquiry *inquiry, int to)
         sleep_begins(inquiry);
         code = sys_write_all(to, question->text, n_bytes);
         sleep_ended(inquiry);
-        if (code || inquiry->is_lost)
-            return code ? code : ECANCELED;
+        if (inquiry->is_lost)
+            return ECANCELED;
+        if (code)
+            return code;
     }
 }
 

@@ -78,12 +78,12 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 /* A handler that forks in the middle would leave the child a log that is half made. */
 static bool begin_recording(const struct output_parent *parent, bool is_tracing)
 {
-    struct sys_signals mask;
-    bool is_blocked = sys_block_signals(&mask) >= 0;
-    bool has_begun = begin_unblocked(parent, is_tracing);
+    struct quiet quiet;
+    bool has_begun;
 
-    if (is_blocked)
-        sys_unblock_signals(mask);
+    (void)quiet_begin_always(&quiet);
+    has_begun = begin_unblocked(parent, is_tracing);
+    quiet_end(&quiet);
     return has_begun;
 }
 
@@ -377,16 +377,13 @@ static void lead_back(void)
 
 bool lifecycle_detach(void)
 {
-    struct sys_signals mask;
-    bool is_blocked;
+    struct quiet quiet;
 
-    if (!state_is_recording())
+    if (!quiet_begin(&quiet))
         return false;
-    is_blocked = sys_block_signals(&mask) >= 0;
     if (state_config()->is_attached)
         lead_back();
     end_recording();
-    if (is_blocked)
-        sys_unblock_signals(mask);
+    quiet_end(&quiet);
     return true;
 }

@@ -2,7 +2,7 @@
 /*
  * orders: what the recorder wants of this process (struct log_control of log_format.h).
  *
- * Model:   one at a time, in the header page of the log. Any event may find that one is due; life/control.h obeys.
+ * Model:   the last one that is wanted, and one name of a snapshot at a time, in the header page of the log. Any event may find that one is due; life/control.h obeys.
  * Threads: any. Signals: safe. Failure: none.
  */
 #ifndef MTRACE_COLLECTOR_ORDERS_H

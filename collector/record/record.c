@@ -6,7 +6,6 @@
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
-#include "collector/platform/sys.h"
 #include "collector/record/capture.h"
 #include "collector/record/draft.h"
 #include "collector/record/groups.h"
@@ -119,13 +118,14 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
     side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
 }
 
-/* False: counted. */
-static MTRACE_COLD bool write_side(const struct draft *draft)
+/* Also defines a group, which signals that are blocked, or the gate of what was interrupted, allow. False: counted. */
+static MTRACE_COLD bool write_side(const struct draft *draft, uint32_t group)
 {
     struct aside aside;
 
     if (!begin_aside(&aside))
         return false;
+    groups_define(group);
     fill_side(&aside.place, draft, clock_ticks_after());
     end_aside(&aside);
     return true;
@@ -154,7 +154,7 @@ static MTRACE_COLD bool alloc_aside(const void *block, size_t size_bytes, enum l
         return false;
     extent = draft_extent_of(block, size_bytes, call, known);
     draft_alloc(&draft, block, &extent, alignment);
-    return write_side(&draft);
+    return write_side(&draft, LOG_GROUP_ROOT);
 }
 
 /* The node of its stack; false: it is not recorded, as the thread is muted, or there is no room, which is counted. */
@@ -336,7 +336,7 @@ static MTRACE_COLD void free_aside(const void *block)
     struct draft draft = {.words = {LOG_FREE, draft_address(block)}, .n_words = 2};
 
     if (is_side_open())
-        write_side(&draft);
+        write_side(&draft, LOG_GROUP_ROOT);
 }
 
 MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
@@ -662,10 +662,10 @@ bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64
     return is_written;
 }
 
-bool record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin)
 {
-    return record_named_event(kind, address, words, n_words, origin, NULL, NULL);
+    (void)record_named_event(kind, address, words, n_words, origin, NULL, NULL);
 }
 
 bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
@@ -675,19 +675,6 @@ bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words
 
     words[2] = (words[2] & ~(uint64_t)UINT32_MAX) | name.id;
     return record_named_event(kind, address, words, n_words, NULL, &name, ret_ticks);
-}
-
-/* The group is defined where signals are blocked, or the gate of what was interrupted tells of us. */
-static MTRACE_COLD bool write_note_aside(const struct draft *draft, uint32_t group)
-{
-    struct aside aside;
-
-    if (!is_side_open() || !begin_aside(&aside))
-        return false;
-    groups_define(group);
-    fill_side(&aside.place, draft, clock_ticks_after());
-    end_aside(&aside);
-    return true;
 }
 
 /* Also defines a group, inside of the gate: a child whose handler forked in the midst of it finds no log outside. */
@@ -701,7 +688,7 @@ static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t addres
     bool is_written;
 
     if (!thread)
-        return write_note_aside(&draft, group);
+        return is_side_open() && write_side(&draft, group);
     groups_define(group);
     is_written = write_draft(thread, &draft, clock_ticks_after());
     thread_leave(thread);

@@ -181,8 +181,8 @@ static inline void record_kept(const struct record_resize *resize)
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
                     const struct unwind_origin *origin);
 
-/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. False: as record_note. */
-bool record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. */
+void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin);
 
 /* What an event names by an id. define: into the log, unless it is there; false: no room. Id 0: it could not be had. */

@@ -65,6 +65,12 @@ static void give_back(void *block)
 }
 
 /* Ends where the next record of any size is dropped. */
+static void forget_drops(void)
+{
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        atomic_store(&g_log.file->dropped[i], 0);
+}
+
 static void fill_log(void)
 {
     for (unsigned i = 0; i < MOST_EVENTS && mtrace_counters().dropped == 0; i++)
@@ -129,8 +135,7 @@ static void without_room_the_program_goes_on(void **state)
     uint32_t pool;
 
     (void)state;
-    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
-        atomic_store(&g_log.file->dropped[i], 0);
+    forget_drops();
     fill_log();
     n_dropped = mtrace_counters().dropped;
     group = mtrace_group_register("late", &(struct mtrace_tag){"key", "value"}, 1);
@@ -206,8 +211,7 @@ static void walk(void)
 static void what_finds_no_room_for_its_name_is_counted(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
-        atomic_store(&g_log.file->dropped[i], 0);
+    forget_drops();
     fill_log();
     fill_names();
     assert_int_equal(drops_of(mark), 1);
@@ -224,12 +228,10 @@ static void what_finds_no_room_for_its_name_is_counted(void **state)
 /* There is room for its name, and none for the event. */
 static void a_question_without_its_marker_is_not_put(void **state)
 {
-    const struct log_question *question =
-        (const void *)((const unsigned char *)g_log.file + LOG_QUESTION_OFFSET);
+    const struct log_question *question = log_question_of(g_log.file);
 
     (void)state;
-    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
-        atomic_store(&g_log.file->dropped[i], 0);
+    forget_drops();
     fill_log();
     atomic_store(&g_log.file->recorder_pid, (uint32_t)getpid());
     assert_int_equal(mtrace_report("summary", -1), ENOSPC);

@@ -735,7 +735,7 @@ static void test_a_question_is_seen(void **state)
     (void)state;
     log_builder_close(builder);
     n = log_reading_load(path, &bytes);
-    question = (struct log_question *)(bytes + LOG_QUESTION_OFFSET);
+    question = log_question_of((struct log_file *)(void *)bytes);
     store_log(path, bytes, n);
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));

@@ -79,7 +79,6 @@ static void the_latest_word_counts(void **state)
     assert_int_equal(count(FAMILY_NO_LOG), 1);
 }
 
-/* Logs of later images may be finished before those of earlier ones. */
 /* Its log has the pid that it has there, which is another one's here. */
 static void one_in_another_pid_namespace_is_not_missing(void **state)
 {
@@ -94,6 +93,7 @@ static void one_in_another_pid_namespace_is_not_missing(void **state)
     assert_int_equal(count(FAMILY_NO_LOG), 2); /* whose the log is that is there nobody knows */
 }
 
+/* Logs of later images may be finished before those of earlier ones. */
 static void an_exec_without_successor_is_told(void **state)
 {
     (void)state;

@@ -441,7 +441,6 @@ static void a_live_log_may_be_overwritten_meanwhile(void **state)
     recording_free(recording);
 }
 
-/* Nobody else may read where the program's memory was. */
 static void pack_some(struct recording *recording, struct fake_collector *fake)
 {
     uint32_t n_packed;
@@ -496,6 +495,7 @@ static void all_events_are_rounded_alike(void **state)
     }
 }
 
+/* Nobody else may read where the program's memory was. */
 static void logs_are_their_owners(void **state)
 {
     struct fake_collector fake;

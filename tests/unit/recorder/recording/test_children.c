@@ -411,7 +411,7 @@ static void ask(const struct fixture *fixture)
     struct live_log log;
 
     assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
-    question = (struct log_question *)(void *)((unsigned char *)log.file + LOG_QUESTION_OFFSET);
+    question = log_question_of(log.file);
     strcpy(question->text, "summary");
     atomic_store(&question->n_asked, 1);
     live_log_close(&log);
