@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,9 +148,7 @@ static bool is_left_behind(const char *name, const char *base, unsigned world)
         || sscanf(name + length, OUTPUT_FILE_SUFFIX "%ld-%8x-%*d%n", &pid, &other, &end) != 2
         || end == 0 || name[length + (size_t)end] || other != world || pid <= 0 || pid > INT_MAX)
         return false;
-    if (kill((pid_t)pid, 0) != 0)
-        return errno == ESRCH;
-    return !running_is((pid_t)pid); /* nobody may ever wait for it */
+    return !running_is((pid_t)pid);
 }
 
 static void remove_left_behind(const char *target, unsigned world)

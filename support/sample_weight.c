@@ -21,24 +21,17 @@ static double inverse(uint64_t mean_bytes, uint64_t size_bytes)
     return -1 / expm1(-(size_bytes ? (double)size_bytes : 1) / (double)mean_bytes);
 }
 
-bool sample_weight_is_above(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
+/* Whether 1 / p is rounded up. */
+static bool draw(double blocks, uint64_t size_bytes, uint64_t salt)
 {
-    double blocks = inverse(mean_bytes, size_bytes);
-
     return uniform(salt ^ size_bytes << 48) < blocks - floor(blocks);
 }
 
-struct sample_weight sample_weight_estimate(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
-{
-    return sample_weight_noted(mean_bytes, size_bytes,
-                               sample_weight_is_above(mean_bytes, size_bytes, salt));
-}
-
-struct sample_weight sample_weight_noted(uint64_t mean_bytes, uint64_t size_bytes, bool is_above)
+static struct sample_weight weigh(uint64_t mean_bytes, uint64_t size_bytes, double blocks,
+                                  bool is_above)
 {
     double size = (double)size_bytes;
     double missed = exp(-(size_bytes ? size : 1) / (double)mean_bytes);
-    double blocks = inverse(mean_bytes, size_bytes);
     double part = blocks - floor(blocks);
     double variance = missed * blocks * blocks;
 
@@ -48,6 +41,23 @@ struct sample_weight sample_weight_noted(uint64_t mean_bytes, uint64_t size_byte
         .blocks_variance = variance + part * (1 - part),
         .bytes_variance = size * size * variance,
     };
+}
+
+bool sample_weight_is_above(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
+{
+    return draw(inverse(mean_bytes, size_bytes), size_bytes, salt);
+}
+
+struct sample_weight sample_weight_estimate(uint64_t mean_bytes, uint64_t size_bytes, uint64_t salt)
+{
+    double blocks = inverse(mean_bytes, size_bytes);
+
+    return weigh(mean_bytes, size_bytes, blocks, draw(blocks, size_bytes, salt));
+}
+
+struct sample_weight sample_weight_noted(uint64_t mean_bytes, uint64_t size_bytes, bool is_above)
+{
+    return weigh(mean_bytes, size_bytes, inverse(mean_bytes, size_bytes), is_above);
 }
 
 double sample_weight_margin(double variance)

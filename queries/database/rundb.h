@@ -10,7 +10,7 @@
  *   DB-1 after rundb_lock no statement can change the file, attach another one, or make anything.
  *   DB-2 once a stop is wanted, or its time is over, the running statement and every later one end
  *   with ERROR_INTERRUPTED.
- *   DB-3 what walks whole stacks asks rundb_go_on before each: all of them together may take as long as the square of
+ *   DB-3 what walks whole stacks asks rundb_go_on at each: all of them together may take as long as the square of
  *   their depth.
  * Threads: one at a time for each database.
  * Failure: ERROR_IO no such file, or a directory; ERROR_FORMAT not ours; ERROR_VERSION newer;

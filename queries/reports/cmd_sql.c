@@ -32,13 +32,13 @@ enum {
 };
 
 /* A statement is stopped where it loops: one row must not take long, so neither may one function of it, nor may there be too
- * many for one row. */
+ * many for one row. The functions look at a stop also where no time is given. */
 static int bound_values(const struct query *query, struct error *err)
 {
     struct sqlite3 *db = query->database.handle;
     int rc = linear_trim_put(db, err);
 
-    if (query->stop && query->stop->until_ns != 0) {
+    if (rc == 0 && query->stop && query->stop->until_ns != 0) {
         if (strlen(query->options->arguments[0]) > STATEMENT_BYTES)
             return error_set(err, ERROR_USAGE, "the statement has more than %d bytes",
                              STATEMENT_BYTES);

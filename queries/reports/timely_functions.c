@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    MAX_ARGUMENTS = 127, /* SQLite's own limit */
+    MAX_ARGUMENTS = 127, /* the most that any call has: SQLite's own limit until 3.48 */
 };
 
 /* Bytes of the one text by those of the other: some ten milliseconds of comparing names. */
@@ -384,6 +384,7 @@ int timely_functions_put(struct sqlite3 *db, const struct database_stop *stop, s
                         .length = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1),
                         .pattern_length = sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, -1),
                         .n_users = 1};
+    (void)sqlite3_limit(db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGUMENTS);
     is_put = open_plain(timely, db);
     for (size_t i = 0; is_put && i < sizeof(all) / sizeof(all[0]); i++)
         is_put = put(timely, db, &all[i]);

@@ -10,12 +10,13 @@
 #include "recorder/family/log_name.h"
 #include "recorder/live/live_log.h"
 #include "recorder/recording/orders.h"
+#include "support/log_header.h"
 #include "support/monotonic.h"
 #include "support/process_maps.h"
+#include "support/regular_file.h"
 #include "support/running.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,7 +31,17 @@
 static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
 static const uint64_t leave_ns = 300000000;   /* of a recorder, which must pack meanwhile */
 static const uint64_t obey_ns = 300000000;    /* of a process that has anything to do */
-static const char library_name[] = "libmtrace-attach.so";
+
+/* Of ours, with the slash before each. */
+enum {
+    ATTACH_LIBRARY,
+    PRELOAD_LIBRARY,
+    PRELOAD_NEW_LIBRARY,
+    N_LIBRARIES
+};
+
+static const char *const g_libraries[N_LIBRARIES] = {"/libmtrace-attach.so", "/libmtrace.so",
+                                                     "/libmtrace-new.so"};
 
 /* Beside the library that is preloaded. */
 static int find_library(char **ret_path, struct error *err)
@@ -42,21 +53,15 @@ static int find_library(char **ret_path, struct error *err)
     if (code)
         return code;
     if (!slash
-        || asprintf(ret_path, "%.*s/%s", (int)(slash - preloaded), preloaded, library_name) < 0)
+        || asprintf(ret_path, "%.*s%s", (int)(slash - preloaded), preloaded,
+                    g_libraries[ATTACH_LIBRARY])
+               < 0)
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     else if (access(*ret_path, R_OK) != 0)
         code = error_set_errno(err, errno, "cannot read '%s'", *ret_path);
     free(preloaded);
     return code;
 }
-
-/* Of ours, whole or with the folder in which it lies. */
-static const char *const g_libraries[] = {"/libmtrace-attach.so", "/libmtrace.so",
-                                          "/libmtrace-new.so"};
-
-enum {
-    N_LIBRARIES = sizeof(g_libraries) / sizeof(g_libraries[0])
-};
 
 /* What of ours a process has mapped. */
 struct parts {
@@ -66,24 +71,29 @@ struct parts {
     bool is_live;                 /* it was made for a recorder */
 };
 
-static bool has_magic(const char *path)
+/* Of what a process has mapped, whatever that is. */
+static bool read_header(const char *path, struct log_file *ret_header)
 {
-    char magic[sizeof(LOG_MAGIC) - 1] = "";
-    int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
+    struct stat status;
+    ssize_t n = -1;
+    int fd;
 
-    if (fd >= 0)
+    regular_file_open_foreign(path, &fd, &status);
+    if (fd >= 0) {
+        n = pread(fd, ret_header, sizeof(*ret_header), 0);
         close(fd);
-    return n == (ssize_t)sizeof(magic) && memcmp(magic, LOG_MAGIC, sizeof(magic)) == 0;
+    }
+    return n == (ssize_t)sizeof(*ret_header) && log_header_is_ours(ret_header);
 }
 
 static void note_log(struct parts *parts, const char *path)
 {
     static const char deleted[] = " (deleted)";
     const size_t n = strlen(path);
+    struct log_file header;
 
     parts->is_live = log_name_is_live(path);
-    parts->is_writing = parts->is_live || has_magic(path);
+    parts->is_writing = parts->is_live || (*path == '/' && read_header(path, &header));
     if (parts->is_writing
         && (n < sizeof(deleted) || strcmp(path + n + 1 - sizeof(deleted), deleted) != 0))
         parts->log = strdup(path);
@@ -97,7 +107,7 @@ static bool note_part(const struct process_mapping *mapping, void *context)
         if (!parts->libraries[i] && strstr(mapping->path, g_libraries[i]))
             parts->libraries[i] = strdup(mapping->path);
     }
-    if (!parts->is_writing && *mapping->path)
+    if (!parts->is_writing && mapping->permissions[3] == 's' && *mapping->path) /* as a log is */
         note_log(parts, mapping->path);
     return true;
 }
@@ -120,14 +130,14 @@ static bool parts_find(pid_t pid, struct parts *ret_parts)
 /* It has the collector since it began: by LD_PRELOAD. */
 static bool is_preloaded(const struct parts *parts)
 {
-    return parts->libraries[1] || parts->libraries[2];
+    return parts->libraries[PRELOAD_LIBRARY] || parts->libraries[PRELOAD_NEW_LIBRARY];
 }
 
 /* It has what is loaded to attach, whether or not it records; or that cannot be seen. */
 static bool has_attached(pid_t pid)
 {
     struct parts parts;
-    bool is_there = !parts_find(pid, &parts) || parts.libraries[0];
+    bool is_there = !parts_find(pid, &parts) || parts.libraries[ATTACH_LIBRARY];
 
     parts_done(&parts);
     return is_there;
@@ -344,16 +354,6 @@ static int end_log(pid_t pid, const struct parts *parts, struct error *err)
                      parts->log ? parts->log : "?");
 }
 
-static bool read_header(const char *path, struct log_file *ret_header)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd >= 0 ? pread(fd, ret_header, sizeof(*ret_header), 0) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    return n == (ssize_t)sizeof(*ret_header);
-}
-
 static int check_nobody_records(pid_t pid, const struct parts *parts, struct error *err)
 {
     struct log_file header;
@@ -385,7 +385,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     int code = 0;
 
     if (parts_find(pid, &parts) && is_preloaded(&parts) && parts.is_writing
-        && !parts.libraries[0]) {
+        && !parts.libraries[ATTACH_LIBRARY]) {
         code = check_nobody_records(pid, &parts, err);
         if (code == 0)
             code = end_log(pid, &parts, err);
@@ -412,7 +412,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
 
     if (!is_preloaded(parts) && never_attached(attachment)) /* its threads need not be looked for */
         return say_not_attached(pid, err);
-    if (parts->libraries[0] || !is_preloaded(parts))
+    if (parts->libraries[ATTACH_LIBRARY] || !is_preloaded(parts))
         code = detach_patiently(attachment, &result, err);
     if (code || result == 0)
         return code;

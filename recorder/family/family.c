@@ -55,14 +55,21 @@ void family_free(struct family *family)
     free(family);
 }
 
+static struct member *find(const struct family *family, pid_t pid)
+{
+    struct member *member = family->buckets[(uint32_t)pid % BUCKETS];
+
+    while (member && member->pid != pid)
+        member = member->next;
+    return member;
+}
+
 /* Made when there is none; NULL without memory. */
 static struct member *get(struct family *family, pid_t pid)
 {
     struct member **bucket = &family->buckets[(uint32_t)pid % BUCKETS];
-    struct member *member = *bucket;
+    struct member *member = find(family, pid);
 
-    while (member && member->pid != pid)
-        member = member->next;
     if (member)
         return member;
     member = calloc(1, sizeof(*member));
@@ -203,15 +210,6 @@ static const char *name_of(const struct member *member, char *text, int n_bytes)
     return text;
 }
 
-static struct member *find(const struct family *family, pid_t pid)
-{
-    struct member *member = family->buckets[(uint32_t)pid % BUCKETS];
-
-    while (member && member->pid != pid)
-        member = member->next;
-    return member;
-}
-
 static void count_missed(struct family *family)
 {
     struct member *parent;
@@ -251,7 +249,8 @@ uint32_t family_list(struct family *family, enum family_fate fate, char *text, s
     size_t used = 0;
 
     text[0] = '\0';
-    count_missed(family);
+    if (fate == FAMILY_NO_LOG)
+        count_missed(family);
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct member *member = family->buckets[i]; member; member = member->next)
             if (fate_of(member) == fate && !(fate == FAMILY_NO_LOG && is_renamed(family, member))

@@ -6,6 +6,7 @@
 #include "recorder/packing/cull_totals.h"
 #include "recorder/packing/instants.h"
 #include "recorder/packing/last_frees.h"
+#include "support/report_grid.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,7 +19,6 @@ enum {
     PAIRS = CULL_TOTALS_MOST,
     UNITS_LOG2 = 10,
     UNITS = 1 << UNITS_LOG2,
-    UNIT_SHIFT = 20, /* heap_ranges.h */
     BIRTHS_WORDS = 2,
     GROUP_WORDS = 2,
     PAIR_WORDS = 5,      /* of a LOG_ALLOC and a LOG_FREE */
@@ -320,7 +320,7 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint6
 /* CU-6: was one told that is as low, and one that is as high? */
 static bool is_within_unit(struct cull *cull, uint64_t address, uint64_t word)
 {
-    uint64_t number = address >> UNIT_SHIFT;
+    uint64_t number = address >> REPORT_GRID_UNIT_SHIFT;
     uint64_t key = (number << 3 | word >> (LOG_SIZE_BITS + LOG_SLACK_BITS + 5)) + 1;
     struct unit *unit = &cull->units[key * 0x9e3779b97f4a7c15u >> (64 - UNITS_LOG2)];
     uint64_t end = address + (word & ((1ull << LOG_SIZE_BITS) - 1))
@@ -440,8 +440,7 @@ static void begin_thread(struct cull *cull, uint32_t thread)
 /* Of which nobody looks at more than the block that it is of. */
 MTRACE_INLINE bool is_of_itself(unsigned kind)
 {
-    return kind == LOG_MOVE || kind == LOG_POOL_ALLOC || kind == LOG_POOL_FREE
-           || kind == LOG_POOL_RESIZE;
+    return kind == LOG_POOL_ALLOC || kind == LOG_POOL_FREE || kind == LOG_POOL_RESIZE;
 }
 
 static void see_move(struct cull *cull, uint64_t address)

@@ -104,7 +104,7 @@ void cull_totals_add(struct cull_totals *totals, const struct cull_block *block)
     if (block->born_ticks > total->last_ticks)
         total->last_ticks = block->born_ticks;
     totals->lives[class]++;
-    totals->lives_bytes[class] += block->size & ((1ull << LOG_SIZE_BITS) - 1);
+    totals->lives_bytes[class] += bytes_of(block->size);
 }
 
 /* Words 3 and 6 on; the others are written. */
@@ -123,7 +123,6 @@ static uint64_t *put_total(const struct cull_totals *totals, const struct cull_t
 {
     uint64_t first = (uint32_t)ns_of(totals, now_ticks - total->first_ticks);
     uint64_t last = (uint32_t)ns_of(totals, now_ticks - total->last_ticks);
-    uint64_t largest = (uint32_t)ns_of(totals, now_ticks - total->largest_ticks);
     uint64_t lived_ns = ns_of(totals, total->lived_ticks);
 
     out[0] = LOG_CULLED | time[0] | (uint64_t)total->node << 32;
@@ -137,7 +136,9 @@ static uint64_t *put_total(const struct cull_totals *totals, const struct cull_t
     out[2] = LOG_CULLED_WORDS | (uint64_t)total->n << 16 | (uint64_t)total->free_node << 32;
     out[4] = first | last << 32;
     out[5] = lived_ns;
-    return total->is_mixed ? put_mixed(total, largest, out) : out + LOG_CULLED_WORDS;
+    return total->is_mixed
+               ? put_mixed(total, (uint32_t)ns_of(totals, now_ticks - total->largest_ticks), out)
+               : out + LOG_CULLED_WORDS;
 }
 
 /* A LOG_CULLED says itself which class it is of. */

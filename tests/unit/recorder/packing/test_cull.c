@@ -2,6 +2,7 @@
 /* What is left out plus what is kept is what was, for every stack. */
 #include "recorder/packing/cull.h"
 #include "recorder/packing/cull_clock.h"
+#include "recorder/packing/cull_totals.h"
 #include "recorder/packing/last_frees.h"
 #include "support/size_class.h"
 
@@ -850,6 +851,13 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
     }
 }
 
+/* What is mixed is counted by class, in a table of so many. */
+static void classes_of_what_is_mixed_have_room(void **state)
+{
+    (void)state;
+    assert_in_range(size_class_of(LOG_CULLED_MIXED_BYTES - 1), 0, CULL_TOTALS_CLASSES - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -882,6 +890,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(births_are_told_by_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_came_to_nothing_is_undone, set_up, tear_down),
         cmocka_unit_test(times_of_a_damaged_log_stay_in_bounds),
+        cmocka_unit_test(classes_of_what_is_mixed_have_room),
         cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),
     };
 
