@@ -529,27 +529,16 @@ static void cut_packed(const struct place *place, uint64_t share)
 
 /* ---- databases ---- */
 
-static char *append(char *text, size_t *n, const char *more)
-{
-    size_t n_more = strlen(more);
-
-    text = realloc(text, *n + n_more + 2);
-    assert_non_null(text);
-    memcpy(text + *n, more, n_more);
-    text[*n + n_more] = '\n';
-    text[*n + n_more + 1] = '\0';
-    *n += n_more + 1;
-    return text;
-}
-
 /* Every row of every table, but how long it took; of a lean one, what that has. */
 static char *dump(const char *path, enum left_out left_out)
 {
     sqlite3 *db;
     sqlite3_stmt *tables;
     char *text = NULL;
-    size_t n = 0;
+    size_t n_text;
+    FILE *out = open_memstream(&text, &n_text);
 
+    assert_non_null(out);
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(
         sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1", -1,
@@ -561,7 +550,7 @@ static char *dump(const char *path, enum left_out left_out)
         if (left_out_find(table, left_out))
             continue;
         char *sql = sqlite3_mprintf("SELECT * FROM %w", table);
-        text = append(text, &n, sql);
+        assert_true(fprintf(out, "%s\n", sql) > 0);
         assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &rows, NULL), SQLITE_OK);
         sqlite3_free(sql);
         while (sqlite3_step(rows) == SQLITE_ROW) {
@@ -573,12 +562,13 @@ static char *dump(const char *path, enum left_out left_out)
                     (size_t)snprintf(line + used, sizeof line - used, "%s|", value ? value : "-");
             }
             if (!strstr(line, "import.seconds") && strncmp(line, LEFT_OUT_META "|", 5) != 0)
-                text = append(text, &n, line);
+                assert_true(fprintf(out, "%s\n", line) > 0);
         }
         sqlite3_finalize(rows);
     }
     sqlite3_finalize(tables);
     sqlite3_close(db);
+    assert_int_equal(fclose(out), 0);
     return text;
 }
 
