@@ -80,11 +80,14 @@ static int begin_c11(void *cookie)
     return start.routine.c11(start.argument);
 }
 
-/* Also before recording has begun: it may be switched on later. NULL: nobody will ask. */
+/* Also before recording has begun: it may be switched on later. NULL: nobody will ask. A fork child begins its log while
+ * it has no second thread: whose events come while another one begins it are in no log. */
 static struct start *prepare_start(const pthread_attr_t *attributes, void *argument)
 {
-    struct start *start = state_is_off() ? NULL : starts_take();
+    struct start *start;
 
+    (void)state_is_recording();
+    start = state_is_off() ? NULL : starts_take();
     if (start) {
         start->argument = argument;
         start->stack_bytes = stack_bytes_of(attributes);

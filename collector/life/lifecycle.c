@@ -105,7 +105,7 @@ static MTRACE_COLD bool begin_in_child(void)
     struct output_parent parent = {output_first_path(), g_run_id, state_pid(), true};
     bool is_tracing = state_is_tracing(); /* as the parent's windows are */
 
-    if (thread_is_stranded() || !state_start(STATE_RECORDING))
+    if (thread_is_stranded() || !state_start_in_child())
         return false;
     segment_forget();
     memory_forget();

@@ -15,6 +15,7 @@ static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
 const _Atomic uint64_t *g_state_generation = &g_no_generation;
 
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
+static _Atomic uint64_t *g_is_begun;   /* in a fork child, by somebody; wiped as well */
 static uint64_t g_last_generation;     /* even; inherited by fork children, so theirs are new */
 _Atomic uint32_t g_state_now;
 static uint32_t g_pid;             /* written by state_record and state_wait */
@@ -27,6 +28,7 @@ bool state_init(const struct state_hooks *hooks)
     if (!page || sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) < 0)
         return false;
     g_wiped_word = page;
+    g_is_begun = g_wiped_word + 1;
     g_hooks = *hooks;
     return true;
 }
@@ -111,6 +113,12 @@ bool state_start(enum state from)
 
     return atomic_compare_exchange_strong_explicit(&g_state_now, &expected, STATE_STARTING,
                                                    memory_order_acq_rel, memory_order_relaxed);
+}
+
+bool state_start_in_child(void)
+{
+    return atomic_exchange_explicit(g_is_begun, 1, memory_order_acq_rel) == 0
+           && state_start(STATE_RECORDING);
 }
 
 void state_record(uint64_t run_id, bool is_tracing)

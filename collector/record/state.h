@@ -12,8 +12,9 @@
  *          the kernel wipes in fork children holds the process' generation; who finds it wiped calls
  *          the one function that life/ left here.
  * Invariants
- *   SE-1 *g_state_generation is 0 in a process that has no log of its own, whatever call made it;
+ *   SE-1 What g_state_generation points to is 0 in a process that has no log of its own, whatever call made it;
  *        else it is even, and no other process of its ancestry had this value.
+ *   SE-2 A fork child begins once: who saw it unbegun and comes late finds that another one did.
  * Threads: any. Signals: safe. Failure: off.
  */
 #ifndef MTRACE_COLLECTOR_STATE_H
@@ -128,6 +129,9 @@ MTRACE_NODISCARD bool state_init(const struct state_hooks *hooks);
 
 /* From `from` to starting, by one caller only. */
 MTRACE_NODISCARD bool state_start(enum state from);
+
+/* From recording, as it is inherited, to starting, by one caller in the life of a fork child. */
+MTRACE_NODISCARD bool state_start_in_child(void);
 
 /* Starting ended with a log: a new generation of threads begins to record. */
 void state_record(uint64_t run_id, bool is_tracing);

@@ -51,6 +51,7 @@ SQL = {
     "called_through": "SELECT count(*) FROM allocations a WHERE size_bytes = 1777 AND EXISTS (SELECT 1 FROM stack_frames f "
                       "WHERE f.backtrace_id = a.backtrace_id AND function = 'call_through')",
     "children_blocks": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND process_id > 1 AND is_leaked",
+    "children": "SELECT count(*) FROM processes WHERE process_id > 1",
     "whole_after": "SELECT count(*) FROM allocation_failures f JOIN kinds k ON k.kind = f.kind AND k.name = 'calloc' "
                    "JOIN backtraces b USING (backtrace_id) WHERE status = 'complete'",
     "whole_behind": "SELECT count(*) > 0 AND sum(coalesce(status, '') <> 'complete') = 0 FROM allocation_failures f JOIN kinds k "
@@ -235,6 +236,7 @@ FORKED_BETWEEN = ("group", "intern", "marker", "phase", "pool", "handles", "coun
 
 CASES |= {
     "fork_children": plain("fork_children"),
+    "threads_in_children": Case(["threads_in_children"], options=["--follow-children"], end=("exit", 0)),
     # Not what we know of its functions changes the program, nor that malloc's memory shall be zeroed.
     "inside_by_name": Case(["named_allocator"], options=["--zero-memory"], least_events=5, end=("exit", 0)),
     "touched_pages": plain("touched_pages"),
