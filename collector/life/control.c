@@ -10,13 +10,14 @@
 #include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "collector/record/thread.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
-static _Atomic uint32_t g_n_claimed; /* orders */
-/* Of who claims them. */
+static _Atomic uintptr_t g_obeyer; /* CT-1: the frame of who obeys; 0: nobody does */
+/* Of who obeys. */
 static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
@@ -48,7 +49,7 @@ void control_begin(bool is_on)
 {
     struct log_control *control = orders_get();
 
-    atomic_store_explicit(&g_n_claimed, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* a parent's thread */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
@@ -103,9 +104,10 @@ static void do_wanted(uint32_t wanted)
         control_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
 }
 
-/* CT-4. An instant that is marked is in the window if there is one. */
-static void obey(struct log_control *control, uint32_t number)
+/* CT-4. An instant that is marked is in the window if there is one. n_obeyed only grows, as one obeys after the other. */
+static void obey(struct log_control *control)
 {
+    uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
     uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
 
@@ -133,8 +135,7 @@ static bool is_forgotten(void)
     uint64_t now_ns;
     uint32_t beat;
 
-    if (state_is_tracing() || state_config()->recorder_pid == 0 || sys_is_forbidden()
-        || !state_is_own_process())
+    if (state_is_tracing() || state_config()->recorder_pid == 0 || sys_is_forbidden())
         return false;
     if (has_recorder(&beat)) {
         atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
@@ -151,38 +152,55 @@ static bool is_forgotten(void)
     return false;
 }
 
-/* CT-5. It obeys with its next event. */
-static bool must_wait(const struct log_control *control)
+/* Of who has it, or has left it by longjmp, which only happens where signals cannot be blocked. Acquire: pairs with give_up. */
+static bool claim(uintptr_t frame)
 {
-    return order_in(atomic_load_explicit(&control->wanted, memory_order_relaxed)) == LOG_ORDER_LEAVE
-           && !state_is_own_process();
+    uintptr_t obeyer = 0;
+
+    return atomic_compare_exchange_strong_explicit(&g_obeyer, &obeyer, frame, memory_order_acquire,
+                                                   memory_order_relaxed)
+           || (thread_has_left(&g_thread, obeyer, frame)
+               && atomic_compare_exchange_strong_explicit(
+                   &g_obeyer, &obeyer, frame, memory_order_acquire, memory_order_relaxed));
 }
 
-/* CT-1 */
+/* What another recording of this process begins with may be another's by now. */
+static void give_up(uintptr_t frame)
+{
+    (void)atomic_compare_exchange_strong_explicit(&g_obeyer, &frame, 0, memory_order_release,
+                                                  memory_order_relaxed);
+}
+
+/* CT-1. The fences: either who came meanwhile finds that nobody obeys, or we find what he came for. False: nothing was due, or another obeys. */
+static bool obey_all(uintptr_t frame)
+{
+    bool has_obeyed = false;
+
+    while (state_is_recording() && orders_are_due()) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!claim(frame))
+            break;
+        obey(orders_get());
+        give_up(frame);
+        atomic_thread_fence(memory_order_seq_cst);
+        has_obeyed = true;
+    }
+    return has_obeyed;
+}
+
 void control_obey(void)
 {
-    struct log_control *control;
     struct quiet quiet;
-    uint32_t n_given;
-    uint32_t n_claimed;
 
     state_take_nudge();
     if (!quiet_begin(&quiet))
         return;
-    control = orders_get();
-    if (must_wait(control)) {
+    if (state_is_own_process()) {
+        if (!obey_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
+            leave();
+    } else if (orders_are_due()) { /* CT-5 */
         state_nudge();
-        quiet_end(&quiet);
-        return;
     }
-    n_given = atomic_load_explicit(&control->n_given, memory_order_acquire);
-    n_claimed = atomic_load_explicit(&g_n_claimed, memory_order_relaxed);
-    if (n_claimed != n_given
-        && atomic_compare_exchange_strong_explicit(&g_n_claimed, &n_claimed, n_given,
-                                                   memory_order_relaxed, memory_order_relaxed))
-        obey(control, n_given);
-    else if (is_forgotten())
-        leave();
     quiet_end(&quiet);
 }
 

@@ -140,12 +140,9 @@ static _Thread_local struct {
     size_t answer_bytes;
 } g_asking __attribute__((tls_model("initial-exec")));
 
-/* Who left it by longjmp is no deeper on its stack now than it was; a handler that interrupts it is. */
 static bool is_left(uintptr_t asked, uintptr_t frame)
 {
-    return asked == 0
-           || (frame >= asked && thread_is_on_own_stack(&g_thread, frame)
-               && thread_is_on_own_stack(&g_thread, asked) && !sys_is_on_signal_stack());
+    return asked == 0 || thread_has_left(&g_thread, asked, frame);
 }
 
 /* Nothing is asked that is not answered: it is for the holder of the turn to go on. */
