@@ -22,6 +22,9 @@ static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
 
+/* Who has switched so far (bits by enum log_switch), also in the process that this one was forked from. */
+static _Atomic uint32_t g_switchers;
+
 static const uint64_t g_patience_ns = 2000000000;
 
 /* Of who was not there when it was looked for; 0: it was. */
@@ -59,6 +62,7 @@ void control_begin(bool is_on)
 
 void control_switch(bool is_on, enum log_switch reason)
 {
+    atomic_fetch_or_explicit(&g_switchers, 1u << reason, memory_order_relaxed);
     if (state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
@@ -128,6 +132,15 @@ static bool has_recorder(uint32_t *ret_beat)
     return sys_process_exists((long)(pid ? pid : state_config()->recorder_pid)) == 0;
 }
 
+/* CT-6. What began outside of a window, and saw none, has no ends of blocks to write. */
+static bool is_recorders_alone(void)
+{
+    const uint32_t own = 1u << LOG_SWITCH_SIGNAL | 1u << LOG_SWITCH_PROGRAM;
+    uint32_t switchers = atomic_load_explicit(&g_switchers, memory_order_relaxed);
+
+    return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
+}
+
 /* CT-6. Its pid may be another's, or of another namespace: there the beat goes on. */
 static bool is_forgotten(void)
 {
@@ -135,7 +148,8 @@ static bool is_forgotten(void)
     uint64_t now_ns;
     uint32_t beat;
 
-    if (state_is_tracing() || state_config()->recorder_pid == 0 || sys_is_forbidden())
+    if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
+        || sys_is_forbidden())
         return false;
     if (has_recorder(&beat)) {
         atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);

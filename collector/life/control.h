@@ -12,8 +12,9 @@
  *   CT-4 Of what is wanted when it looks the process does what it has not done yet: what was replaced before is never done.
  *   CT-5 Who is to be left (LOG_ORDER_LEAVE) writes nothing more: neither this process nor what begins from it. A child that shares
  *        our memory obeys nothing for us: it may be killed alone, in the midst of it. We do with our next event.
- *   CT-6 Who is switched off, and whose recorder is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
- *        filled a segment with that, and another two seconds later.
+ *   CT-6 Who was switched off by its recorder, which is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
+ *        filled a segment with that, and another two seconds later. Who has a signal for it, or ever called mtrace_tracking, may switch itself on: it
+ *        writes on, also which blocks end.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H

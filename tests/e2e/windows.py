@@ -14,6 +14,7 @@ apart     of short windows far apart nobody knows how a leak came between; of ea
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
 forgotten who is switched off, and whose recorder was killed, soon writes no more
+own       who can switch itself on, and whose recorder was killed while it was off, writes on
 crowd     of many orders, each given while four threads allocate, each is obeyed once
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
@@ -390,6 +391,29 @@ def forgotten(tools, place):
     expect("its end", database.rows("SELECT end_kind FROM processes"), [("detached",)])
 
 
+def own(tools, place):
+    """The ends of blocks are written meanwhile: by then who is left for good has left."""
+    server = Server(tools, place, "--toggle-signal=SIGUSR1")
+    server.do("alloc 10777 5")
+    os.kill(server.pid, signal.SIGUSR1)
+    wait_until("off", lambda: not is_open(server))
+    server.process.kill()
+    server.process.wait()
+    until = time.monotonic() + 6
+    while time.monotonic() < until:
+        server.do("alloc 1 20000")
+        server.do("free")
+    os.kill(server.pid, signal.SIGUSR1)
+    server.do("alloc 20777 3")
+    server.end()
+    wait_until("the end", lambda: not Path(f"/proc/{server.pid}").exists())
+    subprocess.run([tools.record, "--pack", str(place / "run.dat.live")], check=True, capture_output=True)
+    database = harness.import_log(tools, server.log, place / "run.db", "--no-symbols")
+    expect("blocks", sizes(database), {10777: 5, 20777: 3})
+    expect("freed", database.value("SELECT count(*) FROM allocations WHERE size_bytes = 10777 AND NOT is_leaked"), 5)
+    expect("its end", database.rows("SELECT end_kind FROM processes"), [("exit",)])
+
+
 def crowd(tools, place):
     server = Server(tools, place)
     server.do("work 4")
@@ -698,7 +722,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

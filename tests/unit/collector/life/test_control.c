@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders that come while another one is obeyed: who obeys, and how often. */
+/* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
 #include "collector/life/control.h"
 #include "collector/log/orders.h"
 #include "collector/record/state.h"
 #include "common/log_format.h"
 #include "tests/unit/collector/recording_fixture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,6 +37,8 @@ static void (*g_in_the_midst)(void); /* once, while a window is being begun or e
 static _Atomic uint32_t g_n_switches, g_n_marked;
 static char g_marks[MOST_MARKS][LOG_CONTROL_NAME_BYTES];
 static _Atomic bool g_is_child;
+static bool g_is_recorder_there;
+static uint64_t g_now_ns;
 static unsigned g_n_left;
 
 bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
@@ -45,6 +48,8 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 bool __real_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
                             unsigned n_words, const char *text, uint64_t *ret_ticks);
 bool __wrap_state_is_own_process(void);
+long __wrap_sys_process_exists(long pid);
+uint64_t __wrap_sys_clock_ns(int clock);
 void __wrap_end_recording(void);
 
 bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
@@ -71,6 +76,18 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 bool __wrap_state_is_own_process(void)
 {
     return !atomic_load(&g_is_child);
+}
+
+long __wrap_sys_process_exists(long pid)
+{
+    (void)pid;
+    return g_is_recorder_there ? 0 : -ESRCH;
+}
+
+uint64_t __wrap_sys_clock_ns(int clock)
+{
+    (void)clock;
+    return g_now_ns;
 }
 
 void __wrap_end_recording(void)
@@ -344,9 +361,96 @@ static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
     assert_int_equal(g_n_switches, 2);
 }
 
+/* ---- nobody is there to order anything ------------------------------------------------------------ */
+
+/* Is it left, where it looks as often as that takes? */
+static bool is_left_alone(void)
+{
+    g_n_left = 0;
+    for (int i = 0; i < 4; i++) {
+        g_now_ns += UINT64_C(1500000000);
+        control_obey();
+    }
+    return g_n_left != 0;
+}
+
+/* In a process of its own: who switched is known for good. */
+static bool is_left_in_child(void (*set_up)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (!state_start(STATE_RECORDING))
+            _exit(2);
+        state_record(2, true);
+        g_state_config.recorder_pid = 1;
+        g_is_recorder_there = true;
+        begin_anew(true);
+        set_up();
+        if (is_left_alone())
+            _exit(3);
+        g_is_recorder_there = false;
+        _exit(is_left_alone());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return status != 0;
+}
+
+static void stop_by_recorder(void)
+{
+    want(LOG_ORDER_STOP);
+    control_obey();
+}
+
+static void stop_with_signal(void)
+{
+    g_state_config.toggle_signal = 10;
+    stop_by_recorder();
+}
+
+static void stop_by_program(void)
+{
+    control_switch(false, LOG_SWITCH_PROGRAM);
+}
+
+static void stop_after_program(void)
+{
+    control_switch(true, LOG_SWITCH_PROGRAM); /* it is on */
+    stop_by_recorder();
+}
+
+static void stop_by_signal(void)
+{
+    control_switch(false, LOG_SWITCH_SIGNAL);
+}
+
+static void close_from_the_beginning(void)
+{
+    begin_anew(false);
+}
+
+static void go_on(void)
+{
+}
+
+static void only_whom_the_recorder_alone_switches_leaves_itself(void **state)
+{
+    (void)state;
+    assert_true(is_left_in_child(stop_by_recorder));
+    assert_false(is_left_in_child(stop_with_signal));
+    assert_false(is_left_in_child(stop_by_program));
+    assert_false(is_left_in_child(stop_after_program));
+    assert_false(is_left_in_child(stop_by_signal));
+    assert_false(is_left_in_child(close_from_the_beginning));
+    assert_false(is_left_in_child(go_on));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_whom_the_recorder_alone_switches_leaves_itself),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
         cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
         cmocka_unit_test(of_what_two_threads_look_for_each_is_done_once),
