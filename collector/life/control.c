@@ -4,6 +4,7 @@
 #include "collector/attached/references.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
+#include "collector/life/presence.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
 #include "collector/platform/config.h"
@@ -27,7 +28,7 @@ static _Atomic uint32_t g_switchers;
 
 static const uint64_t g_patience_ns = 2000000000;
 
-/* Of who was not there when it was looked for; 0: it was. */
+/* Since when nobody is there; 0: somebody was. */
 static _Atomic uint64_t g_gone_since_ns;
 static _Atomic uint32_t g_last_beat;
 
@@ -123,15 +124,6 @@ static void obey(struct log_control *control)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
-static bool has_recorder(uint32_t *ret_beat)
-{
-    struct log_file *log = segment_log();
-    uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
-
-    *ret_beat = atomic_load_explicit(&log_question_of(log)->beat, memory_order_relaxed);
-    return sys_process_exists((long)(pid ? pid : state_config()->recorder_pid)) == 0;
-}
-
 /* CT-6. What began outside of a window, and saw none, has no ends of blocks to write. */
 static bool is_recorders_alone(void)
 {
@@ -141,28 +133,25 @@ static bool is_recorders_alone(void)
     return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
 }
 
-/* CT-6. Its pid may be another's, or of another namespace: there the beat goes on. */
+/* CT-6. Of one thread. */
 static bool is_forgotten(void)
 {
     uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
+    uint32_t beat = atomic_load_explicit(&g_last_beat, memory_order_relaxed);
+    bool is_somebody_there;
     uint64_t now_ns;
-    uint32_t beat;
 
     if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
         || sys_is_forbidden())
         return false;
-    if (has_recorder(&beat)) {
-        atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
-        return false;
-    }
-    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    if (since_ns && atomic_load_explicit(&g_last_beat, memory_order_relaxed) == beat)
-        return now_ns > since_ns + g_patience_ns
-               && atomic_compare_exchange_strong_explicit(&g_gone_since_ns, &since_ns, 0,
-                                                          memory_order_relaxed,
-                                                          memory_order_relaxed); /* one thread */
+    is_somebody_there = presence_look(&beat) != PRESENCE_NOBODY;
     atomic_store_explicit(&g_last_beat, beat, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, now_ns, memory_order_relaxed);
+    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    if (!is_somebody_there && since_ns != 0)
+        return now_ns > since_ns + g_patience_ns
+               && atomic_compare_exchange_strong_explicit(
+                   &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, is_somebody_there ? 0 : now_ns, memory_order_relaxed);
     return false;
 }
 
