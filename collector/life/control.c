@@ -4,26 +4,31 @@
 #include "collector/attached/references.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
+#include "collector/life/presence.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
 #include "collector/platform/config.h"
 #include "collector/record/quiet.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "collector/record/thread.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
-static _Atomic uint32_t g_n_claimed; /* orders */
-/* Of who claims them. */
+static _Atomic uintptr_t g_obeyer; /* CT-1: the frame of who obeys; 0: nobody does */
+/* Of who obeys. */
 static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
 
+/* Who has switched so far (bits by enum log_switch), also in the process that this one was forked from. */
+static _Atomic uint32_t g_switchers;
+
 static const uint64_t g_patience_ns = 2000000000;
 
-/* Of who was not there when it was looked for; 0: it was. */
+/* Since when nobody is there; 0: somebody was. */
 static _Atomic uint64_t g_gone_since_ns;
 static _Atomic uint32_t g_last_beat;
 
@@ -48,7 +53,7 @@ void control_begin(bool is_on)
 {
     struct log_control *control = orders_get();
 
-    atomic_store_explicit(&g_n_claimed, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* a parent's thread */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
@@ -58,6 +63,7 @@ void control_begin(bool is_on)
 
 void control_switch(bool is_on, enum log_switch reason)
 {
+    atomic_fetch_or_explicit(&g_switchers, 1u << reason, memory_order_relaxed);
     if (state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
@@ -103,9 +109,10 @@ static void do_wanted(uint32_t wanted)
         control_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
 }
 
-/* CT-4. An instant that is marked is in the window if there is one. */
-static void obey(struct log_control *control, uint32_t number)
+/* CT-4. An instant that is marked is in the window if there is one. n_obeyed only grows, as one obeys after the other. */
+static void obey(struct log_control *control)
 {
+    uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
     uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
 
@@ -117,72 +124,86 @@ static void obey(struct log_control *control, uint32_t number)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
-static bool has_recorder(uint32_t *ret_beat)
+/* CT-6. What began outside of a window, and saw none, has no ends of blocks to write. */
+static bool is_recorders_alone(void)
 {
-    struct log_file *log = segment_log();
-    uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
+    const uint32_t own = 1u << LOG_SWITCH_SIGNAL | 1u << LOG_SWITCH_PROGRAM;
+    uint32_t switchers = atomic_load_explicit(&g_switchers, memory_order_relaxed);
 
-    *ret_beat = atomic_load_explicit(&log_question_of(log)->beat, memory_order_relaxed);
-    return sys_process_exists((long)(pid ? pid : state_config()->recorder_pid)) == 0;
+    return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
 }
 
-/* CT-6. Its pid may be another's, or of another namespace: there the beat goes on. */
+/* CT-6. Of one thread. */
 static bool is_forgotten(void)
 {
     uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
+    uint32_t beat = atomic_load_explicit(&g_last_beat, memory_order_relaxed);
+    bool is_somebody_there;
     uint64_t now_ns;
-    uint32_t beat;
 
-    if (state_is_tracing() || state_config()->recorder_pid == 0 || sys_is_forbidden()
-        || !state_is_own_process())
+    if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
+        || sys_is_forbidden())
         return false;
-    if (has_recorder(&beat)) {
-        atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
-        return false;
-    }
-    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    if (since_ns && atomic_load_explicit(&g_last_beat, memory_order_relaxed) == beat)
-        return now_ns > since_ns + g_patience_ns
-               && atomic_compare_exchange_strong_explicit(&g_gone_since_ns, &since_ns, 0,
-                                                          memory_order_relaxed,
-                                                          memory_order_relaxed); /* one thread */
+    is_somebody_there = presence_look(&beat) != PRESENCE_NOBODY;
     atomic_store_explicit(&g_last_beat, beat, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, now_ns, memory_order_relaxed);
+    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    if (!is_somebody_there && since_ns != 0)
+        return now_ns > since_ns + g_patience_ns
+               && atomic_compare_exchange_strong_explicit(
+                   &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, is_somebody_there ? 0 : now_ns, memory_order_relaxed);
     return false;
 }
 
-/* CT-5. It obeys with its next event. */
-static bool must_wait(const struct log_control *control)
+/* Of who has it, or has left it by longjmp, which only happens where signals cannot be blocked. Acquire: pairs with give_up. */
+static bool claim(uintptr_t frame)
 {
-    return order_in(atomic_load_explicit(&control->wanted, memory_order_relaxed)) == LOG_ORDER_LEAVE
-           && !state_is_own_process();
+    uintptr_t obeyer = 0;
+
+    return atomic_compare_exchange_strong_explicit(&g_obeyer, &obeyer, frame, memory_order_acquire,
+                                                   memory_order_relaxed)
+           || (thread_has_left(&g_thread, obeyer, frame)
+               && atomic_compare_exchange_strong_explicit(
+                   &g_obeyer, &obeyer, frame, memory_order_acquire, memory_order_relaxed));
 }
 
-/* CT-1 */
+/* What another recording of this process begins with may be another's by now. */
+static void give_up(uintptr_t frame)
+{
+    (void)atomic_compare_exchange_strong_explicit(&g_obeyer, &frame, 0, memory_order_release,
+                                                  memory_order_relaxed);
+}
+
+/* CT-1. The fences: either who came meanwhile finds that nobody obeys, or we find what he came for. False: nothing was due, or another obeys. */
+static bool obey_all(uintptr_t frame)
+{
+    bool has_obeyed = false;
+
+    while (state_is_recording() && orders_are_due()) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!claim(frame))
+            break;
+        obey(orders_get());
+        give_up(frame);
+        atomic_thread_fence(memory_order_seq_cst);
+        has_obeyed = true;
+    }
+    return has_obeyed;
+}
+
 void control_obey(void)
 {
-    struct log_control *control;
     struct quiet quiet;
-    uint32_t n_given;
-    uint32_t n_claimed;
 
     state_take_nudge();
     if (!quiet_begin(&quiet))
         return;
-    control = orders_get();
-    if (must_wait(control)) {
+    if (state_is_own_process()) {
+        if (!obey_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
+            leave();
+    } else if (orders_are_due()) { /* CT-5 */
         state_nudge();
-        quiet_end(&quiet);
-        return;
     }
-    n_given = atomic_load_explicit(&control->n_given, memory_order_acquire);
-    n_claimed = atomic_load_explicit(&g_n_claimed, memory_order_relaxed);
-    if (n_claimed != n_given
-        && atomic_compare_exchange_strong_explicit(&g_n_claimed, &n_claimed, n_given,
-                                                   memory_order_relaxed, memory_order_relaxed))
-        obey(control, n_given);
-    else if (is_forgotten())
-        leave();
     quiet_end(&quiet);
 }
 

@@ -273,14 +273,20 @@ static const size_t g_tracing_place = sizeof("MTRACE_PARENT=12345678901234567890
 
 static _Atomic bool g_is_left;
 
-/* A digit among others: who reads it meanwhile sees either. Who is left stays so, whoever switches meanwhile. */
+/* A digit among others: who reads it meanwhile sees either. */
+static void put_digit(char digit)
+{
+    __atomic_store_n(&g_announced[g_tracing_place], digit, __ATOMIC_SEQ_CST);
+}
+
+/* Who is left stays so, whoever switches meanwhile: in the one order of all of this, whose digit comes behind that of who is left finds g_is_left. */
 static void put_tracing(void)
 {
     if (!g_announced)
         return;
-    g_announced[g_tracing_place] = g_is_tracing ? '1' : '0';
+    put_digit(g_is_tracing ? '1' : '0');
     if (g_is_left)
-        g_announced[g_tracing_place] = CONFIG_ANCESTOR_LEFT;
+        put_digit(CONFIG_ANCESTOR_LEFT);
 }
 
 void environment_note_tracing(bool is_on)

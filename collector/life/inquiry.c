@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/inquiry.h"
 
+#include "collector/life/presence.h"
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/sys.h"
@@ -76,23 +77,20 @@ struct patience {
     uint32_t beat;
 };
 
-/* Before one sleeps. False: there is no recorder any more. */
-static bool has_recorder(struct patience *patience, const struct inquiry *inquiry)
+/* Before one sleeps. False: nobody will answer. */
+static bool is_answering(struct patience *patience)
 {
-    const struct log_question *question = inquiry->question;
-    uint32_t pid = atomic_load_explicit(&inquiry->log->recorder_pid, memory_order_relaxed);
-    uint32_t beat;
+    enum presence presence;
 
     if (sys_is_forbidden())
         return false;
     if (patience->naps_until_look > 0)
         return true;
     patience->naps_until_look = NAPS_PER_LOOK;
-    beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
-    patience->still_looks = beat == patience->beat ? patience->still_looks + 1 : 0;
-    patience->beat = beat;
-    return patience->still_looks <= MOST_STILL_LOOKS_OF_NOBODY
-           || (patience->still_looks <= MOST_STILL_LOOKS && sys_process_exists((long)pid) == 0);
+    presence = presence_look(&patience->beat);
+    patience->still_looks = presence == PRESENCE_BEATS ? 0 : patience->still_looks + 1;
+    return patience->still_looks
+           <= (presence == PRESENCE_NOBODY ? MOST_STILL_LOOKS_OF_NOBODY : MOST_STILL_LOOKS);
 }
 
 /* Until somebody wakes who waits for `word` with one of the bits, as long as n naps at most; returns how many it was. A signal of the program's
@@ -140,12 +138,9 @@ static _Thread_local struct {
     size_t answer_bytes;
 } g_asking __attribute__((tls_model("initial-exec")));
 
-/* Who left it by longjmp is no deeper on its stack now than it was; a handler that interrupts it is. */
 static bool is_left(uintptr_t asked, uintptr_t frame)
 {
-    return asked == 0
-           || (frame >= asked && thread_is_on_own_stack(&g_thread, frame)
-               && thread_is_on_own_stack(&g_thread, asked) && !sys_is_on_signal_stack());
+    return asked == 0 || thread_has_left(&g_thread, asked, frame);
 }
 
 /* Nothing is asked that is not answered: it is for the holder of the turn to go on. */
@@ -250,7 +245,7 @@ static int take_turn(struct inquiry *inquiry)
         see_turn(question, &place);
         if (may_take_turn(question, &place) && take_turn_of(question, inquiry->asker, &place))
             return 0;
-        if (!has_recorder(&patience, inquiry))
+        if (!is_answering(&patience))
             return ENOTCONN;
         wait_for_turn(inquiry, &place, &patience);
         if (inquiry->is_lost)
@@ -296,7 +291,7 @@ static int wait_for(struct inquiry *inquiry, const _Atomic uint32_t *counter, ui
         if (atomic_load_explicit(&inquiry->question->n_asked, memory_order_relaxed)
             != g_asking.number)
             return ECANCELED;
-        if (!has_recorder(&patience, inquiry))
+        if (!is_answering(&patience))
             return ENOTCONN;
         (void)sleep_on(inquiry, counter, seen, UINT32_MAX, NAPS_PER_LOOK, &patience);
         if (inquiry->is_lost)

@@ -249,6 +249,12 @@ static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_
     return result == -EFAULT || (result == sizeof(now) && (uint16_t)arch_code_address(now) != pc);
 }
 
+bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now)
+{
+    return now >= frame && thread_is_on_own_stack(thread, now)
+           && thread_is_on_own_stack(thread, frame) && !sys_is_on_signal_stack();
+}
+
 /* TH-4: whoever closed the gate will not open it. */
 static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t gate,
                                          const struct unwind_origin *origin)

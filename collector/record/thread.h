@@ -236,6 +236,10 @@ static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t
     return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
 }
 
+/* Who was at `frame`, of whatever thread, was on the stack of this one and has left it by longjmp, as it is at `now`, and no deeper than it was; a handler
+ * that interrupts it is deeper, or on another stack. */
+bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now);
+
 /* g_thread of another thread of this process. */
 struct thread *thread_of(uintptr_t other);
 

@@ -2,6 +2,7 @@
 #include "recorder/command/collector_options.h"
 
 #include "common/log_format.h"
+#include "common/settings.h"
 #include "recorder/command/options.h"
 #include "support/option_place.h"
 #include "support/option_value.h"
@@ -80,8 +81,6 @@ static void add_setting(struct argp_state *state, const char *name, const char *
     size_t used = strlen(options->settings);
     size_t n = strlen(name) + strlen(value) + 2;
 
-    if (strchr(value, '\n'))
-        argp_error(state, "'%s' has a line break", value);
     if (used + n >= sizeof(options->settings))
         argp_error(state, "the options are too long");
     else
@@ -188,6 +187,9 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
             check_choice(state, setting->option, arg, setting->choices);
         if (setting->most)
             (void)option_value_number(state, setting->option, arg, setting->most);
+        if (arg && !settings_can_hold(arg))
+            argp_error(state, "%s: the name has a line break or a unit separator (0x1f)",
+                       setting->option);
         add_setting(state, setting->variable, setting->value ? setting->value : arg);
         return 0;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "common/settings.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
 #include "recorder/command/session_parts.h"
@@ -53,7 +54,14 @@ static int choose_name(struct session *session, struct error *err)
     if (code)
         return code;
     session->path = log_name_absolute(session->name);
-    return session->path ? 0 : error_set_errno(err, errno, "cannot find the working directory");
+    if (!session->path)
+        return error_set_errno(err, errno, "cannot find the working directory");
+    if (!settings_can_hold(session->path))
+        return error_set(
+            err, ERROR_USAGE,
+            "the working directory has a line break or a unit separator (0x1f) in its name; "
+            "give a whole path with -o");
+    return 0;
 }
 
 static int release(struct session *session, const char *library, struct error *err)

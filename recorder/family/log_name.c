@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/family/log_name.h"
 
+#include "common/settings.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -81,10 +83,11 @@ int log_name_expand(const char *pattern, const struct log_name_values *values, c
             free(name);
             return error_set(err, ERROR_NOMEM, "not enough memory");
         }
-        if (strchr(name, '\n') || strlen(name) >= PATH_MAX - 64 || !*name) {
+        if (!settings_can_hold(name) || strlen(name) >= PATH_MAX - 64 || !*name) {
             free(name);
-            return error_set(err, ERROR_USAGE,
-                             "the name of the log is empty, too long, or has a line break");
+            return error_set(
+                err, ERROR_USAGE,
+                "the name of the log is empty, too long, or has a line break or a unit separator (0x1f)");
         }
         if (!has_number(pattern) || is_free(name)) {
             *ret_name = name;

@@ -14,6 +14,8 @@ apart     of short windows far apart nobody knows how a leak came between; of ea
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
 forgotten who is switched off, and whose recorder was killed, soon writes no more
+own       who can switch itself on, and whose recorder was killed while it was off, writes on
+crowd     of many orders, each given while four threads allocate, each is obeyed once
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
 taken     where another process has the name of its socket, mtrace-record says that nobody can reach it, and records
@@ -42,14 +44,18 @@ import harness  # noqa: E402
 from harness import Failure, wait_until  # noqa: E402
 
 # Obeys lines: "alloc SIZE N" makes N blocks and keeps them; "free" frees what it kept; "fork"; "exec"; "sleep" and "wake"
-# switch off and on what else it does: it allocates a little every millisecond or so. Says the line again when it is done.
+# switch off and on what else it does: it allocates a little every millisecond or so; "work N" starts threads that do nothing else.
+# Says the line again when it is done.
 SERVER = r"""
-import ctypes, os, select, sys
+import ctypes, os, select, sys, threading
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
 libc.free.argtypes = [ctypes.c_void_p]
 kept, awake = [], True
+def work():
+    while True:
+        libc.free(libc.malloc(1))
 while True:
     if awake:
         libc.free(libc.malloc(1))
@@ -71,6 +77,9 @@ while True:
             libc.free(kept.pop())
     elif words[0] in (b"sleep", b"wake"):
         awake = words[0] == b"wake"
+    elif words[0] == b"work":
+        for _ in range(int(words[1])):
+            threading.Thread(target=work, daemon=True).start()
     elif words[0] == b"undumpable":
         libc.prctl(4, 0)
     elif words[0] == b"fork":
@@ -382,6 +391,51 @@ def forgotten(tools, place):
     expect("its end", database.rows("SELECT end_kind FROM processes"), [("detached",)])
 
 
+def own(tools, place):
+    """The ends of blocks are written meanwhile: by then who is left for good has left."""
+    server = Server(tools, place, "--toggle-signal=SIGUSR1")
+    server.do("alloc 10777 5")
+    os.kill(server.pid, signal.SIGUSR1)
+    wait_until("off", lambda: not is_open(server))
+    server.process.kill()
+    server.process.wait()
+    until = time.monotonic() + 6
+    while time.monotonic() < until:
+        server.do("alloc 1 20000")
+        server.do("free")
+    os.kill(server.pid, signal.SIGUSR1)
+    server.do("alloc 20777 3")
+    server.end()
+    wait_until("the end", lambda: not Path(f"/proc/{server.pid}").exists())
+    subprocess.run([tools.record, "--pack", str(place / "run.dat.live")], check=True, capture_output=True)
+    database = harness.import_log(tools, server.log, place / "run.db", "--no-symbols")
+    expect("blocks", sizes(database), {10777: 5, 20777: 3})
+    expect("freed", database.value("SELECT count(*) FROM allocations WHERE size_bytes = 10777 AND NOT is_leaked"), 5)
+    expect("its end", database.rows("SELECT end_kind FROM processes"), [("exit",)])
+
+
+def crowd(tools, place):
+    server = Server(tools, place)
+    server.do("work 4")
+    wanted = {}
+    for i in range(12):
+        switches = [subprocess.Popen([tools.record, "--ctl", str(server.pid), verb], stdout=subprocess.PIPE, text=True, env=harness.environment())
+                    for verb in ("start", "stop")]
+        server.ctl("snapshot", f"mark {i}")
+        for switch in switches:
+            switch.communicate()
+        verb = ("start", "stop")[i % 2]
+        expect(verb, server.switch(verb), ("recording 1 process", "no longer recording 1 process")[i % 2])
+        server.do(f"alloc {10777 + i * 10000} 7")
+        if verb == "start":
+            wanted[10777 + i * 10000] = 7
+    database = server.database()
+    expect("blocks", sizes(database), wanted)
+    expect("markers", [row[0] for row in database.rows("SELECT name FROM markers ORDER BY at_ns")], [f"mark {i}" for i in range(12)])
+    expect("each window ends before the next", database.value("SELECT count(*) FROM windows AS a JOIN windows AS b ON b.window_id = a.window_id + 1"
+                                                              " WHERE a.end_ns > b.start_ns"), 0)
+
+
 def waits(tools, place):
     server = Server(tools, place, "--follow-children", "--wait")
     server.do("daemon")
@@ -668,7 +722,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

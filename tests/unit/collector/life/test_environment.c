@@ -2,9 +2,12 @@
 /* What the program sees of its environment. */
 #include "collector/life/environment.h"
 #include "collector/record/state.h"
+#include "tests/unit/collector/log_fixture.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +18,10 @@
 #include <cmocka.h>
 
 /* clang-format on */
+
+enum {
+    N_ROUNDS = 30000
+};
 
 static void assert_left(const char *preload, const char *expected)
 {
@@ -112,6 +119,56 @@ static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
     g_state_config.adds_asan_option = false;
 }
 
+/* ---- what is executed is told of us ---------------------------------------------------------------- */
+
+static _Atomic unsigned g_n_come;
+
+/* Both go on at the same time. */
+static void meet(unsigned round)
+{
+    atomic_fetch_add(&g_n_come, 1);
+    while (atomic_load(&g_n_come) < 2 * round)
+        ;
+}
+
+static void *switch_always(void *unused)
+{
+    for (unsigned i = 1; i < 2 * N_ROUNDS; i += 2) {
+        meet(i);
+        environment_note_tracing(true);
+        meet(i + 1);
+    }
+    return unused;
+}
+
+static void who_is_left_stays_so_whoever_switches_meanwhile(void **state)
+{
+    char *none[] = {NULL};
+    char **old = environ;
+    unsigned n_wrong = 0;
+    struct log_fixture log;
+    pthread_t thread;
+    const char *digit;
+
+    (void)state;
+    log_fixture_open(&log, 1, 1 << 24);
+    environ = none;
+    environment_announce();
+    digit = strrchr(environ[0], ':') - 1;
+    assert_int_equal(pthread_create(&thread, NULL, switch_always, NULL), 0);
+    for (unsigned i = 1; i < 2 * N_ROUNDS; i += 2) {
+        environment_update();
+        meet(i);
+        environment_note_left();
+        meet(i + 1);
+        n_wrong += *digit != CONFIG_ANCESTOR_LEFT;
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(n_wrong, 0);
+    environ = old;
+    log_fixture_close(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +176,7 @@ int main(void)
         cmocka_unit_test(variables_go_and_others_stay_in_order),
         cmocka_unit_test(an_array_that_is_not_the_kernels_is_restored_in_place),
         cmocka_unit_test(only_the_recorders_own_option_of_a_sanitizer_goes),
+        cmocka_unit_test(who_is_left_stays_so_whoever_switches_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void numbers_are_free_ones(void **state)
 
 static void senseless_names_are_refused(void **state)
 {
-    static const char *const patterns[] = {"", "a\nb"};
+    static const char *const patterns[] = {"", "a\nb", "a\037b"};
     char *name;
 
     (void)state;
