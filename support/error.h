@@ -34,7 +34,8 @@ enum error_code {
 };
 
 enum {
-    ERROR_EXIT_NO_ROOM = 5,  /* of mtrace-import: the disk of the database is full */
+    ERROR_EXIT_NO_ROOM = 5, /* of mtrace-import: the disk of the database is full */
+    ERROR_EXIT_LATE = 7,    /* of mtrace-query --about: it took longer than its time_limit allows */
     ERROR_TEXT_BYTES = 1024, /* the names of all commands are one line */
     ERROR_NO_OFFSET = -1
 };

@@ -207,7 +207,8 @@ static bool lead_all(bool to_us)
     return is_all;
 }
 
-/* A handler that does not return would leave ld.so locked. */
+/* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a fork
+ * child's log: modules are led back where there is none. */
 struct look {
     struct sys_signals mask;
     bool is_blocked;

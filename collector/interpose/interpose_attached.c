@@ -6,6 +6,7 @@
 #include "collector/interpose/operator_table.h"
 #include "collector/life/lifecycle.h"
 #include "collector/platform/loader_lock.h"
+#include "collector/platform/operator_names.h"
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
 #include "common/attach_answer.h"
@@ -30,26 +31,9 @@ void dallocx(void *block, int flags);
 void sdallocx(void *block, size_t size, int flags);
 pid_t _Fork(void);
 /* Of interpose_new.c, of no type that matters here. */
-void _Znwm(void);
-void _ZnwmRKSt9nothrow_t(void);
-void _ZnwmSt11align_val_t(void);
-void _ZnwmSt11align_val_tRKSt9nothrow_t(void);
-void _ZdlPv(void);
-void _ZdlPvm(void);
-void _ZdlPvRKSt9nothrow_t(void);
-void _ZdlPvSt11align_val_t(void);
-void _ZdlPvmSt11align_val_t(void);
-void _ZdlPvSt11align_val_tRKSt9nothrow_t(void);
-void _Znam(void);
-void _ZnamRKSt9nothrow_t(void);
-void _ZnamSt11align_val_t(void);
-void _ZnamSt11align_val_tRKSt9nothrow_t(void);
-void _ZdaPv(void);
-void _ZdaPvm(void);
-void _ZdaPvRKSt9nothrow_t(void);
-void _ZdaPvSt11align_val_t(void);
-void _ZdaPvmSt11align_val_t(void);
-void _ZdaPvSt11align_val_tRKSt9nothrow_t(void);
+#define DECLARE(kind, slot, name) void name(void);
+OPERATOR_NAMES(DECLARE)
+#undef DECLARE
 /* NOLINTEND(readability-redundant-declaration) */
 
 /* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
@@ -57,10 +41,8 @@ void _ZdaPvSt11align_val_tRKSt9nothrow_t(void);
     {                                                               \
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
     }
-#define OPERATOR(number, name)                                                   \
-    {                                                                            \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, operators[number]) \
-    }
+#define OPERATOR(kind, slot, name) \
+    {#name, (void *)(uintptr_t)name, offsetof(struct real, operators.name)},
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct reference g_names[] = {
@@ -115,30 +97,14 @@ static const struct reference g_names[] = {
     REFERENCE(posix_spawnp),
     REFERENCE(quick_exit),
     REFERENCE(abort),
-    OPERATOR(0, _Znwm),
-    OPERATOR(1, _ZnwmRKSt9nothrow_t),
-    OPERATOR(2, _ZnwmSt11align_val_t),
-    OPERATOR(3, _ZnwmSt11align_val_tRKSt9nothrow_t),
-    OPERATOR(4, _ZdlPv),
-    OPERATOR(5, _ZdlPvm),
-    OPERATOR(6, _ZdlPvRKSt9nothrow_t),
-    OPERATOR(7, _ZdlPvSt11align_val_t),
-    OPERATOR(8, _ZdlPvmSt11align_val_t),
-    OPERATOR(9, _ZdlPvSt11align_val_tRKSt9nothrow_t),
-    OPERATOR(10, _Znam),
-    OPERATOR(11, _ZnamRKSt9nothrow_t),
-    OPERATOR(12, _ZnamSt11align_val_t),
-    OPERATOR(13, _ZnamSt11align_val_tRKSt9nothrow_t),
-    OPERATOR(14, _ZdaPv),
-    OPERATOR(15, _ZdaPvm),
-    OPERATOR(16, _ZdaPvRKSt9nothrow_t),
-    OPERATOR(17, _ZdaPvSt11align_val_t),
-    OPERATOR(18, _ZdaPvmSt11align_val_t),
-    OPERATOR(19, _ZdaPvSt11align_val_tRKSt9nothrow_t),
     {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
+    OPERATOR_NAMES(OPERATOR)
+#undef REFERENCE
+#undef OPERATOR
 };
 
-/* By the collector that the program was started with. */
+/* By the collector that the program was started with. Where there is none dlsym finds ours, as it looks where its caller was loaded, too: it
+ * never fails, so that it neither allocates nor leaves anything for the program's dlerror. */
 static bool is_recorded(void)
 {
     int (*detach)(const char *) =

@@ -205,43 +205,34 @@ static void destroy(int kind, enum operator_slot slot, void *block, size_t size,
         __VA_ARGS__;                                         \
     }
 
-OPERATOR(void *, _Znwm, (size_t size), return create(0, size, 0, &origin))
-OPERATOR(void *, _ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (void)nothrow;
-         return create_quietly(0, size, 0, &origin))
-OPERATOR(void *, _ZnwmSt11align_val_t, (size_t size, size_t alignment),
-         return create(0, size, alignment, &origin))
-OPERATOR(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
-         (size_t size, size_t alignment, const void *nothrow), (void)nothrow;
-         return create_quietly(0, size, alignment, &origin))
-OPERATOR(void, _ZdlPv, (void *block), destroy(0, DESTROY, block, 0, 0, &origin))
-OPERATOR(void, _ZdlPvm, (void *block, size_t size),
-         destroy(0, DESTROY_SIZED, block, size, 0, &origin))
-OPERATOR(void, _ZdlPvRKSt9nothrow_t, (void *block, const void *nothrow), (void)nothrow;
-         destroy(0, DESTROY_QUIETLY, block, 0, 0, &origin))
-OPERATOR(void, _ZdlPvSt11align_val_t, (void *block, size_t alignment),
-         destroy(0, DESTROY_ALIGNED, block, 0, alignment, &origin))
-OPERATOR(void, _ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
-         destroy(0, DESTROY_SIZED_ALIGNED, block, size, alignment, &origin))
-OPERATOR(void, _ZdlPvSt11align_val_tRKSt9nothrow_t,
-         (void *block, size_t alignment, const void *nothrow), (void)nothrow;
-         destroy(0, DESTROY_ALIGNED_QUIETLY, block, 0, alignment, &origin))
-OPERATOR(void *, _Znam, (size_t size), return create(1, size, 0, &origin))
-OPERATOR(void *, _ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (void)nothrow;
-         return create_quietly(1, size, 0, &origin))
-OPERATOR(void *, _ZnamSt11align_val_t, (size_t size, size_t alignment),
-         return create(1, size, alignment, &origin))
-OPERATOR(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
-         (size_t size, size_t alignment, const void *nothrow), (void)nothrow;
-         return create_quietly(1, size, alignment, &origin))
-OPERATOR(void, _ZdaPv, (void *block), destroy(1, DESTROY, block, 0, 0, &origin))
-OPERATOR(void, _ZdaPvm, (void *block, size_t size),
-         destroy(1, DESTROY_SIZED, block, size, 0, &origin))
-OPERATOR(void, _ZdaPvRKSt9nothrow_t, (void *block, const void *nothrow), (void)nothrow;
-         destroy(1, DESTROY_QUIETLY, block, 0, 0, &origin))
-OPERATOR(void, _ZdaPvSt11align_val_t, (void *block, size_t alignment),
-         destroy(1, DESTROY_ALIGNED, block, 0, alignment, &origin))
-OPERATOR(void, _ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
-         destroy(1, DESTROY_SIZED_ALIGNED, block, size, alignment, &origin))
-OPERATOR(void, _ZdaPvSt11align_val_tRKSt9nothrow_t,
-         (void *block, size_t alignment, const void *nothrow), (void)nothrow;
-         destroy(1, DESTROY_ALIGNED_QUIETLY, block, 0, alignment, &origin))
+#define DEFINE_CREATE(kind, name) \
+    OPERATOR(void *, name, (size_t size), return create(kind, size, 0, &origin))
+#define DEFINE_CREATE_QUIETLY(kind, name)                                     \
+    OPERATOR(void *, name, (size_t size, const void *nothrow), (void)nothrow; \
+             return create_quietly(kind, size, 0, &origin))
+#define DEFINE_CREATE_ALIGNED(kind, name)                   \
+    OPERATOR(void *, name, (size_t size, size_t alignment), \
+             return create(kind, size, alignment, &origin))
+#define DEFINE_CREATE_ALIGNED_QUIETLY(kind, name)                                               \
+    OPERATOR(void *, name, (size_t size, size_t alignment, const void *nothrow), (void)nothrow; \
+             return create_quietly(kind, size, alignment, &origin))
+#define DEFINE_DESTROY(kind, name) \
+    OPERATOR(void, name, (void *block), destroy(kind, DESTROY, block, 0, 0, &origin))
+#define DEFINE_DESTROY_SIZED(kind, name)             \
+    OPERATOR(void, name, (void *block, size_t size), \
+             destroy(kind, DESTROY_SIZED, block, size, 0, &origin))
+#define DEFINE_DESTROY_QUIETLY(kind, name)                                  \
+    OPERATOR(void, name, (void *block, const void *nothrow), (void)nothrow; \
+             destroy(kind, DESTROY_QUIETLY, block, 0, 0, &origin))
+#define DEFINE_DESTROY_ALIGNED(kind, name)                \
+    OPERATOR(void, name, (void *block, size_t alignment), \
+             destroy(kind, DESTROY_ALIGNED, block, 0, alignment, &origin))
+#define DEFINE_DESTROY_SIZED_ALIGNED(kind, name)                       \
+    OPERATOR(void, name, (void *block, size_t size, size_t alignment), \
+             destroy(kind, DESTROY_SIZED_ALIGNED, block, size, alignment, &origin))
+#define DEFINE_DESTROY_ALIGNED_QUIETLY(kind, name)                                            \
+    OPERATOR(void, name, (void *block, size_t alignment, const void *nothrow), (void)nothrow; \
+             destroy(kind, DESTROY_ALIGNED_QUIETLY, block, 0, alignment, &origin))
+
+#define DEFINE(kind, slot, name) DEFINE_##slot(kind, name)
+OPERATOR_NAMES(DEFINE)

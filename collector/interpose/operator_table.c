@@ -11,14 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Itanium C++ ABI 5.1.5, mangled. */
 static const char *const g_names[2][N_OPERATOR_SLOTS] = {
-    {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
-     "_ZdlPv", "_ZdlPvm", "_ZdlPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t",
-     "_ZdlPvSt11align_val_tRKSt9nothrow_t"},
-    {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
-     "_ZdaPv", "_ZdaPvm", "_ZdaPvRKSt9nothrow_t", "_ZdaPvSt11align_val_t", "_ZdaPvmSt11align_val_t",
-     "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
+#define NAME(kind, slot, name) [kind][slot] = #name,
+    OPERATOR_NAMES(NAME)
+#undef NAME
 };
 
 /* Of a library that came later. Changed with ld.so's list locked; epoch is 0 meanwhile. */
@@ -50,7 +46,7 @@ static struct operator find_at_start(int kind, enum operator_slot slot)
     void *address = real_find(name);
     struct operator found = to_operator((uintptr_t)address);
 
-    found.is_allocators = address && address == real_find_in_allocator(name);
+    found.is_allocators = address && address == real_find_beside_malloc(name);
     return found;
 }
 
@@ -60,12 +56,6 @@ void operator_table_find(void)
         for (enum operator_slot slot = 0; slot < N_OPERATOR_SLOTS; slot++)
             g_operator_table[kind][slot] = find_at_start(kind, slot);
     g_is_started = true;
-}
-
-__attribute__((constructor)) static void find_all(void)
-{
-    (void)loader_lock_find();
-    operator_table_find();
 }
 
 /* ---- what came later ---------------------------------------------------------------------------- */
@@ -112,7 +102,8 @@ static bool is_finished(const struct link_map *map)
     return module_bounds_find((uintptr_t)map->l_ld, &bounds) && bounds.map == map;
 }
 
-/* A handler that does not return would leave ld.so locked. False: it is locked by another thread. */
+/* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a
+ * fork child's log: this is done whether it does or not. False: it is locked by another thread. */
 static bool look(const char *name, struct later *later, uint32_t epoch, uintptr_t *ret_call)
 {
     struct sys_signals mask;

@@ -13,24 +13,11 @@
 #ifndef MTRACE_COLLECTOR_OPERATOR_TABLE_H
 #define MTRACE_COLLECTOR_OPERATOR_TABLE_H
 
+#include "collector/platform/operator_names.h"
 #include "common/attr.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum operator_slot {
-    CREATE,
-    CREATE_QUIETLY,
-    CREATE_ALIGNED,
-    CREATE_ALIGNED_QUIETLY,
-    DESTROY,
-    DESTROY_SIZED,
-    DESTROY_QUIETLY,
-    DESTROY_ALIGNED,
-    DESTROY_SIZED_ALIGNED,
-    DESTROY_ALIGNED_QUIETLY,
-    N_OPERATOR_SLOTS,
-};
 
 typedef void (*operator_function)(void); /* of any type */
 
@@ -43,7 +30,7 @@ struct operator
 /* Read by operator_table_get only; [0] is the single object, [1] the array. */
 extern MTRACE_HIDDEN struct operator g_operator_table[2][N_OPERATOR_SLOTS];
 
-/* In a program that ran already, before the first one is called; with ld.so's list locked. */
+/* What is there at the start: once, before the first one is called; in a program that ran already with ld.so's list locked. */
 void operator_table_find(void);
 
 struct operator operator_table_get_slow(int kind, enum operator_slot slot);

@@ -328,7 +328,13 @@ static void forget_answer(const struct inquiry *inquiry)
         sys_unmap(inquiry->answer, inquiry->answer_bytes);
 }
 
-/* Maps it: what is written from there may take long, and no descriptor is held meanwhile. False: it may not be opened. */
+static bool fits_in_memory(int64_t n_bytes)
+{
+    return n_bytes >= 0 && (int64_t)(size_t)n_bytes == n_bytes;
+}
+
+/* Maps it: what is written from there may take long, and no descriptor is held meanwhile. False: it may not be opened, or is larger than
+ * memory can be. */
 static bool open_answer(struct inquiry *inquiry)
 {
     const struct log_question *question = inquiry->question;
@@ -344,10 +350,10 @@ static bool open_answer(struct inquiry *inquiry)
         return false;
     if (sys_file_id((int)fd, &file) < 0)
         file.size_bytes = -1;
-    else if (file.size_bytes > 0)
+    else if (file.size_bytes > 0 && fits_in_memory(file.size_bytes))
         start = sys_map_readable((int)fd, (size_t)file.size_bytes);
     sys_close((int)fd);
-    if (file.size_bytes < 0 || (start < 0 && start > -4096))
+    if (!fits_in_memory(file.size_bytes) || (start < 0 && start > -4096))
         return false;
     keep_answer(inquiry, (void *)(uintptr_t)start, (size_t)file.size_bytes);
     return true;
@@ -370,7 +376,7 @@ static int copy_answer(struct inquiry *inquiry, int to)
     return inquiry->is_lost ? ECANCELED : code;
 }
 
-/* Of who may not open it. */
+/* Of who may not open it, or not map it. */
 static int copy_parts(struct inquiry *inquiry, int to)
 {
     struct log_question *question = inquiry->question;

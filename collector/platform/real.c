@@ -85,35 +85,13 @@ static const struct wanted g_wanted[] = {
     WANT(execle),
     WANT(execlp),
 #undef WANT
-#define WANT(number, name)                             \
-    {                                                  \
-        name, offsetof(struct real, operators[number]) \
-    }
-    WANT(0, "_Znwm"),
-    WANT(1, "_ZnwmRKSt9nothrow_t"),
-    WANT(2, "_ZnwmSt11align_val_t"),
-    WANT(3, "_ZnwmSt11align_val_tRKSt9nothrow_t"),
-    WANT(4, "_ZdlPv"),
-    WANT(5, "_ZdlPvm"),
-    WANT(6, "_ZdlPvRKSt9nothrow_t"),
-    WANT(7, "_ZdlPvSt11align_val_t"),
-    WANT(8, "_ZdlPvmSt11align_val_t"),
-    WANT(9, "_ZdlPvSt11align_val_tRKSt9nothrow_t"),
-    WANT(10, "_Znam"),
-    WANT(11, "_ZnamRKSt9nothrow_t"),
-    WANT(12, "_ZnamSt11align_val_t"),
-    WANT(13, "_ZnamSt11align_val_tRKSt9nothrow_t"),
-    WANT(14, "_ZdaPv"),
-    WANT(15, "_ZdaPvm"),
-    WANT(16, "_ZdaPvRKSt9nothrow_t"),
-    WANT(17, "_ZdaPvSt11align_val_t"),
-    WANT(18, "_ZdaPvmSt11align_val_t"),
-    WANT(19, "_ZdaPvSt11align_val_tRKSt9nothrow_t"),
+#define WANT(kind, slot, name) {#name, offsetof(struct real, operators.name)},
+    OPERATOR_NAMES(WANT)
 #undef WANT
 };
 
 enum {
-    N_WANTED_LATE = 5 + REAL_OPERATORS,
+    N_WANTED_LATE = 5 + 2 * N_OPERATOR_SLOTS,
     N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
 };
 
@@ -132,15 +110,19 @@ static bool is_libc(const struct link_map *map)
     return elf_lookup_find(&object, "gnu_get_libc_version") != NULL;
 }
 
-/* The next object that defines it, and what at; NULL if there is none. */
-static const struct link_map *find_definer(const struct link_map *map, const char *name,
-                                           void **ret_address)
+/* The first object of the list from `map` on, but not our own, that is accepted (NULL: all are) and defines it, and what at; NULL if there is none.
+ * What is not accepted is not looked into. */
+static const struct link_map *find_from(const struct link_map *map, const char *name,
+                                        bool (*is_accepted)(const struct link_map *map),
+                                        void **ret_address)
 {
-    const struct link_map *own = map;
-
-    for (map = g_is_late ? _r_debug.r_map : own->l_next; map; map = map->l_next) {
-        struct elf_lookup object = elf_lookup_open(map);
-        const ElfW(Sym) *symbol = map == own ? NULL : elf_lookup_find(&object, name);
+    for (; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (map->l_ld == _DYNAMIC || (is_accepted && !is_accepted(map)))
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
         if (!symbol)
             continue;
         if (ret_address)
@@ -150,25 +132,36 @@ static const struct link_map *find_definer(const struct link_map *map, const cha
     return NULL;
 }
 
-static void *find_behind(const struct link_map *map, const char *name)
+/* Where who stands behind us begins. */
+static const struct link_map *first_behind(const struct link_map *own)
+{
+    return g_is_late ? _r_debug.r_map : own->l_next;
+}
+
+static const struct link_map *find_definer(const struct link_map *own, const char *name)
+{
+    return find_from(first_behind(own), name, NULL, NULL);
+}
+
+static void *find_behind(const struct link_map *own, const char *name)
 {
     void *address = NULL;
 
-    find_definer(map, name, &address);
+    find_from(first_behind(own), name, NULL, &address);
     return address;
+}
+
+static bool is_not_ours(const struct link_map *map)
+{
+    struct elf_lookup object = elf_lookup_open(map);
+
+    return !elf_lookup_find(&object, "mtrace_detach");
 }
 
 /* One of ours that the program was started with passes on to it. */
 static const struct link_map *find_allocator(const struct link_map *own)
 {
-    for (const struct link_map *map = g_is_late ? _r_debug.r_map : own->l_next; map;
-         map = map->l_next) {
-        struct elf_lookup object = elf_lookup_open(map);
-        if (map != own && elf_lookup_find(&object, "malloc")
-            && !elf_lookup_find(&object, "mtrace_detach"))
-            return map;
-    }
-    return NULL;
+    return find_from(first_behind(own), "malloc", is_not_ours, NULL);
 }
 
 static bool needs_cxx(const struct link_map *map)
@@ -191,7 +184,7 @@ static bool has_own_operators(const struct link_map *own, const struct link_map 
 {
     struct elf_lookup object = elf_lookup_open(own);
 
-    if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm", NULL) != allocator)
+    if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm") != allocator)
         return false;
     if (g_is_late) /* who is written in C++ may be loaded later */
         return true;
@@ -242,13 +235,13 @@ bool real_init(void (*adapt)(struct real *found))
     g_is_glibc_malloc = allocator && is_libc(allocator);
     g_is_new_foreign = allocator && !g_is_glibc_malloc
                        && (has_own_operators(own, allocator)
-                           || has_own_operators(own, find_definer(own, "malloc", NULL)));
+                           || has_own_operators(own, find_definer(own, "malloc")));
     for (size_t i = 0; i < N_WANTED - (g_is_late ? 0 : N_WANTED_LATE); i++) {
         void *function = find_behind(own, g_wanted[i].name);
         memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
     }
     if (!g_is_new_foreign)
-        memset(found.operators, 0, sizeof(found.operators));
+        memset(&found.operators, 0, sizeof(found.operators));
     if (allocator && !g_is_glibc_malloc && is_sanitizer(allocator))
         found.malloc_usable_size = NULL;
     g_found = found;
@@ -285,30 +278,22 @@ void *real_find(const char *name)
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map))
 {
     const struct link_map *own = find_own();
+    void *address = NULL;
 
-    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) {
-        struct elf_lookup object;
-        const ElfW(Sym) * symbol;
-        if (!is_accepted(map))
-            continue;
-        object = elf_lookup_open(map);
-        symbol = elf_lookup_find(&object, name);
-        if (symbol)
-            return elf_lookup_resolve(&object, symbol);
-    }
-    return NULL;
+    find_from(own ? own->l_next : NULL, name, is_accepted, &address);
+    return address;
 }
 
-void *real_find_in_allocator(const char *name)
+void *real_find_beside_malloc(const char *name)
 {
     const struct link_map *own = find_own();
-    const struct link_map *allocator = own ? find_definer(own, "malloc", NULL) : NULL;
+    const struct link_map *map = own ? find_definer(own, "malloc") : NULL;
     struct elf_lookup object;
     const ElfW(Sym) * symbol;
 
-    if (!allocator)
+    if (!map)
         return NULL;
-    object = elf_lookup_open(allocator);
+    object = elf_lookup_open(map);
     symbol = elf_lookup_find(&object, name);
     return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
 }
@@ -326,7 +311,7 @@ bool real_is_new_foreign(void)
 
 bool real_has_operators(void)
 {
-    return g_real.operators[0] != NULL;
+    return g_real.operators._Znwm != NULL;
 }
 
 bool real_is_malloc_ours(void)

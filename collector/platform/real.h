@@ -15,6 +15,7 @@
 #ifndef MTRACE_COLLECTOR_REAL_H
 #define MTRACE_COLLECTOR_REAL_H
 
+#include "collector/platform/operator_names.h"
 #include "common/attr.h"
 
 #include <link.h>
@@ -28,10 +29,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 #include <threads.h>
-
-enum {
-    REAL_OPERATORS = 20
-};
 
 struct real {
     void *(*malloc)(size_t);
@@ -97,8 +94,13 @@ struct real {
     int (*execl)(const char *, const char *, ...);
     int (*execle)(const char *, const char *, ...);
     int (*execlp)(const char *, const char *, ...);
+
     /* and C++'s operators, of an allocator's library whose operators call no malloc by name; else NULL */
-    void (*operators[REAL_OPERATORS])(void);
+    struct {
+#define OPERATOR(kind, slot, name) void (*name)(void);
+        OPERATOR_NAMES(OPERATOR)
+#undef OPERATOR
+    } operators;
 };
 
 extern MTRACE_HIDDEN struct real g_real;
@@ -122,8 +124,9 @@ void *real_find(const char *name);
 /* The same with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
 
-/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. */
-void *real_find_in_allocator(const char *name);
+/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one of ours that the program was started
+ * with, and not the allocator's, to which it passes on: its operators are those that call no malloc by name then. */
+void *real_find_beside_malloc(const char *name);
 
 /* The real malloc is glibc's own: chunk headers can be read. */
 bool real_is_glibc_malloc(void);

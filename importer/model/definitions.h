@@ -15,8 +15,8 @@
  *   DF-4 Backtrace DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE exist always; their
  *        frames carry the label that people read. Nodes whose parent the log lost hang under the
  *        latter; everything under it is truncated.
- *   DF-5 Groups of a process and of its fork children that have the same number in their logs and the
- *        same text are one group.
+ *   DF-5 Groups that have the same number in their logs and the same text are one group: a fork child has those of its
+ *        parent, and siblings what each registers the same way.
  * Threads: read-only after log_set_open, from any thread. All strings live as long as the set.
  * Times:   ns since the start of the earliest process.
  */

@@ -15,14 +15,13 @@ enum {
 void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
                       struct definitions *definitions)
 {
-    *merge =
-        (struct group_merge){.inputs = inputs, .definitions = definitions, .last_id = FIRST_ID - 1};
+    *merge = (struct group_merge){.inputs = inputs, .definitions = definitions};
 }
 
 void group_merge_done(struct group_merge *merge)
 {
     id_table_done(&merge->tags);
-    id_table_done(&merge->ids);
+    id_table_done(&merge->known);
 }
 
 /* ---- tags ---- */
@@ -124,22 +123,23 @@ static int add_tags(struct group_merge *merge, struct definitions_group *group)
 
 /* ---- groups ---- */
 
-/* The number that the note's group has in an ancestor; 0: it is new. */
-static uint32_t inherited_number(const struct group_merge *merge, size_t i,
-                                 const struct group_note *note)
+/* Until all are known a group has the id that it has in its logs. */
+static bool is_of_note(const void *context, uint32_t number, const void *key)
 {
-    const struct definitions_process *processes = merge->definitions->processes;
+    const struct definitions_group *group = &((const struct definitions_group *)context)[number];
+    const struct group_note *note = key;
 
-    /* A child begins after its parent; whatever the log says, this ends. */
-    for (uint32_t id = processes[i + 1].parent; id != 0 && id <= i; id = processes[id].parent) {
-        const struct group_note *other =
-            log_names_find_group(&merge->inputs[id - 1]->names, note->index);
+    return group->id == note->index && group->text_bytes == note->text_bytes
+           && memcmp(group->text, note->text, note->text_bytes) == 0;
+}
 
-        if (other && other->number && other->text_bytes == note->text_bytes
-            && memcmp(other->text, note->text, note->text_bytes) == 0)
-            return other->number;
-    }
-    return 0;
+static uint64_t hash_note(const struct group_note *note)
+{
+    uint64_t hash = note->index;
+
+    for (size_t i = 0; i < note->text_bytes; i++)
+        hash = id_table_hash(hash, (unsigned char)note->text[i]);
+    return hash;
 }
 
 static struct definitions_group *add_group(struct group_merge *merge)
@@ -154,48 +154,42 @@ static struct definitions_group *add_group(struct group_merge *merge)
     return &groups[++definitions->n_groups];
 }
 
-static bool is_id(const void *context, uint32_t id, const void *key)
+static uint32_t find_number(const struct group_merge *merge, const struct group_note *note)
 {
-    (void)context;
-    return id == *(const uint32_t *)key;
+    if (note->index == LOG_GROUP_UNTRACKED)
+        return merge->untracked;
+    return id_table_find(&merge->known, hash_note(note), is_of_note, merge->definitions->groups,
+                         note);
 }
 
-/* GM-1; 0: no memory. */
-static uint32_t choose_id(struct group_merge *merge, uint32_t index)
+static int note_number(struct group_merge *merge, const struct group_note *note)
 {
-    uint32_t id = index;
-
-    if (index < FIRST_ID || index > MOST_ID
-        || id_table_find(&merge->ids, id_table_hash(index, 0), is_id, NULL, &index))
-        id = merge->last_id + 1;
-    if (id > merge->last_id)
-        merge->last_id = id;
-    return id_table_add(&merge->ids, id_table_hash(id, 0), id) == 0 ? id : 0;
+    if (note->index != LOG_GROUP_UNTRACKED)
+        return id_table_add(&merge->known, hash_note(note), note->number);
+    merge->untracked = note->number;
+    return 0;
 }
 
-static int take_note(struct group_merge *merge, size_t i, struct group_note *note)
+/* DF-5 */
+static int take_note(struct group_merge *merge, struct group_note *note)
 {
     struct definitions_group *group;
 
-    bool is_untracked = note->index == LOG_GROUP_UNTRACKED;
-
-    note->number = is_untracked ? merge->untracked : inherited_number(merge, i, note);
+    note->number = find_number(merge, note);
     if (note->number != 0)
         return 0;
     group = add_group(merge);
     if (!group)
         return ERROR_NOMEM;
     note->number = (uint32_t)merge->definitions->n_groups;
-    if (is_untracked)
-        merge->untracked = note->number;
     *group = (struct definitions_group){
         .name = note->text,
         .text = note->text,
         .text_bytes = note->text_bytes,
-        .id = is_untracked ? LOG_GROUP_UNTRACKED : choose_id(merge, note->index),
+        .id = note->index,
         .first_tag = (uint32_t)merge->definitions->n_group_tags,
     };
-    return group->id || is_untracked ? add_tags(merge, group) : ERROR_NOMEM;
+    return note_number(merge, note) == 0 ? add_tags(merge, group) : ERROR_NOMEM;
 }
 
 static int compare_notes(const void *left, const void *right)
@@ -206,7 +200,7 @@ static int compare_notes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* In the order of their ids in the log, so that those of later groups are free for them. */
+/* In the order of their ids in the log: it defines them in any. */
 int group_merge_log(struct group_merge *merge, size_t i)
 {
     struct log_names *names = &merge->inputs[i]->names;
@@ -218,25 +212,76 @@ int group_merge_log(struct group_merge *merge, size_t i)
     if (r == 0)
         qsort(notes, names->n_groups, sizeof(struct group_note *), compare_notes);
     for (size_t k = 0; r == 0 && k < names->n_groups; k++)
-        r = take_note(merge, i, notes[k]);
+        r = take_note(merge, notes[k]);
     free(notes);
+    return r;
+}
+
+/* ---- ids ---- */
+
+static bool is_id(const void *context, uint32_t number, const void *key)
+{
+    return ((const struct definitions_group *)context)[number].id == *(const uint32_t *)key;
+}
+
+static bool can_be_id(uint32_t index)
+{
+    return index >= FIRST_ID && index <= MOST_ID;
+}
+
+static uint32_t find_last_id(const struct definitions *definitions)
+{
+    uint32_t last_id = FIRST_ID - 1;
+
+    for (size_t i = 1; i <= definitions->n_groups; i++)
+        if (can_be_id(definitions->groups[i].id) && definitions->groups[i].id > last_id)
+            last_id = definitions->groups[i].id;
+    return last_id;
+}
+
+/* GM-1, GM-2. holders: of ids, by number. *last_id: that any group has. */
+static int give_id(struct group_merge *merge, uint32_t number, struct id_table *holders,
+                   uint32_t *last_id)
+{
+    struct definitions_group *groups = merge->definitions->groups;
+    uint32_t *id = &groups[number].id;
+    uint64_t hash = id_table_hash(*id, 0);
+
+    if (can_be_id(*id) && !id_table_find(holders, hash, is_id, groups, id))
+        return id_table_add(holders, hash, number);
+    *id = ++*last_id;
+    return 0;
+}
+
+static int give_ids(struct group_merge *merge, uint32_t *last_id)
+{
+    struct id_table holders = {0};
+    int r = 0;
+
+    for (uint32_t number = 1; r == 0 && number <= merge->definitions->n_groups; number++)
+        if (number != merge->untracked)
+            r = give_id(merge, number, &holders, last_id);
+    id_table_done(&holders);
     return r;
 }
 
 int group_merge_finish(struct group_merge *merge, size_t n_inputs)
 {
     static const char name[] = "[lost]";
+    uint32_t last_id = find_last_id(merge->definitions);
     struct definitions_group *group;
 
     if (merge->definitions->n_groups == 0)
         return 0;
+    if (give_ids(merge, &last_id) != 0)
+        return ERROR_NOMEM;
     group = add_group(merge);
     if (!group)
         return ERROR_NOMEM;
     *group = (struct definitions_group){.name = name,
                                         .text = name,
                                         .text_bytes = sizeof(name) - 1,
-                                        .id = ++merge->last_id,
+                                        .id = last_id + 1,
                                         .is_lost = true};
     for (size_t i = 0; i < n_inputs; i++)
         merge->inputs[i]->names.lost_group = (uint32_t)merge->definitions->n_groups;

@@ -2,12 +2,14 @@
 /*
  * group_merge: the groups of all logs as one list, with each tag once.
  *
- * Model:   logs are taken in the order of their processes, so that a child comes behind its parent
- *          and finds what it inherited (DF-5). A text is a name, then key and value of each tag, with
- *          NULs between; a key without a value has an empty one.
+ * Model:   a text is a name, then key and value of each tag, with NULs between; a key without a value has an empty one. Ids are given when the
+ *          groups of all logs are known.
  * Invariants
- *   GM-1 In the database a group has the id by which its process knows it (mtrace_current_group), whichever logs are read, unless
- *        another process has that for a group of another text: then the later one has one that is higher than all before.
+ *   GM-1 In the database a group has the id by which its processes know it (mtrace_current_group), whichever logs are read, unless a
+ *        process that comes before has that for a group of another text: then it has a substitute.
+ *   GM-2 A substitute is above all ids by which any process whose log is read knows a group. Of logs that still grow that
+ *        holds for what they define so far: in a database that is made later a substitute may be another id, and a process
+ *        that comes before may have taken the id of one that comes after.
  * Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_GROUP_MERGE_H
@@ -20,9 +22,9 @@
 struct group_merge {
     struct log_input *const *inputs;
     struct definitions *definitions;
-    struct id_table tags, ids; /* ids: of groups so far */
+    struct id_table tags;
+    struct id_table known; /* numbers of groups, by id in the log and text */
     size_t groups_capacity, tags_capacity, group_tags_capacity;
-    uint32_t last_id;
     uint32_t untracked; /* number of that group, 0: none yet */
 };
 
@@ -33,7 +35,7 @@ void group_merge_done(struct group_merge *merge);
 /* The groups of process i + 1, whose definition is filled but for these. */
 int group_merge_log(struct group_merge *merge, size_t i);
 
-/* After the last log: makes the lost group where there are any. */
+/* After the last log: gives ids, and makes the lost group where there are any. */
 int group_merge_finish(struct group_merge *merge, size_t n_inputs);
 
 /* For tables of tags: context is their array by id, key a tag. */

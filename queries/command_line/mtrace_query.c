@@ -217,7 +217,7 @@ static int report(const struct error *err)
     if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
         return LEFT_OUT_ROWS_EXIT;
     if (err->code == ERROR_INTERRUPTED && !signal_taken && is_about_one_file)
-        return LEFT_OUT_LATE_EXIT;
+        return ERROR_EXIT_LATE;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }

@@ -283,7 +283,7 @@ static int answer_parsed(struct answering *answering, struct question *question)
         return EIO;
     if (code)
         return code;
-    return status == EXIT_TOO_LONG || status == LEFT_OUT_LATE_EXIT ? ETIMEDOUT : EINVAL;
+    return status == EXIT_TOO_LONG || status == ERROR_EXIT_LATE ? ETIMEDOUT : EINVAL;
 }
 
 static void copy_complaints(const struct answering *answering)

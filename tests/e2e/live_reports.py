@@ -11,7 +11,7 @@ turns    threads that ask all the time take turns
 quiet    who waits for an answer sleeps until it is there
 crowd    so does who waits for the turn of many others
 endless  a question that would never be answered is ended; the folder for temporary files is missing
-every    mtrace-record writes reports by itself, by time and by signal
+every    mtrace-record writes reports by itself, by time and by signal, and they say what the program has in its books
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
@@ -266,6 +266,24 @@ def wait_for(path):
     return path.read_text()
 
 
+def is_rounded(text, number):
+    """Whether a person's text for the number of blocks or bytes can be that one's."""
+    digits, unit = (text.split() + [""])[:2]
+    scale = 1024 ** ["", "B", "KiB", "MiB"].index(unit) // (1024 if unit else 1)
+    return abs(float(digits) * scale - number) <= 0.5 * scale * 10 ** -len(digits.partition(".")[2])
+
+
+def check_held(report, books):
+    """What the program counted of its group, which nothing of ours has read, is what the report says."""
+    table = [re.split(r" {2,}", line.strip()) for line in report.split("== by-group --wide\n")[1].split("\n\n")[0].splitlines()]
+    held = [dict(zip(table[0], row)) for row in table[1:] if "held" in row]
+    expect("rows of the group", len(held), 1)
+    expect("what is in the books", len(books), 6)
+    for name, number in books.items():
+        if not is_rounded(held[0][name], number):
+            raise Failure(f"the report says {name} {held[0][name]} of what is {number} in the program's books:\n{report}")
+
+
 def every(tools, place):
     log = place / "run.dat"
     foreign = place / "foreign"
@@ -279,6 +297,7 @@ def every(tools, place):
         process.send_signal(signal.SIGUSR1)
         reports = [wait_for(place / f"run.dat.report.{n}.txt") for n in (1, 2)]
         process.stdin.close()
+        books = harness.workload_said(process.stdout.read())[0]
         expect("exit status", process.wait(60), 0)
     finally:
         process.kill()
@@ -290,6 +309,7 @@ def every(tools, place):
         for command in ("summary", "threads --wide", "groups --wide", "by-group --wide"):
             if f"== {command}\n" not in report:
                 raise Failure(f"no {command} in\n{report}")
+        check_held(report, books)
         if "next: " in report:
             raise Failure(f"advice about a database that is gone in\n{report}")
         for word in ("121 KiB", "wait_for_end"):

@@ -18,6 +18,7 @@
 
 enum {
     N_THREADS = 6,
+    N_CHARGED = 20,
 };
 
 static void say(const char *what, int code)
@@ -470,13 +471,35 @@ static void crowd(void)
     say("crowd", code);
 }
 
-/* Holds a block until it is told to end; its figures are for reports that others ask for. */
+/* Charges blocks to a group and gives some of them back. */
+static void charge(void)
+{
+    struct mtrace_scope scope = mtrace_enter(mtrace_group_register("held", NULL, 0));
+
+    for (unsigned i = 0; i < N_CHARGED; i++) {
+        void *block = own_malloc(i);
+        if (i % 3 == 0)
+            own_free(block, i);
+    }
+    mtrace_exit(scope);
+}
+
+/* Holds a block until it is told to end; its figures are for reports that others ask for. Its books are of its group. */
 static void wait_for_end(void)
 {
+    charge();
+    unsigned long long allocated = own.allocated, freed = own.freed;
+    unsigned long long allocated_bytes = own.allocated_bytes, freed_bytes = own.freed_bytes;
     own_malloc(123);
     say("ready", 0);
     while (getchar() != EOF)
         ;
+    expect("allocated_blocks", allocated);
+    expect("allocated_bytes", allocated_bytes);
+    expect("freed_blocks", freed);
+    expect("freed_bytes", freed_bytes);
+    expect("leaked_blocks", allocated - freed);
+    expect("leaked_bytes", allocated_bytes - freed_bytes);
 }
 
 int main(int argc, char **argv)

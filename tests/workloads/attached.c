@@ -2,7 +2,7 @@
 /*
  * attached CASE [LIBRARY...]: what mtrace-record --attach must not change. Runs for ever, and says "wrong: …" when it was.
  *
- * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR
+ * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR; behind each there is nothing that dlerror says
  * writable                 has made writable what ld.so protects
  * vfork                    the first thread waits for children by vfork, which take three seconds
  * alarmed                  reads from an empty pipe, which alarms end
@@ -69,6 +69,9 @@ static void wait_again(const char *how)
         double took = now_ms() - begin;
         if (result != 0 || took < WAIT_MS - 5)
             printf("wrong: %s: %d, %s, after %.0f ms\n", how, result, strerror(errno), took);
+        const char *not_mine = dlerror();
+        if (not_mine)
+            printf("wrong: dlerror: %s\n", not_mine);
         free(malloc(10));
     }
 }

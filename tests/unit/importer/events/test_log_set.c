@@ -1066,6 +1066,69 @@ static void test_copied_while_it_was_written(void **state)
     log_set_close(set);
 }
 
+static void define_group(struct log_builder *builder, uint32_t index, const char *name)
+{
+    const struct log_def group = {.kind = LOG_DEF_GROUP, .id = index};
+
+    log_builder_def(builder, &group, name, strlen(name));
+}
+
+static uint32_t id_of_group(const struct log_set *set, const char *name)
+{
+    const struct definitions *definitions = log_set_definitions(set);
+    uint32_t id = UINT32_MAX;
+
+    for (size_t i = 1; i <= definitions->n_groups; i++)
+        if (strcmp(definitions->groups[i].name, name) == 0) {
+            assert_int_equal(id, UINT32_MAX); /* there is one of that name */
+            id = definitions->groups[i].id;
+        }
+    return id;
+}
+
+/* Parent and children go on to number theirs from where they parted. */
+static void test_ids_of_groups(void **state)
+{
+    const char *const paths[] = {log_reading_path("parent"), log_reading_path("child"),
+                                 log_reading_path("sibling")};
+    struct log_builder *parent = open_builder(paths[0], state);
+    struct log_builder *child, *sibling;
+    struct log_builder_options options = {
+        .is_packed = *state != NULL, .run_id = 2, .parent_run_id = 1, .start_ns = START_NS + 1};
+    struct log_set *set;
+
+    child = log_builder_open(paths[1], &options);
+    options.run_id = 3;
+    options.start_ns++;
+    sibling = log_builder_open(paths[2], &options);
+    define_group(parent, 2, "base");
+    define_group(parent, 3, "of the parent");
+    define_group(child, 5, "last of the child"); /* not in their order */
+    define_group(child, 3, "of the child");
+    define_group(child, 4, "of both children");
+    define_group(child, UINT32_MAX, "of no program");
+    define_group(sibling, 2, "base");
+    define_group(sibling, 3, "of the sibling");
+    define_group(sibling, 4, "of both children");
+    define_group(sibling, LOG_GROUP_UNTRACKED, "untracked");
+    log_builder_close(parent);
+    log_builder_close(child);
+    log_builder_close(sibling);
+
+    assert_int_equal(log_set_open(paths, 3, NULL, &set, NULL), 0);
+    assert_int_equal(id_of_group(set, "base"), 2);
+    assert_int_equal(id_of_group(set, "of the parent"), 3);
+    assert_int_equal(id_of_group(set, "of both children"), 4);
+    assert_int_equal(id_of_group(set, "last of the child"), 5);
+    assert_int_equal(id_of_group(set, "of the child"), 6);
+    assert_int_equal(id_of_group(set, "of no program"), 7);
+    assert_int_equal(id_of_group(set, "of the sibling"), 8);
+    assert_int_equal(id_of_group(set, "[lost]"), 9);
+    assert_int_equal(id_of_group(set, "untracked"), LOG_GROUP_UNTRACKED);
+    assert_int_equal(log_set_definitions(set)->n_groups, 9);
+    log_set_close(set);
+}
+
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
 int main(void)
@@ -1083,6 +1146,7 @@ int main(void)
         RAW_AND_PACKED(test_wrong_files_are_named),
         RAW_AND_PACKED(test_truncation),
         cmocka_unit_test_prestate(test_copied_while_it_was_written, &packed),
+        RAW_AND_PACKED(test_ids_of_groups),
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),

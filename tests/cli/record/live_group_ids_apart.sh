@@ -1,0 +1,80 @@
+# Parent and child go on to number groups from where they parted: an id is a substitute's only if nobody has it, in a report of the
+# whole tree while it runs, and in what is made of it at the end.
+. "$CASES/../lib.sh"
+cat >program.c <<'EOC'
+#include <mtrace.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile g_kept;
+
+static uint32_t charge(const char *name, size_t size_bytes)
+{
+    uint32_t group = mtrace_group_register(name, NULL, 0);
+    struct mtrace_scope scope = mtrace_enter(group);
+
+    g_kept = malloc(size_bytes);
+    mtrace_exit(scope);
+    printf("the program knows %s as %u\n", name, (unsigned)group);
+    fflush(stdout);
+    return group;
+}
+
+static void ask(uint32_t group)
+{
+    char question[64];
+
+    snprintf(question, sizeof(question), "by-group --csv --group %u", (unsigned)group);
+    printf("code %d\n", mtrace_report(question, 1));
+    fflush(stdout);
+}
+
+static void wait_for(int fd)
+{
+    char byte;
+
+    if (read(fd, &byte, 1) != 1)
+        _exit(1);
+}
+
+static void be_child(int from_parent, int to_parent)
+{
+    charge("child-b", 101);
+    ask(charge("child-c", 102));
+    write(to_parent, "", 1);
+    wait_for(from_parent);
+    ask(charge("child-d", 103));
+    _exit(0);
+}
+
+int main(void)
+{
+    int to_child[2], to_parent[2];
+    uint32_t group;
+
+    pipe(to_child);
+    pipe(to_parent);
+    charge("base", 50);
+    if (fork() == 0)
+        be_child(to_child[0], to_parent[1]);
+    wait_for(to_parent[0]);
+    ask(charge("parent-a", 201));
+    kill(getppid(), SIGUSR1);
+    while (access("run.dat.report.1.txt", F_OK) != 0)
+        usleep(2000);
+    write(to_child[1], "", 1);
+    wait(NULL);
+    return 0;
+}
+EOC
+api=$(dirname "$(dirname "$CASES")")
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+mtrace-record -q --follow-children --report-signal USR1 -o run.dat -- ./program | sed 's/^[0-9]*,\([0-9]*\),.*,\([0-9]*,[a-z-]*\),,,,$/\1,\2/; /^process_id/d'
+sed '1,/^== by-group/d' run.dat.report.1.txt | awk '$(NF - 5) > 1 { print $1, $(NF - 5), $(NF - 4) }'
+mtrace-import --no-symbols run.dat run.db 2>/dev/null
+mtrace-query sql "SELECT process_id, group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes ORDER BY 1, 2" --csv run.db
+mtrace-import --no-symbols --only "$(ls run.dat.*.0)" child.db 2>/dev/null
+mtrace-query sql "SELECT group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes ORDER BY 1" --csv child.db
