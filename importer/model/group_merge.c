@@ -160,12 +160,17 @@ static bool is_id(const void *context, uint32_t id, const void *key)
     return id == *(const uint32_t *)key;
 }
 
+bool group_merge_is_id(uint32_t index)
+{
+    return index >= FIRST_ID && index <= MOST_ID;
+}
+
 /* GM-1; 0: no memory. */
 static uint32_t choose_id(struct group_merge *merge, uint32_t index)
 {
     uint32_t id = index;
 
-    if (index < FIRST_ID || index > MOST_ID
+    if (!group_merge_is_id(index)
         || id_table_find(&merge->ids, id_table_hash(index, 0), is_id, NULL, &index))
         id = merge->last_id + 1;
     if (id > merge->last_id)

@@ -14,6 +14,7 @@ endless  a question that would never be answered is ended; the folder for tempor
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
+kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -532,7 +533,51 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
+# ---- a process and its children ----
+
+def books_of(path):
+    return {int(group): tuple(figures) for group, *figures in (map(int, line.split()) for line in path.read_text().splitlines())}
+
+
+def figures_by(report, key, names):
+    return {row[key]: tuple(row[name] or 0 for name in names) for row in report}
+
+
+def check_member(place, who, n, names):
+    """Of one process at one time: what it was told beside what it counted."""
+    reports = {name: rows((place / f"{who}.{n}.{name}").read_text()) for name in ("groups", "tags", "processes", "threads", "live", "rows")}
+    books = books_of(place / f"{who}.{n}.books")
+    what = f"{place.name}, {who}, {n}"
+    sums = [sum(book[i] for book in books.values()) for i in range(4)]
+    of_groups = figures_by(reports["groups"], "group_id", ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes"))
+    expect(f"{what}: by group", {group: of_groups[group] for group in of_groups if group > 1}, books)
+    expect(f"{what}: its names", {row["group_id"]: row["name"] for row in reports["groups"] if row["group_id"] > 1},
+           {group: names[group] for group in books})
+    expect(f"{what}: by tag", [(row["value"], row["allocated_blocks"], row["leaked_bytes"]) for row in reports["tags"]],
+           [] if who == "parent" else [(who, sums[0], sums[3])])
+    expect(f"{what}: its tables", [(row["leaked_blocks"], row["leaked_bytes"]) for row in reports["processes"]], [tuple(sums[2:])])
+    expect(f"{what}: rows by group", figures_by(reports["rows"], "group_id", ("blocks", "bytes")), {group: book[2:] for group, book in books.items()})
+    expect(f"{what}: single blocks", (sum(row["blocks"] for row in reports["live"]), sum(row["bytes"] for row in reports["live"])), tuple(sums[2:]))
+    expect(f"{what}: threads", [row["leaked_bytes"] for row in reports["threads"]], [sums[3]])
+
+
+def kin(tools, place):
+    cases = {"plain": ([], "40", {}), "bounded": (["--aggregate"], "40", {}), "saved": (["--aggregate"], "12000", {"MTRACE_RING_BYTES": "65536"})}
+    for case, (options, n_blocks, environment) in cases.items():
+        folder = place / case
+        folder.mkdir()
+        n_children = 2
+        said = run([tools.record, "-q", "--follow-children", *options, "-o", folder / "run.dat", "--", tools.workloads / "asking_family", folder, str(n_children), n_blocks],
+                   place, environment)
+        expect(f"{case}: complaints", said.stderr, "")
+        for n in (1, 2, 3):
+            check_member(folder, "parent", n, {2: "common", 3: "parent"})
+        for child in range(n_children):
+            for n in (1, 2):
+                check_member(folder, f"child{child}", n, {3: f"child{child}"})
+
+
+PARTS = {"kin": kin, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
          "full": full}
 
 
