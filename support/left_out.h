@@ -24,7 +24,7 @@ enum left_out {
 /* What mtrace-query --about ends with when the database was made without what the question is about: one that has more may answer it. */
 #define LEFT_OUT_EXIT      4
 #define LEFT_OUT_ROWS_EXIT 6 /* one that has rows of single blocks */
-/* And when the answer took longer than its time_limit allows. */
+/* And when the answer took longer than its time limit allows. */
 #define LEFT_OUT_LATE_EXIT 7
 
 /* What mtrace-query --needs ends with: more by one of these. */
