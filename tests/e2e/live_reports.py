@@ -15,6 +15,7 @@ every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
+slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -152,7 +153,7 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    for name, words in (("late", "took longer than time_limit allows"), ("about", "--about: a question of this kind names no files")):
+    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
     expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
@@ -577,7 +578,31 @@ def kin(tools, place):
                 check_member(folder, f"child{child}", n, {3: f"child{child}"})
 
 
-PARTS = {"kin": kin, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
+# ---- pools ----
+
+POOL_FIGURES = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")
+
+
+def check_pools(what, text, own):
+    expect(what, figures_by(rows(text), "name", POOL_FIGURES), {name: (*figures, figures[6] - figures[3]) for name, figures in own.items()})
+
+
+def slabs(tools, place):
+    cases = {"plain": ([], "2000", {}), "culled": (["--cull-temporary=10000"], "2000", {}), "bounded": (["--aggregate"], "2000", {}),
+             "saved": (["--aggregate"], "20000", {"MTRACE_RING_BYTES": "65536"})}
+    for case, (options, n_rounds, environment) in cases.items():
+        log = place / f"{case}.dat"
+        said = run([tools.record, "-q", *options, "-o", log, "--", tools.workloads / "asking_pools", n_rounds], place, environment).stdout
+        lines = said.splitlines(keepends=True)
+        own = {line.split()[1]: tuple(map(int, line.split()[2:])) for line in lines if line.startswith("own ")}
+        check_pools(f"{case}: while it runs", "".join(line for line in lines if not line.startswith("own ")), own)
+        for name, slim in (("", []), (" slim", ["--slim"])):
+            database = place / f"{case}{name}.db"
+            run([tools.importer, "--no-symbols", *slim, log, database], place, environment)
+            check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
+
+
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
          "full": full}
 
 
