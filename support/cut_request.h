@@ -31,6 +31,8 @@ struct cut_request {
     uint64_t asked_ns;     /* CLOCK_MONOTONIC when the instant was known to be over */
     uint64_t until_ns;     /* of the run; 0: a marker is the instant */
     uint64_t marker_ticks; /* what the log stamped it with, as far as one knows; 0: not known */
+    uint64_t
+        run_id; /* of the log whose process alone is asked about, and whose the marker is; 0: of all */
     char until_marker[64]; /* "": none */
     char target[PATH_MAX];
     enum cut_extent extent;

@@ -11,6 +11,7 @@
 #include "importer/symbols/site_totals.h"
 #include "importer/tables/fact_tables.h"
 #include "importer/tables/stack_index.h"
+#include "importer/tables/told_processes.h"
 #include "support/database_guard.h"
 #include "support/left_out.h"
 #include "support/monotonic.h"
@@ -289,7 +290,9 @@ static int write_joined_threads(sqlite3_stmt *insert, const struct import *impor
         uint64_t n = definitions->processes[id].n_joined_threads;
         char key[64];
         snprintf(key, sizeof key, "threads.joined.%zu", id);
-        code = n ? database_insert(insert, err, "tu", key, n) : 0;
+        code = n && !definitions->processes[id].is_left_out
+                   ? database_insert(insert, err, "tu", key, n)
+                   : 0;
     }
     return code;
 }
@@ -452,6 +455,8 @@ static int write_all(struct import *import, struct import_result *result, struct
     }
     if (code == 0)
         code = write_names_and_sites(import, db, err);
+    if (code == 0)
+        code = told_processes_keep(db, log_set_definitions(import->logs), err);
     return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);
 }
 
@@ -480,8 +485,8 @@ int import_write(struct import *import, struct import_result *result, struct err
 
 /* ---- up to an instant ---- */
 
-int import_find_marker(struct import *import, const char *name, bool *ret_is_found,
-                       uint64_t *ret_ns, struct error *err)
+int import_find_marker(struct import *import, const char *name, uint32_t process,
+                       bool *ret_is_found, uint64_t *ret_ns, struct error *err)
 {
     uint64_t n_total = log_set_estimated_events(import->logs);
     const struct event_batch *batch;
@@ -497,8 +502,9 @@ int import_find_marker(struct import *import, const char *name, bool *ret_is_fou
     while (code == 0 && !*ret_is_found && (more = event_queue_next(events, &batch, err)) > 0) {
         for (size_t i = 0; i < batch->n_events && !*ret_is_found; i++) {
             const struct event *event = &batch->events[i];
-            *ret_is_found =
-                event->kind == EVENT_MARKER && event->text && strcmp(event->text, name) == 0;
+            *ret_is_found = event->kind == EVENT_MARKER
+                            && (process == 0 || event->process == process) && event->text
+                            && strcmp(event->text, name) == 0;
             *ret_ns = event->time_ns;
         }
         n_done += batch->n_events;
@@ -520,7 +526,7 @@ static int open_logs(struct import *import, struct error *err)
 
     if (code || !options->until_marker)
         return code;
-    code = import_find_marker(import, options->until_marker, &is_found, &marker_ns, err);
+    code = import_find_marker(import, options->until_marker, 0, &is_found, &marker_ns, err);
     if (code == 0 && !is_found)
         code =
             error_set(err, ERROR_FORMAT, "'%s' has no marker '%s'%s", options->logs[0],

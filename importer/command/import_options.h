@@ -24,6 +24,8 @@ struct import_options {
     uint64_t until_ns;
     uint64_t
         marker_ticks; /* of the first log; 0: not known. standing_import_cut need not look for the marker then */
+    uint64_t
+        run_id; /* of standing_import_cut: the log whose process alone is told, and whose marker it is; 0: of all */
     bool slim;              /* no rows of allocations */
     bool is_early;          /* of a log that grows: what is left out comes with its end */
     bool is_aggregate;      /* with slim: of a bounded log, which has no more */

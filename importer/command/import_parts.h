@@ -35,9 +35,9 @@ struct import {
 /* Facts of the events up to `mark` (event_stream_resume). */
 int import_read(struct import *import, uint64_t mark, struct error *err);
 
-/* When the first marker of the name is among the events of the set, which is then to be cut (log_set_cut). */
-int import_find_marker(struct import *import, const char *name, bool *ret_is_found,
-                       uint64_t *ret_ns, struct error *err);
+/* When the first marker of the name is among the events of the set, which is then to be cut (log_set_cut). process 0: of any. */
+int import_find_marker(struct import *import, const char *name, uint32_t process,
+                       bool *ret_is_found, uint64_t *ret_ns, struct error *err);
 
 /* Reads what is left and makes the database. The facts are used up. */
 int import_write(struct import *import, struct import_result *result, struct error *err);

@@ -219,6 +219,7 @@ static struct import_options options_of(const struct keeper *keeper,
     options.until_ns = request->until_ns;
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
+    options.run_id = request->run_id;
     options.is_aggregate = keeper->has_state && request->extent == CUT_ROWS;
     options.slim = request->extent < CUT_ROWS || options.is_aggregate;
     options.left_out =
@@ -328,7 +329,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
         code = state_keeper_begin(&keeper.state, options->logs[0], keeper.standing, err);
     while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
         if (wait_for_request(&keeper))
-            is_asked_for = take(&keeper);
+            is_asked_for = take(&keeper) && !standing_import_is_lost(keeper.standing);
         else if (has_state)
             code = take_in(&keeper, err);
         else if (!is_interrupted(&keeper) && !is_asked(&keeper) && has_worked(&keeper))

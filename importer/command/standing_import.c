@@ -85,6 +85,11 @@ bool standing_import_is_growing(const struct standing_import *standing)
     return standing->import.logs && log_set_still_grows(standing->import.logs);
 }
 
+bool standing_import_is_lost(const struct standing_import *standing)
+{
+    return standing->is_sole && !standing->import.facts && standing->n_beginnings;
+}
+
 uint64_t standing_import_sample_ns(const struct standing_import *standing, size_t input)
 {
     return standing->import.samples[input].last_ns;
@@ -148,7 +153,10 @@ uint64_t standing_import_n_kept(const struct standing_import *standing)
 int standing_import_open_logs(struct standing_import *standing, struct error *err)
 {
     const struct log_set_options options = {
-        .pasts = standing->pasts, .n_pasts = standing->n_pasts, .only = standing->options->only};
+        .pasts = standing->pasts,
+        .n_pasts = standing->n_pasts,
+        .only = standing->options->only,
+        .keeps_later = standing->is_sole}; /* they have numbers, which nobody can take back */
 
     log_set_close(standing->import.logs);
     standing->import.logs = NULL;

@@ -12,7 +12,8 @@
  *          forgotten and read once from the beginning.
  *          A cut is a database of what happened up to an instant that the options of it name (import_options: until). It is
  *          made from what is kept if that ends before the instant, and is read from the beginning if not: so
- *          whoever will ask for cuts advances to a little before now only.
+ *          whoever will ask for cuts advances to a little before now only. One may tell of one process alone (run_id): its marker
+ *          is the instant, and tables have what is its.
  * Invariants
  *   KI-1 A database is that of an import of the log as it was at the last advance, whatever was kept.
  *   KI-2 The time of an advance grows with what is new, the definitions, headers of frames and 64 bytes per segment;
@@ -74,6 +75,9 @@ int standing_import_write(struct standing_import *standing, const struct import_
 /* At any time: a database as of the instant that `options` name, which the log must hold already (KI-3). */
 int standing_import_cut(struct standing_import *standing, const struct import_options *options,
                         struct import_result *ret_result, struct error *err);
+
+/* Nothing is kept any more of what cannot be read anew: whoever begins with the last state that was saved goes on (KI-4). */
+bool standing_import_is_lost(const struct standing_import *standing);
 
 /* Does anybody who wrote to the logs at the last advance still do? A look that costs little. Before the first advance: no. */
 bool standing_import_is_growing(const struct standing_import *standing);

@@ -208,6 +208,15 @@ int standing_import_write(struct standing_import *standing, const struct import_
     return take_report(&report, ret_result, err);
 }
 
+/* Whose the marker is; 0: of any. */
+static uint32_t process_of_marker(const struct standing_import *standing,
+                                  const struct import_options *options)
+{
+    const struct log_set *logs = standing->import.logs;
+
+    return options->run_id ? log_set_find_process(logs, options->run_id) : logs->n_inputs == 1;
+}
+
 /* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
  * says. */
 static bool know_marker(struct standing_import *standing, const struct import_options *options,
@@ -215,13 +224,17 @@ static bool know_marker(struct standing_import *standing, const struct import_op
 {
     const struct log_set *logs = standing->import.logs;
     struct clock_cursor cursor = {0};
+    uint32_t process = process_of_marker(standing, options);
 
-    if (options->marker_ticks == 0 || logs->n_inputs != 1)
+    if (options->marker_ticks == 0 || process == 0)
         return false;
-    *ret_ns = log_set_time(logs, logs->inputs[0], &cursor,
-                           options->marker_ticks & UINT64_MAX << logs->inputs[0]->time_shift)
-              >> CLOCK_MAP_FRACTION_BITS;
-    standing->sure_mark = log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
+    const struct log_input *input = logs->inputs[process - 1];
+    *ret_ns =
+        log_set_time(logs, input, &cursor, options->marker_ticks & UINT64_MAX << input->time_shift)
+        >> CLOCK_MAP_FRACTION_BITS;
+    if (logs->n_inputs == 1) /* of others nobody knows that all is there */
+        standing->sure_mark =
+            log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
     return true;
 }
 
@@ -236,7 +249,8 @@ static int find_instant(struct standing_import *standing, const struct import_op
     *ret_ns = options->until_ns;
     if (options->until_marker && !know_marker(standing, options, ret_ns)) {
         log_set_skip_done(import->logs, import->stream);
-        code = import_find_marker(import, options->until_marker, &is_found, ret_ns, err);
+        code = import_find_marker(import, options->until_marker,
+                                  process_of_marker(standing, options), &is_found, ret_ns, err);
     }
     if (!is_found)
         *ret_ns = 0;
@@ -263,16 +277,15 @@ static int cut_logs(struct standing_import *standing, const struct import_option
                     bool *ret_is_other, struct error *err)
 {
     struct import *import = &standing->import;
-    int code = find_instant(standing, options, &standing->cut_ns, err);
-    bool is_continued = standing->cut_ns && import->logs->n_inputs == 1;
+    bool is_one = import->logs->n_inputs == 1;
+    bool is_continued = standing->cut_ns && (is_one || standing->is_sole);
+    int code = 0;
 
-    if (code == 0 && is_continued)
-        code = take_certain(standing, ret_is_other, err);
+    if (is_continued)
+        code = is_one ? take_certain(standing, ret_is_other, err)
+                      : standing_import_go_on(standing, ret_is_other, err);
     if (code || *ret_is_other)
         return code;
-    if (standing->cut_ns && standing->cut_ns < standing->stream.mark >> CLOCK_MAP_FRACTION_BITS)
-        standing->why = "what came behind that instant is counted already, as the question took too"
-                        " long: ask again";
     if (standing->cut_ns)
         code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
@@ -280,7 +293,18 @@ static int cut_logs(struct standing_import *standing, const struct import_option
                                         &import->ids, standing->is_sole);
     else if (code == 0)
         code = standing_import_go_on(standing, ret_is_other, err);
+    if (code == 0 && !*ret_is_other && options->run_id
+        && !log_set_tell_only(import->logs, options->run_id))
+        code = error_set(err, ERROR_NOT_FOUND,
+                         "the log of the process that asks is not among those of its run");
     return code;
+}
+
+/* Of what nobody can read again. */
+static bool is_too_late(const struct standing_import *standing)
+{
+    return standing->is_sole && standing->cut_ns
+           && standing->cut_ns < standing->stream.mark >> CLOCK_MAP_FRACTION_BITS;
 }
 
 /* What is kept goes on with the log as it is now, if it can. */
@@ -288,10 +312,20 @@ static int open_cut(struct standing_import *standing, const struct import_option
                     struct error *err)
 {
     bool is_other = false;
+    bool can_go_on = standing->import.facts != NULL;
     int code = standing_import_open_logs(standing, err);
 
     standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
-    if (code == 0 && standing->import.facts && standing_import_is_fit(standing))
+    can_go_on = can_go_on && code == 0 && standing_import_is_fit(standing);
+    if (can_go_on)
+        code = find_instant(standing, options, &standing->cut_ns, err);
+    if (can_go_on && code == 0
+        && is_too_late(standing)) /* nothing was touched: a later one can be cut */
+        return error_set(
+            err, ERROR_FORMAT,
+            "what came behind that instant is counted already, as the question took too"
+            " long: ask again");
+    if (can_go_on && code == 0)
         code = cut_logs(standing, options, &is_other, err);
     if (code == 0 && standing->is_sole && (is_other || !standing_import_is_fit(standing)))
         code = standing_import_fail_sole(standing, err);

@@ -6,6 +6,7 @@
 #include "importer/log/log_grown.h"
 #include "importer/model/definitions_build.h"
 #include "importer/model/definitions_cut.h"
+#include "importer/model/group_merge.h"
 #include "support/growing.h"
 #include "support/monotonic.h"
 #include "support/running.h"
@@ -392,6 +393,7 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     int r;
 
     set->opened_ns = monotonic_now_ns();
+    set->keeps_later = options && options->keeps_later;
     if (find_heaptrack(paths, n_paths, &heaptrack)) {
         if (n_paths == 1)
             return open_heaptrack(set, heaptrack, err);
@@ -479,9 +481,20 @@ static bool find_later(const struct log_set *set)
     return has_later;
 }
 
+static void leave_out_later(struct log_set *set)
+{
+    for (size_t id = 1; id <= set->n_inputs; id++)
+        set->definitions.processes[id].is_left_out =
+            log_set_is_behind(set, set->definitions.processes[id].start_ns);
+}
+
 /* Processes that began behind the end that was asked for. */
 static void drop_later_inputs(struct log_set *set)
 {
+    if (set->keeps_later) {
+        leave_out_later(set);
+        return;
+    }
     while (set->n_inputs > 1
            && log_set_is_behind(set, set->definitions.processes[set->n_inputs].start_ns))
         log_input_close(set->inputs[--set->n_inputs]);
@@ -516,6 +529,40 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
     drop_later_segments(set);
     definitions_cut(&set->definitions, set->until_ns);
     return 0;
+}
+
+uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id)
+{
+    for (size_t i = 0; i < set->n_inputs; i++)
+        if (set->inputs[i]->header.run_id == run_id)
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+/* What another process made after they parted has an id of the merged groups, which this one may have given, too. */
+static void tell_groups(struct log_set *set, const struct log_names *names)
+{
+    struct definitions_group *groups = set->definitions.groups;
+
+    for (size_t number = 1; number <= set->definitions.n_groups; number++)
+        groups[number].is_left_out = !groups[number].is_lost;
+    for (size_t i = 1; i <= names->n_groups; i++) {
+        struct definitions_group *group = &groups[names->groups[i].number];
+        group->is_left_out = false;
+        if (group_merge_is_id(names->groups[i].index))
+            group->id = names->groups[i].index;
+    }
+}
+
+bool log_set_tell_only(struct log_set *set, uint64_t run_id)
+{
+    uint32_t told = log_set_find_process(set, run_id);
+
+    for (uint32_t id = 1; told && id <= set->n_inputs; id++)
+        set->definitions.processes[id].is_left_out = id != told;
+    if (told)
+        tell_groups(set, &set->inputs[told - 1]->names);
+    return told != 0;
 }
 
 void log_set_close(struct log_set *set)

@@ -43,7 +43,9 @@ struct log_set_options {
     const struct log_set_past
         *pasts; /* NULL: none; read when it is opened. Their logs come first, in their order */
     size_t n_pasts;
-    bool only;         /* only the logs named, not those of their children */
+    bool only; /* only the logs named, not those of their children */
+    bool
+        keeps_later; /* processes that began behind a cut stay among the definitions, and are left out of what is told */
     uint64_t until_ns; /* of log_set_cut; 0: not cut */
 };
 
@@ -58,6 +60,13 @@ void log_set_close(struct log_set *set);
  * time only those up to the first marker of this name, which is of that time; NULL: all. Before any stream is opened that is read to its end. */
 int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker,
                 struct error *err);
+
+/* The log of this run alone is told: all other processes are left out, and so are groups that its process does not have. The others have the ids by which it
+ * knows them (GM-1). After numbers were given (numbering_take). False: there is none. */
+bool log_set_tell_only(struct log_set *set, uint64_t run_id);
+
+/* Its process; 0: there is none. */
+uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id);
 
 /* After a cut: is there anything behind it, or may there be? */
 bool log_set_has_later(const struct log_set *set);
@@ -93,7 +102,7 @@ uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns);
  * more at most. UINT64_MAX: all of them have no more. */
 uint64_t log_set_piece_end(const struct log_set *set, uint64_t after, uint64_t n_bytes);
 
-/* The same of the set's only process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
+/* The same of a set with one process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
  * are told, too. */
 uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks);
 

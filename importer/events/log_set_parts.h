@@ -35,6 +35,7 @@ struct log_set {
     struct log_damage_report opening_damage; /* before any event was read */
     bool is_growing;
     bool is_frugal;          /* as log_set_be_frugal */
+    bool keeps_later;        /* as in log_set_options */
     bool is_damage_complete; /* a stream was read to its end */
     char *until_marker;      /* of log_set_cut; owned */
     uint64_t until_ns;

@@ -7,6 +7,7 @@ enum {
     VERSION = 3,
     PAIRING_VERSION = 4, /* of what has a pairing in it */
     MOMENTS_VERSION = 4,
+    POOLS_VERSION = 5,
 };
 
 /* What is said of a process is said of one that the definitions have. */
@@ -80,6 +81,19 @@ static void visit_groups(struct facts *facts, struct state_io *io)
             state_no_memory(io);
 }
 
+/* Where blocks of pools lie is known by what malloc's live ones are. */
+static void put_outer_blocks(struct facts *facts, struct state_io *io)
+{
+    for (uint32_t id = 1; id <= facts->n_processes; id++) {
+        const struct live_block *block;
+        uint32_t cursor = 0;
+        while (state_io_code(io) == 0
+               && (block = pairing_next_live(facts->pairing, id, &cursor)) != NULL)
+            if (pool_blocks_put_outer(facts->pools, id, block, NULL) != 0)
+                state_no_memory(io);
+    }
+}
+
 static void visit_pools(struct facts *facts, struct state_io *io)
 {
     bool has_pools = facts->pools != NULL;
@@ -91,6 +105,8 @@ static void visit_pools(struct facts *facts, struct state_io *io)
                           io);
     else if (facts->pools)
         pool_blocks_begin_late(facts->pools);
+    if (facts->pools && state_io_is_loading(io))
+        put_outer_blocks(facts, io);
 }
 
 void facts_visit(struct facts *facts, struct state_io *io)
@@ -111,7 +127,7 @@ void facts_visit(struct facts *facts, struct state_io *io)
     pairing_visit(facts->pairing, &most, io);
     state_part(io, STATE_GROUPS, VERSION);
     visit_groups(facts, io);
-    state_part(io, STATE_POOLS, PAIRING_VERSION);
+    state_part(io, STATE_POOLS, POOLS_VERSION);
     visit_pools(facts, io);
     state_part(io, STATE_WALKS, VERSION);
     object_walks_visit(&facts->walks, &room, io);

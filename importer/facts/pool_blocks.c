@@ -8,10 +8,15 @@
 
 #include <stdlib.h>
 
-/* A block of malloc between the two halves of its realloc. */
+/* A block of malloc between the two halves of its realloc; or that it is one which a pool took (of). */
 struct moving {
     struct address_item item;
     uint32_t process;
+};
+
+struct movings {
+    struct moving *list;
+    size_t n, capacity;
 };
 
 struct pool_blocks {
@@ -26,8 +31,9 @@ struct pool_blocks {
     struct facts_ids ids;      /* all NULL: numbers are ids */
     struct address_set *outer; /* by process; of: 0 */
     struct address_set *inner; /* by process; of: the pool */
-    struct moving *moving;
-    size_t n_moving, max_moving;
+    struct address_set
+        *taken; /* by process: live blocks of malloc; of: a pool that gave out a block in it */
+    struct movings moving, moving_taken;
     uint64_t n_pairs;
     uint64_t n_unknown_pools;
     uint64_t
@@ -59,11 +65,38 @@ static uint32_t process_of(const struct pool_blocks *blocks, uint32_t pool)
 
 /* ---- what pairing tells ---- */
 
-static uint64_t find_outer(const struct pool_blocks *blocks, uint32_t process, uint64_t address)
+/* NULL: it lies in none. */
+static const struct address_item *find_outer(const struct pool_blocks *blocks, uint32_t process,
+                                             uint64_t address)
 {
     const struct address_item *item = address_set_last_at(&blocks->outer[process], address);
 
-    return item && address - item->address < item->size_bytes ? item->id : 0;
+    return item && address - item->address < item->size_bytes ? item : NULL;
+}
+
+/* Does the pool have the block of malloc at the address? */
+static bool has_taken(const struct address_set *taken, uint64_t address, uint32_t pool)
+{
+    const struct address_item *item = address_set_first_at(taken, address);
+
+    while (item && item->address == address && item->of != pool)
+        item = address_set_next(taken, item);
+    return item && item->address == address;
+}
+
+/* PB-4 */
+static int take_outer(struct pool_blocks *blocks, uint32_t process, uint32_t pool,
+                      const struct address_item *outer, struct error *err)
+{
+    struct address_set *taken = &blocks->taken[process];
+    struct address_item item = *outer;
+
+    if (has_taken(taken, outer->address, pool))
+        return 0;
+    item.of = pool;
+    blocks->accounts[pool].taken_blocks++;
+    blocks->accounts[pool].taken_bytes += item.size_bytes;
+    return address_set_put(taken, &item, err);
 }
 
 static int put_place(struct pool_blocks *blocks, uint32_t pool, uint64_t outer_id,
@@ -85,15 +118,18 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
                                       .of = pool,
                                       .size_bytes = block->size,
                                       .id = block->allocation_id};
+    const struct address_item *outer = find_outer(blocks, process, block->address);
     int code = address_set_put(&blocks->inner[process], &item, err);
 
     account->allocated_blocks++;
     account->allocated_bytes += block->size;
     account->live_blocks++;
     account->live_bytes += block->size;
+    if (code == 0 && outer)
+        code = take_outer(blocks, process, pool, outer, err);
     if (code || !blocks->fates)
         return code;
-    code = put_place(blocks, pool, find_outer(blocks, process, block->address), err);
+    code = put_place(blocks, pool, outer ? outer->id : 0, err);
     return code ? code : fates_born(blocks->fates, block, group, false, link, err);
 }
 
@@ -158,7 +194,8 @@ static int make_arrays(struct pool_blocks *blocks, struct error *err)
     blocks->processes = calloc(n_pools + 1, sizeof(*blocks->processes));
     blocks->outer = calloc(n_processes + 1, sizeof(*blocks->outer));
     blocks->inner = calloc(n_processes + 1, sizeof(*blocks->inner));
-    return blocks->accounts && blocks->processes && blocks->outer && blocks->inner
+    blocks->taken = calloc(n_processes + 1, sizeof(*blocks->taken));
+    return blocks->accounts && blocks->processes && blocks->outer && blocks->inner && blocks->taken
                ? 0
                : error_set(err, ERROR_NOMEM, "out of memory for %zu pools", n_pools);
 }
@@ -232,15 +269,19 @@ void pool_blocks_free(struct pool_blocks *blocks)
 {
     if (!blocks)
         return;
-    for (size_t i = 0; blocks->outer && blocks->inner && i <= blocks->room.n_processes; i++) {
+    for (size_t i = 0;
+         blocks->taken && blocks->outer && blocks->inner && i <= blocks->room.n_processes; i++) {
         address_set_done(&blocks->outer[i]);
         address_set_done(&blocks->inner[i]);
+        address_set_done(&blocks->taken[i]);
     }
     free(blocks->outer);
     free(blocks->inner);
+    free(blocks->taken);
     free(blocks->accounts);
     free(blocks->processes);
-    free(blocks->moving);
+    free(blocks->moving.list);
+    free(blocks->moving_taken.list);
     pairing_free(blocks->pairing);
     fates_free(blocks->fates);
     spill_file_done(&blocks->places);
@@ -315,13 +356,53 @@ int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, str
 
 /* ---- malloc's blocks ---- */
 
-static const struct address_item *find_moving(const struct pool_blocks *blocks, uint32_t process,
-                                              uint64_t id)
+/* The first from `at` on; n: there is none. */
+static size_t find_moving(const struct movings *movings, size_t at, uint32_t process, uint64_t id)
 {
-    for (size_t i = 0; i < blocks->n_moving; i++)
-        if (blocks->moving[i].item.id == id && blocks->moving[i].process == process)
-            return &blocks->moving[i].item;
-    return NULL;
+    while (at < movings->n
+           && (movings->list[at].item.id != id || movings->list[at].process != process))
+        at++;
+    return at;
+}
+
+static struct address_item take_moving(struct movings *movings, size_t at)
+{
+    struct address_item item = movings->list[at].item;
+
+    movings->list[at] = movings->list[--movings->n];
+    return item;
+}
+
+static int put_moving(struct movings *movings, uint32_t process, const struct address_item *item,
+                      struct error *err)
+{
+    struct moving *list =
+        growing_reserve(movings->list, &movings->capacity, movings->n + 1, sizeof(*list));
+
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", movings->n);
+    movings->list = list;
+    list[movings->n++] = (struct moving){*item, process};
+    return 0;
+}
+
+/* PB-4: the pools that took it have what became of it. */
+static int settle_taken(struct pool_blocks *blocks, uint32_t process,
+                        const struct live_block *block, uint64_t old_id, struct error *err)
+{
+    struct movings *movings = &blocks->moving_taken;
+    size_t at = 0;
+    int code = 0;
+
+    while (code == 0 && (at = find_moving(movings, at, process, old_id)) < movings->n) {
+        struct address_item item = take_moving(movings, at);
+        blocks->accounts[item.of].taken_bytes += block->size - item.size_bytes;
+        item.address = block->address;
+        item.size_bytes = block->size;
+        item.id = block->allocation_id;
+        code = address_set_put(&blocks->taken[process], &item, err);
+    }
+    return code;
 }
 
 /* What made it of another one ended what lay there, unless it stayed in its place. */
@@ -329,16 +410,14 @@ static int settle_moving(struct pool_blocks *blocks, uint32_t process,
                          const struct live_block *block, const struct pairing_link *link,
                          bool *ret_stayed, struct error *err)
 {
-    const struct address_item *found = find_moving(blocks, process, link->realloc_from_id);
+    size_t at = find_moving(&blocks->moving, 0, process, link->realloc_from_id);
     struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
     struct address_item old;
 
     *ret_stayed = false;
-    if (!found)
+    if (at == blocks->moving.n)
         return 0;
-    old = *found;
-    blocks->moving[(size_t)((const struct moving *)(const void *)found - blocks->moving)] =
-        blocks->moving[--blocks->n_moving];
+    old = take_moving(&blocks->moving, at);
     *ret_stayed = old.address == block->address;
     return *ret_stayed ? 0
                        : end_range(blocks, process, &event, 0, old.address,
@@ -358,22 +437,27 @@ int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
     if (code == 0 && !has_stayed)
         code = end_range(blocks, process, &event, 0, item.address, item.address + item.size_bytes,
                          err);
-    return code || !blocks->fates ? code : address_set_put(&blocks->outer[process], &item, err);
+    if (code == 0 && link)
+        code = settle_taken(blocks, process, block, link->realloc_from_id, err);
+    return code ? code : address_set_put(&blocks->outer[process], &item, err);
 }
 
-static int begin_moving(struct pool_blocks *blocks, uint32_t process,
-                        const struct live_block *block, struct error *err)
+/* Is it reallocated, they are put aside. */
+static int end_taken(struct pool_blocks *blocks, uint32_t process, uint64_t address, bool is_moving,
+                     struct error *err)
 {
-    struct moving *moving =
-        growing_reserve(blocks->moving, &blocks->max_moving, blocks->n_moving + 1, sizeof(*moving));
+    struct address_set *taken = &blocks->taken[process];
+    const struct address_item *item;
+    int code = 0;
 
-    if (!moving)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", blocks->n_moving);
-    blocks->moving = moving;
-    moving[blocks->n_moving++] = (struct moving){
-        {.address = block->address, .size_bytes = block->size, .id = block->allocation_id},
-        process};
-    return 0;
+    while (code == 0 && (item = address_set_first_at(taken, address)) != NULL
+           && item->address == address) {
+        struct address_item found = *item;
+        if (is_moving)
+            code = put_moving(&blocks->moving_taken, process, &found, err);
+        address_set_remove(taken, address, found.of);
+    }
+    return code;
 }
 
 int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
@@ -385,10 +469,14 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
                           .node = end->node,
                           .group = end->group};
 
-    if (blocks->fates)
-        address_set_remove(&blocks->outer[process], block->address, 0);
-    if (end->ended_by == PAIRING_REALLOCATED)
-        return begin_moving(blocks, process, block, err);
+    const struct address_item item = {
+        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+    bool is_moving = end->ended_by == PAIRING_REALLOCATED;
+    int code = end_taken(blocks, process, block->address, is_moving, err);
+
+    address_set_remove(&blocks->outer[process], block->address, 0);
+    if (code || is_moving)
+        return code ? code : put_moving(&blocks->moving, process, &item, err);
     return end_range(blocks, process, &event, 0, block->address, block->address + block->size, err);
 }
 
@@ -401,9 +489,28 @@ void pool_blocks_set_exec(struct pool_blocks *blocks, uint32_t process, bool end
 
 /* ---- rows ---- */
 
+/* What an exec took away is held by nobody. */
+static void count_held(struct pool_blocks *blocks, uint32_t process)
+{
+    const struct address_set *taken = &blocks->taken[process];
+    const struct address_set *inner = &blocks->inner[process];
+    const struct address_item *item;
+
+    for (item = address_set_first_at(taken, 0); item; item = address_set_next(taken, item))
+        if (!pairing_process_get(blocks->pairing, item->of)->ended_in_exec)
+            blocks->accounts[item->of].held_bytes += item->size_bytes;
+    for (item = address_set_first_at(inner, 0); item; item = address_set_next(inner, item))
+        if (!pairing_process_get(blocks->pairing, item->of)->ended_in_exec
+            && find_outer(blocks, process, item->address))
+            blocks->accounts[item->of].inside_bytes += item->size_bytes;
+}
+
 int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
 {
     int code;
+
+    for (uint32_t process = 1; process <= blocks->room.n_processes; process++)
+        count_held(blocks, process);
 
     for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         account_at(blocks, pool, UINT64_MAX);
@@ -537,18 +644,40 @@ static void fill_inner(struct pool_blocks *blocks, struct state_io *io)
     }
 }
 
-static void visit_moving(struct pool_blocks *blocks, struct state_io *io)
+static void check_place(const struct pool_blocks *blocks, const struct address_item *item,
+                        uint32_t process, struct state_io *io)
 {
-    blocks->moving = state_array(io, blocks->moving, &blocks->n_moving, &blocks->max_moving,
-                                 STATE_MOST, sizeof *blocks->moving);
-    for (size_t i = 0; i < blocks->n_moving; i++) {
-        const struct moving *moving = &blocks->moving[i];
-        state_check(io,
-                    moving->process && moving->process <= blocks->room.n_processes
-                        && moving->item.address >> LOG_ADDRESS_BITS == 0
-                        && moving->item.size_bytes <= EVENT_MAX_BYTES,
-                    "a block that moves");
+    state_check(io,
+                process && process <= blocks->room.n_processes && item->of <= blocks->n_pools
+                    && item->address >> LOG_ADDRESS_BITS == 0
+                    && item->size_bytes <= EVENT_MAX_BYTES,
+                "a block that pools lie in");
+}
+
+static void visit_moving(struct pool_blocks *blocks, struct movings *movings, struct state_io *io)
+{
+    movings->list = state_array(io, movings->list, &movings->n, &movings->capacity, STATE_MOST,
+                                sizeof *movings->list);
+    for (size_t i = 0; i < movings->n; i++)
+        check_place(blocks, &movings->list[i].item, movings->list[i].process, io);
+}
+
+static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct state_io *io)
+{
+    struct movings all = {0}; /* each with its process */
+
+    for (uint32_t process = 1; !state_io_is_loading(io) && process <= n_processes; process++) {
+        const struct address_set *taken = &blocks->taken[process];
+        const struct address_item *item = address_set_first_at(taken, 0);
+        for (; item && state_io_code(io) == 0; item = address_set_next(taken, item))
+            if (put_moving(&all, process, item, NULL) != 0)
+                state_no_memory(io);
     }
+    visit_moving(blocks, &all, io);
+    for (size_t i = 0; state_io_is_loading(io) && i < all.n && state_io_code(io) == 0; i++)
+        if (address_set_put(&blocks->taken[all.list[i].process], &all.list[i].item, NULL) != 0)
+            state_no_memory(io);
+    free(all.list);
 }
 
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
@@ -566,7 +695,9 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
         state_check(io, blocks->processes[pool] && blocks->processes[pool] <= n_processes,
                     "whose a pool is");
     }
-    visit_moving(blocks, io);
+    visit_moving(blocks, &blocks->moving, io);
+    visit_moving(blocks, &blocks->moving_taken, io);
+    visit_taken(blocks, n_processes, io);
     state_u64(io, &blocks->n_pairs);
     uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
     state_u64(io, &n_unknown);
@@ -575,6 +706,15 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
         return;
     blocks->n_settled_unknown = n_unknown;
     fill_inner(blocks, io);
+}
+
+int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
+                          const struct live_block *block, struct error *err)
+{
+    const struct address_item item = {
+        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+
+    return address_set_put(&blocks->outer[process], &item, err);
 }
 
 void pool_blocks_begin_late(struct pool_blocks *blocks)

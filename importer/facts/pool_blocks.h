@@ -11,6 +11,7 @@
  *   PB-2 A block of a pool ends at the latest when the block of malloc ends that it was born in, but for a
  *        realloc in place, and when another one is born over it.
  *   PB-3 allocated = live + freed of each pool, in blocks and bytes.
+ *   PB-4 What a pool took are the blocks of malloc in which it ever gave one out, each once; what realloc makes of one is the same block, of its last size.
  * Threads: none; first all events, then the rows.
  * Failure: memory and I/O.
  */
@@ -30,6 +31,9 @@ struct pool_account {
     uint64_t live_blocks, live_bytes; /* at the end: leaked, or lost in an exec */
     uint64_t peak_bytes, peak_ns;
     uint64_t changed_ns;
+    uint64_t taken_blocks, taken_bytes; /* PB-4 */
+    uint64_t held_bytes,
+        inside_bytes; /* after pool_blocks_finish: of those that live; of live blocks of the pool that lie in any */
 };
 
 struct pool_row {
@@ -82,12 +86,16 @@ const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks,
 /* Ends of what is not live, or was not recorded, and events of pools that the log does not define. */
 uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
 
-/* Before the first event: no row is wanted (pool_blocks_next), nor what needs memory for each block of malloc. */
+/* Before the first event: no row is wanted (pool_blocks_next). */
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
 
 /* Into the bytes or from them, into new ones that have room for as much, without rows (state_io.h). */
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
                        struct state_io *io);
+
+/* A block of malloc that lives: after pool_blocks_visit, or where pools come late. ERROR_NOMEM or 0. */
+int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
+                          const struct live_block *block, struct error *err);
 
 /* There was none so far; pool_blocks_continue comes next. */
 void pool_blocks_begin_late(struct pool_blocks *blocks);

@@ -74,6 +74,7 @@ struct definitions_process {
     uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */
     uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counts */
     bool has_lost_events; /* some of its log could not be read when it was opened */
+    bool is_left_out;     /* of what is told: another one is asked about, or it began later */
     const char *collector_version;
     const char *unseen_allocator;     /* inside the executable, its blocks are missing; "": none */
     const char *unseen_why;           /* "": not known */
@@ -140,6 +141,7 @@ struct definitions_group {
     uint32_t first_tag, n_tags; /* in group_tags */
     bool
         is_lost; /* stands for groups that a log names and does not define; write it only when used */
+    bool is_left_out; /* of what is told: no process that is has it */
 };
 
 struct definitions_tag {

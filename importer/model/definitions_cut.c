@@ -21,7 +21,7 @@ static void cut_process(const struct definitions *definitions, struct definition
     if (definitions_ended_by(process, "exec") && has_next_image(definitions, process))
         process->is_cut = false;
     if (process->last_ns > until_ns)
-        process->last_ns = until_ns;
+        process->last_ns = process->start_ns > until_ns ? process->start_ns : until_ns;
 }
 
 static void cut_thread(const struct definitions *definitions, struct definitions_thread *thread,

@@ -7,7 +7,7 @@
  *          cut is taken away, or taken back. A process has ended if its end is known to lie before the cut; where an
  *          event tells of it, whoever reads the events finds out (is_cut).
  * Invariants
- *   DC-1 No time in the definitions is behind the cut, but those of threads with is_later.
+ *   DC-1 No time in the definitions is behind the cut, but those of threads with is_later, and of processes with is_left_out.
  *   DC-2 Ids stay as they are: events name the same threads and stacks.
  *   DC-3 Not known, and so left as they were at the recording's end: counters of the log's header (dropped events, sizes,
  *        checks of the unwinder), messages of the collector, the last name of a thread, and stacks, frames and

@@ -224,7 +224,7 @@ static bool is_id(const void *context, uint32_t number, const void *key)
     return ((const struct definitions_group *)context)[number].id == *(const uint32_t *)key;
 }
 
-static bool can_be_id(uint32_t index)
+bool group_merge_is_id(uint32_t index)
 {
     return index >= FIRST_ID && index <= MOST_ID;
 }
@@ -234,7 +234,7 @@ static uint32_t find_last_id(const struct definitions *definitions)
     uint32_t last_id = FIRST_ID - 1;
 
     for (size_t i = 1; i <= definitions->n_groups; i++)
-        if (can_be_id(definitions->groups[i].id) && definitions->groups[i].id > last_id)
+        if (group_merge_is_id(definitions->groups[i].id) && definitions->groups[i].id > last_id)
             last_id = definitions->groups[i].id;
     return last_id;
 }
@@ -247,7 +247,7 @@ static int give_id(struct group_merge *merge, uint32_t number, struct id_table *
     uint32_t *id = &groups[number].id;
     uint64_t hash = id_table_hash(*id, 0);
 
-    if (can_be_id(*id) && !id_table_find(holders, hash, is_id, groups, id))
+    if (group_merge_is_id(*id) && !id_table_find(holders, hash, is_id, groups, id))
         return id_table_add(holders, hash, number);
     *id = ++*last_id;
     return 0;

@@ -38,6 +38,9 @@ int group_merge_log(struct group_merge *merge, size_t i);
 /* After the last log: gives ids, and makes the lost group where there are any. */
 int group_merge_finish(struct group_merge *merge, size_t n_inputs);
 
+/* Can it be the id of a group in the database that its process calls so? */
+bool group_merge_is_id(uint32_t index);
+
 /* For tables of tags: context is their array by id, key a tag. */
 uint64_t group_merge_hash_tag(const struct definitions_tag *tag);
 bool group_merge_tag_equals(const void *context, uint32_t id, const void *key);

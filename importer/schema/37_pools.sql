@@ -12,7 +12,7 @@ CREATE TABLE pools (            -- made by mtrace_pool_create, or by heaptrack's
   live_bytes INTEGER NOT NULL,          -- requested for those
   peak_bytes INTEGER NOT NULL,          -- highest sum of live bytes in it
   peak_ns INTEGER,                      -- the first time that was reached; NULL: never any
-  taken_blocks INTEGER,                 -- of malloc, in which its blocks lay; NULL, as the next three: imported with --slim, or recorded with --sample-bytes
+  taken_blocks INTEGER,                 -- of malloc, in which its blocks lay, each once, whatever realloc made of it; NULL, as the next three: recorded with --sample-bytes
   taken_bytes INTEGER,                  -- requested for those
   held_bytes INTEGER,                   -- of taken_bytes, in blocks that were never freed
   spare_bytes INTEGER                   -- of held_bytes, not in live blocks of this pool

@@ -295,6 +295,11 @@ static void meta_number_if_any(struct meta_writer *meta, const char *key, uint64
         meta_number(meta, key, value);
 }
 
+static bool is_told(const struct definitions *definitions, size_t process)
+{
+    return !definitions->processes[process].is_left_out;
+}
+
 /* What the program said and nobody can make sense of. */
 static void write_misuse(struct facts *facts, struct meta_writer *meta)
 {
@@ -304,6 +309,8 @@ static void write_misuse(struct facts *facts, struct meta_writer *meta)
 
     for (size_t id = 1; id <= facts->definitions->n_processes; id++) {
         const struct definitions_process *process = &facts->definitions->processes[id];
+        if (process->is_left_out)
+            continue;
         stale_exits += process->stale_exits;
         bad_handles += process->bad_handles;
         refused_groups += process->refused_groups;
@@ -335,7 +342,9 @@ static void write_dropped(struct facts *facts, struct meta_writer *meta)
     for (int reason = 0; reason < LOG_DROP_REASONS; reason++) {
         uint64_t n = 0;
         for (uint32_t id = 1; id <= facts->definitions->n_processes; id++)
-            n += facts->definitions->processes[id].dropped[reason];
+            n += facts->definitions->processes[id].is_left_out
+                     ? 0
+                     : facts->definitions->processes[id].dropped[reason];
         if (names[reason])
             meta_number(meta, names[reason], n);
         all += n;
@@ -348,7 +357,7 @@ static uint64_t count_partial(const struct definitions *definitions)
     uint64_t n = 0;
 
     for (size_t id = 1; id <= definitions->n_processes; id++)
-        n += definitions_is_partial(&definitions->processes[id]);
+        n += is_told(definitions, id) && definitions_is_partial(&definitions->processes[id]);
     return n;
 }
 
@@ -366,6 +375,8 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
 {
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
+        if (process->is_left_out)
+            continue;
         write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
         write_of_process(meta, "modules.untold", id, process->n_untold_modules);
     }
@@ -376,13 +387,15 @@ static uint64_t count_unlooked(const struct facts *facts)
     uint64_t n = 0;
 
     for (size_t id = 1; id <= facts->definitions->n_processes; id++)
-        n += facts->processes[id].mappings.n_unknown;
+        n += is_told(facts->definitions, id) ? facts->processes[id].mappings.n_unknown : 0;
     return n;
 }
 
 static void write_recording(struct facts *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
+    uint64_t n_told = 0;
+    uint64_t n_events = 0;
     uint64_t log_bytes = 0;
     uint64_t checked = 0;
     uint64_t mismatches = 0;
@@ -390,6 +403,10 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     char architecture[LOG_HEADER_ARCH_BYTES];
 
     for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
+        if (!is_told(facts->definitions, id))
+            continue;
+        n_told++;
+        n_events += facts->processes[id].n_events;
         log_bytes += facts->definitions->processes[id].log_bytes;
         checked += facts->definitions->processes[id].unwind_checked;
         mismatches += facts->definitions->processes[id].unwind_mismatches;
@@ -406,12 +423,13 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_text(meta, "clock", first->clock == LOG_CLOCK_TSC ? "tsc" : "monotonic");
     meta_text(meta, "pairing", facts->definitions->has_no_addresses ? "size_and_stack" : "address");
     meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
-    meta_number(meta, "processes", facts->definitions->n_processes);
+    meta_number(meta, "processes", n_told);
     meta_number(meta, "processes.partial", count_partial(facts->definitions));
     meta_number(meta, "mmaps.unlooked", count_unlooked(facts));
     meta_number(meta, "nodes", facts->definitions->n_backtraces);
     meta_number(meta, "log.bytes", log_bytes);
-    meta_number(meta, "events", facts->n_events);
+    meta_number(meta, "events",
+                n_told < facts->definitions->n_processes ? n_events : facts->n_events);
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
     meta_number(meta, "modules.untold", untold);
@@ -425,7 +443,7 @@ static void write_unseen(const struct definitions *definitions, struct meta_writ
 
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
-        if (!process->unseen_allocator || !*process->unseen_allocator)
+        if (process->is_left_out || !process->unseen_allocator || !*process->unseen_allocator)
             continue;
         snprintf(key, sizeof key, "unseen.%s", process->executable ? process->executable : "?");
         meta_text(meta, key, process->unseen_allocator);
@@ -441,6 +459,8 @@ static void write_texts(const struct definitions *definitions, struct meta_write
     char key[64];
 
     for (size_t i = 0; i < definitions->n_messages; i++) {
+        if (!is_told(definitions, definitions->messages[i].process))
+            continue;
         snprintf(key, sizeof key, "message.%04zu", i + 1);
         meta_text(meta, key, definitions->messages[i].text);
     }

@@ -46,6 +46,17 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
     return code ? code : more;
 }
 
+/* As facts_next_left, of processes that are told. */
+static bool next_told(struct facts *facts, struct allocation *ret)
+{
+    const struct definitions *definitions = facts->definitions;
+
+    while (facts_next_left(facts, ret))
+        if (!definitions->processes[definitions->threads[ret->thread].process].is_left_out)
+            return true;
+    return false;
+}
+
 /* Of blocks that are live at the end, where those are all that is known of single ones. */
 static int write_left(sqlite3 *db, struct facts *facts, struct error *err)
 {
@@ -59,7 +70,7 @@ static int write_left(sqlite3 *db, struct facts *facts, struct error *err)
     while (code == 0 && has_more) {
         struct allocation allocation;
         batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
-        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = facts_next_left(facts, &allocation)))
+        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = next_told(facts, &allocation)))
             row_batch_add(batch, &allocation, NULL);
         code = row_writer_write(writer, batch, err);
     }

@@ -15,14 +15,16 @@ static bool has_account(const struct group_totals *totals, uint32_t number)
     const struct group_account *accounts = totals->groups.elements;
 
     for (size_t i = 0; i < totals->groups.n; i++)
-        if (accounts[i].of == number)
+        if (accounts[i].of == number
+            && !totals->definitions->processes[accounts[i].process].is_left_out)
             return true;
     return false;
 }
 
 static bool is_used(const struct group_totals *totals, uint32_t number)
 {
-    bool is_certain = !totals->definitions->groups[number].is_lost && !totals->definitions->is_cut;
+    const struct definitions_group *group = &totals->definitions->groups[number];
+    bool is_certain = !group->is_lost && !group->is_left_out && !totals->definitions->is_cut;
 
     return is_certain || has_account(totals, number);
 }

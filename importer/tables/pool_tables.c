@@ -106,13 +106,13 @@ static int write_blocks(sqlite3 *db, const struct facts *facts, struct error *er
     return code;
 }
 
+/* Of samples nobody knows which of a pool's blocks lie in one block: NULL. */
 static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        db, "INSERT INTO pools VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)",
-        &insert, err);
+        db, "INSERT INTO pools VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t pool = 1; code == 0 && pool <= definitions->n_pools; pool++) {
         const struct pool_account *account = pool_blocks_account(facts->pools, pool);
@@ -120,36 +120,20 @@ static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err
         if (definitions->is_cut && account->allocated_blocks == 0 && account->freed_blocks == 0)
             continue;
 
-        code = database_insert(insert, err, "uutuuuuuuum", (uint64_t)pool, (uint64_t)name->process,
-                               name->text, account->allocated_blocks, account->allocated_bytes,
-                               account->freed_blocks, account->freed_bytes, account->live_blocks,
-                               account->live_bytes, account->peak_bytes,
-                               account->peak_bytes ? account->peak_ns : TOTALS_NEVER);
+        bool is_known = definitions->processes[name->process].sample_bytes == 0;
+        code = database_insert(
+            insert, err, "uutuuuuuuummmmm", (uint64_t)pool, (uint64_t)name->process, name->text,
+            account->allocated_blocks, account->allocated_bytes, account->freed_blocks,
+            account->freed_bytes, account->live_blocks, account->live_bytes, account->peak_bytes,
+            account->peak_bytes ? account->peak_ns : TOTALS_NEVER,
+            is_known ? account->taken_blocks : UINT64_MAX,
+            is_known ? account->taken_bytes : UINT64_MAX,
+            is_known ? account->held_bytes : UINT64_MAX,
+            is_known ? account->held_bytes - account->inside_bytes : UINT64_MAX);
     }
     sqlite3_finalize(insert);
     return code;
 }
-
-/* A block of malloc may be several pools', and have been moved by realloc since. Of samples nobody knows which of a pool's
- * blocks lie in one block: NULL. */
-static const char g_write_levels[] =
-    "WITH outer AS (SELECT DISTINCT o.pool_id, coalesce(k.last_allocation_id, o.allocation_id) AS"
-    " allocation_id FROM (SELECT DISTINCT pool_id, allocation_id FROM pool_block_rows"
-    " WHERE allocation_id IS NOT NULL) AS o"
-    " LEFT JOIN chain_rows AS c ON c.allocation_id = o.allocation_id"
-    " LEFT JOIN realloc_chains AS k ON k.chain_id = c.chain_id),"
-    " level AS (SELECT o.pool_id, count(*) AS blocks, sum(a.size_bytes) AS bytes,"
-    " sum(a.size_bytes * (a.ended_by = 0)) AS held FROM outer AS o"
-    " JOIN allocation_rows AS a ON a.allocation_id = o.allocation_id GROUP BY o.pool_id),"
-    " inside AS (SELECT pool_id, sum(size_bytes) AS bytes FROM pool_block_rows"
-    " WHERE ended_by = 0 AND allocation_id IS NOT NULL GROUP BY pool_id)"
-    " UPDATE pools SET"
-    " taken_blocks = coalesce((SELECT blocks FROM level AS l WHERE l.pool_id = pools.pool_id), 0),"
-    " taken_bytes = coalesce((SELECT bytes FROM level AS l WHERE l.pool_id = pools.pool_id), 0),"
-    " held_bytes = coalesce((SELECT held FROM level AS l WHERE l.pool_id = pools.pool_id), 0),"
-    " spare_bytes = coalesce((SELECT held FROM level AS l WHERE l.pool_id = pools.pool_id), 0)"
-    " - coalesce((SELECT bytes FROM inside AS i WHERE i.pool_id = pools.pool_id), 0)"
-    " WHERE process_id IN (SELECT process_id FROM processes WHERE sample_bytes IS NULL)";
 
 int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct error *err)
 {
@@ -157,6 +141,5 @@ int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct 
 
     if (code || !facts->pools || slim)
         return code;
-    code = write_blocks(db, facts, err);
-    return code ? code : database_execute(db, g_write_levels, err);
+    return write_blocks(db, facts, err);
 }

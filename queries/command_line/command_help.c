@@ -27,9 +27,11 @@ char *command_help_list(int key, const char *text, void *input)
                       (int)(22 - strlen(command->name)
                             - (command->argument ? strlen(command->argument) + 1 : 0)),
                       "", command->help, command->how ? command->how : "");
-    (void)fputs("\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
-                "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows.",
-                out);
+    (void)fputs(
+        "\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
+        "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows;\n"
+        "of --about: 4 the database lacks what is asked for, 6 the same of rows, 7 too long.",
+        out);
     return fclose(out) == 0 ? list : NULL;
 }
 

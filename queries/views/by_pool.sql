@@ -11,7 +11,7 @@ CREATE VIEW by_pool(
   live_blocks,            -- that were never ended
   peak_bytes,             -- highest sum of live bytes it had given out
   peak_ns,                -- when that was; NULL: never any
-  taken_blocks,           -- of malloc, in which its blocks lay; NULL, as the next three: imported with --slim, recorded with --sample-bytes, or asked with a filter, which divides what was given out only
+  taken_blocks,           -- of malloc, in which its blocks lay; NULL, as the next three: recorded with --sample-bytes, or asked with a filter, which divides what was given out only
   taken_bytes,            -- requested for those
   held_bytes,             -- of taken_bytes, in blocks that were never freed
   spare_bytes,            -- of held_bytes, not in live blocks of this pool: free, its own headers, other pools' blocks

@@ -92,6 +92,10 @@ struct cull {
     uint16_t births_at[WORDS]; /* that were told before the allocation at this word */
     uint16_t last_ends[WORDS]; /* of stretches from which something was taken: rising */
     struct live_block live[SLOTS];
+    bool
+        is_sorted; /* CU-9: addresses of blocks that are known, rising; from the first word of a pool on */
+    uint32_t n_sorted;
+    uint64_t sorted[SLOTS];
     struct unit units[UNITS];
     struct cull_totals totals;
     uint64_t words[WORDS];
@@ -151,6 +155,80 @@ static struct live_block *find_block(struct cull *cull, uint64_t address)
 static bool is_known(const struct cull *cull, const struct live_block *block)
 {
     return block->key >> LOG_ADDRESS_BITS == cull->epoch && block->births;
+}
+
+/* ---- blocks that pools give out of (CU-9) ---------------------------------------------------- */
+
+static int compare_addresses(const void *left, const void *right)
+{
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* Of how many the address is behind. */
+static uint32_t place_of(const struct cull *cull, uint64_t address)
+{
+    uint32_t from = 0;
+    uint32_t to = cull->n_sorted;
+
+    while (from < to) {
+        uint32_t middle = (from + to) / 2;
+        if (cull->sorted[middle] < address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void sort_blocks(struct cull *cull)
+{
+    cull->n_sorted = 0;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        if (is_known(cull, &cull->live[slot]))
+            cull->sorted[cull->n_sorted++] = address_of(cull->live[slot].key);
+    qsort(cull->sorted, cull->n_sorted, sizeof cull->sorted[0], compare_addresses);
+    cull->is_sorted = true;
+}
+
+static void insert_sorted(struct cull *cull, uint64_t address)
+{
+    uint32_t at = place_of(cull, address);
+
+    if (at < cull->n_sorted && cull->sorted[at] == address)
+        return;
+    memmove(cull->sorted + at + 1, cull->sorted + at,
+            (cull->n_sorted - at) * sizeof cull->sorted[0]);
+    cull->sorted[at] = address;
+    cull->n_sorted++;
+}
+
+static void remove_sorted(struct cull *cull, uint64_t address)
+{
+    uint32_t at = place_of(cull, address);
+
+    if (at == cull->n_sorted || cull->sorted[at] != address)
+        return;
+    cull->n_sorted--;
+    memmove(cull->sorted + at, cull->sorted + at + 1,
+            (cull->n_sorted - at) * sizeof cull->sorted[0]);
+}
+
+/* A pool gives out a block at the address. */
+static void keep_around(struct cull *cull, uint64_t address)
+{
+    uint32_t at;
+
+    if (!cull->is_sorted)
+        sort_blocks(cull);
+    at = place_of(cull, address + 1);
+    if (at == 0)
+        return;
+    struct live_block *block = find_block(cull, cull->sorted[at - 1]);
+    if (is_known(cull, block) && address - address_of(block->key) < block->size)
+        block->stays = true;
 }
 
 /* ---- stretches ------------------------------------------------------------------------------- */
@@ -315,6 +393,8 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint6
                       .is_culled = is_ours && is_temporary(cull, block, ticks)};
     cull->pair_at[block->word] = cull->pair_at[i] = (uint16_t)++cull->n_pairs;
     block->births = 0;
+    if (cull->is_sorted)
+        remove_sorted(cull, address_of(block->key));
 }
 
 /* CU-6: was one told that is as low, and one that is as high? */
@@ -347,6 +427,8 @@ static void add_block(struct cull *cull, uint64_t address, const struct live_blo
     slot->key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
     slot->group = cull->group;
     slot->births = (uint16_t)++cull->births;
+    if (cull->is_sorted)
+        insert_sorted(cull, address);
 }
 
 static uint64_t narrow_size(uint64_t word)
@@ -379,6 +461,8 @@ static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, ui
     if (is_known(cull, old)) {
         (void)subtract(cull, old);
         old->births = 0;
+        if (cull->is_sorted)
+            remove_sorted(cull, address_of(old->key));
     } else if (address_of(words[i + 3])) {
         tell_peak(cull);
     }
@@ -432,6 +516,7 @@ static void begin_thread(struct cull *cull, uint32_t thread)
         cull->epoch = 1;
     }
     cull->thread = thread;
+    cull->is_sorted = false;
     cull->group = LOG_GROUP_ROOT;
     cull->births = 0;
     cull->course = (struct course){0};
@@ -495,6 +580,8 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
             cull->group = (uint32_t)(words[i] >> 32);
         else if (kind == LOG_MOVE)
             see_move(cull, address_of(words[i + 1]));
+        else if (kind == LOG_POOL_ALLOC || kind == LOG_POOL_RESIZE)
+            keep_around(cull, address_of(words[i + 1]));
         else if (!is_of_itself(kind))
             see_other(cull, words, i);
     }

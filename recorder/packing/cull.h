@@ -25,6 +25,8 @@
  *   CU-6 A block stays that is the lowest or highest so far of a MiB: from these heaps are made.
  *   CU-7 Whatever was stamped before `from_ticks` stays as it is, word for word.
  *   CU-8 Nothing that is taken out spans an instant of any thread (instants.h), nor does the time that its totals stand for.
+ *   CU-9 A block stays in which its thread has a pool give out a block meanwhile: what a pool took is known, and its blocks end with it.
+ *        Where another thread does so, within the segment that the block begins and ends in, nobody sees it here.
  * Threads: one per struct cull.
  */
 #ifndef MTRACE_RECORDER_CULL_H

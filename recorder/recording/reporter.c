@@ -153,6 +153,7 @@ static bool ask_keeper(const struct answering *answering, enum cut_extent extent
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
+                                  .run_id = job->is_of_family ? 0 : job->run_id,
                                   .extent = extent,
                                   .has_symbols = has_symbols};
 
@@ -438,9 +439,10 @@ static void close_answer(struct reporter *reporter)
 }
 
 /* RP-2: the text is read once, whatever the program writes there meanwhile. */
-static void begin(struct reporter *reporter, struct log_question *question, uint32_t number,
+static void begin(struct reporter *reporter, const struct live_log *live, uint32_t number,
                   const char *log_path, const struct reporter_programs *programs)
 {
+    struct log_question *question = live_log_question(live);
     char text[LOG_QUESTION_BYTES + 1];
     char marker[64];
     const char *const questions[] = {text, NULL};
@@ -448,6 +450,7 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
                                .log_path = log_path,
                                .until_marker = marker,
                                .marker_ticks = question->marker_ticks,
+                               .run_id = live->seen.run_id,
                                .questions = questions};
     int code;
 
@@ -502,7 +505,7 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
         && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
         close_answer(reporter);
     if (n_asked != reporter->number && programs)
-        begin(reporter, question, n_asked, log_path, programs);
+        begin(reporter, live, n_asked, log_path, programs);
 }
 
 void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)

@@ -40,6 +40,7 @@ struct reporter_job {
     const char *until_marker; /* the instant; NULL: until_ns of the run is */
     uint64_t until_ns;
     uint64_t marker_ticks;        /* of cut_request.h */
+    uint64_t run_id;              /* of the log; the run's keeper has others, too */
     bool is_of_family;            /* not only of the process of the log */
     const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
     int fd;                       /* that answers are written to; of a file */

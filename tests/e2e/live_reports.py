@@ -14,6 +14,8 @@ endless  a question that would never be answered is ended; the folder for tempor
 every    mtrace-record writes reports by itself, by time and by signal, and they say what the program has in its books
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
+kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
+slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -151,7 +153,7 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    for name, words in (("late", "took longer than time_limit allows"), ("about", "--about: a question of this kind names no files")):
+    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
     expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
@@ -552,7 +554,75 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
+# ---- a process and its children ----
+
+def books_of(path):
+    return {int(group): tuple(figures) for group, *figures in (map(int, line.split()) for line in path.read_text().splitlines())}
+
+
+def figures_by(report, key, names):
+    return {row[key]: tuple(row[name] or 0 for name in names) for row in report}
+
+
+def check_member(place, who, n, names):
+    """Of one process at one time: what it was told beside what it counted."""
+    reports = {name: rows((place / f"{who}.{n}.{name}").read_text()) for name in ("groups", "tags", "processes", "threads", "live", "rows")}
+    books = books_of(place / f"{who}.{n}.books")
+    what = f"{place.name}, {who}, {n}"
+    sums = [sum(book[i] for book in books.values()) for i in range(4)]
+    of_groups = figures_by(reports["groups"], "group_id", ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes"))
+    expect(f"{what}: by group", {group: of_groups[group] for group in of_groups if group > 1}, books)
+    expect(f"{what}: its names", {row["group_id"]: row["name"] for row in reports["groups"] if row["group_id"] > 1},
+           {group: names[group] for group in books})
+    expect(f"{what}: by tag", [(row["value"], row["allocated_blocks"], row["leaked_bytes"]) for row in reports["tags"]],
+           [] if who == "parent" else [(who, sums[0], sums[3])])
+    expect(f"{what}: its tables", [(row["leaked_blocks"], row["leaked_bytes"]) for row in reports["processes"]], [tuple(sums[2:])])
+    expect(f"{what}: rows by group", figures_by(reports["rows"], "group_id", ("blocks", "bytes")), {group: book[2:] for group, book in books.items()})
+    expect(f"{what}: single blocks", (sum(row["blocks"] for row in reports["live"]), sum(row["bytes"] for row in reports["live"])), tuple(sums[2:]))
+    expect(f"{what}: threads", [row["leaked_bytes"] for row in reports["threads"]], [sums[3]])
+
+
+def kin(tools, place):
+    cases = {"plain": ([], "40", {}), "bounded": (["--aggregate"], "40", {}), "saved": (["--aggregate"], "12000", {"MTRACE_RING_BYTES": "65536"})}
+    for case, (options, n_blocks, environment) in cases.items():
+        folder = place / case
+        folder.mkdir()
+        n_children = 2
+        said = run([tools.record, "-q", "--follow-children", *options, "-o", folder / "run.dat", "--", tools.workloads / "asking_family", folder, str(n_children), n_blocks],
+                   place, environment)
+        expect(f"{case}: complaints", said.stderr, "")
+        for n in (1, 2, 3):
+            check_member(folder, "parent", n, {2: "common", 3: "parent"})
+        for child in range(n_children):
+            for n in (1, 2):
+                check_member(folder, f"child{child}", n, {3: f"child{child}"})
+
+
+# ---- pools ----
+
+POOL_FIGURES = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")
+
+
+def check_pools(what, text, own):
+    expect(what, figures_by(rows(text), "name", POOL_FIGURES), {name: (*figures, figures[6] - figures[3]) for name, figures in own.items()})
+
+
+def slabs(tools, place):
+    cases = {"plain": ([], "2000", {}), "culled": (["--cull-temporary=10000"], "2000", {}), "bounded": (["--aggregate"], "2000", {}),
+             "saved": (["--aggregate"], "20000", {"MTRACE_RING_BYTES": "65536"})}
+    for case, (options, n_rounds, environment) in cases.items():
+        log = place / f"{case}.dat"
+        said = run([tools.record, "-q", *options, "-o", log, "--", tools.workloads / "asking_pools", n_rounds], place, environment).stdout
+        lines = said.splitlines(keepends=True)
+        own = {line.split()[1]: tuple(map(int, line.split()[2:])) for line in lines if line.startswith("own ")}
+        check_pools(f"{case}: while it runs", "".join(line for line in lines if not line.startswith("own ")), own)
+        for name, slim in (("", []), (" slim", ["--slim"])):
+            database = place / f"{case}{name}.db"
+            run([tools.importer, "--no-symbols", *slim, log, database], place, environment)
+            check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
+
+
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
          "full": full}
 
 
