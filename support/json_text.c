@@ -4,7 +4,7 @@
 #include "support/utf8.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
 static bool is_plain(unsigned char byte)
 {
@@ -14,7 +14,7 @@ static bool is_plain(unsigned char byte)
 /* One character that is no plain one; returns its bytes. */
 static size_t put_special(FILE *out, const unsigned char *at)
 {
-    size_t length = utf8_length((const char *)at);
+    size_t length = *at ? utf8_length((const char *)at) : 1;
 
     if (length == 0)
         (void)fputs("\\ufffd", out);
@@ -27,12 +27,13 @@ static size_t put_special(FILE *out, const unsigned char *at)
     return length ? length : 1;
 }
 
-void json_text_put(FILE *out, const char *text)
+void json_text_put_bytes(FILE *out, const char *text, size_t n_bytes)
 {
-    const unsigned char *at = (const unsigned char *)(text ? text : "");
+    const unsigned char *at = (const unsigned char *)text;
+    const unsigned char *end = at + n_bytes;
 
     (void)putc_unlocked('"', out);
-    while (*at) {
+    while (at < end) {
         size_t n = 0;
 
         while (is_plain(at[n]))
@@ -40,8 +41,13 @@ void json_text_put(FILE *out, const char *text)
         if (n > 0)
             (void)fwrite(at, 1, n, out);
         at += n;
-        if (*at)
+        if (at < end)
             at += put_special(out, at);
     }
     (void)putc_unlocked('"', out);
+}
+
+void json_text_put(FILE *out, const char *text)
+{
+    json_text_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
 }

@@ -4,9 +4,13 @@
 #ifndef MTRACE_SUPPORT_JSON_TEXT_H
 #define MTRACE_SUPPORT_JSON_TEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* With its quotes; NULL is "". */
 void json_text_put(FILE *out, const char *text);
+
+/* The same of a text that may have NULs in it; text[n_bytes] is one. */
+void json_text_put_bytes(FILE *out, const char *text, size_t n_bytes);
 
 #endif

@@ -20,7 +20,9 @@ enum {
 
 static const char *const g_private[] = {"MTRACE_RECORDER=", "MTRACE_PARENT="};
 
-static char *g_kept_settings; /* MTRACE_RECORDER=…, for an exec; NULL: none, or it is in environ */
+/* What an exec is given where nobody has a variable of that name: with following all settings, else MTRACE_RECORDER. */
+static char *g_kept_one[2];
+static char **g_kept = g_kept_one;
 
 static bool is_private(const char *variable)
 {
@@ -142,15 +144,21 @@ static bool is_own_settings(const char *variable)
     return fmt_after_prefix(variable, g_private[0]) != NULL;
 }
 
-/* A copy, as the program may use the memory of its arguments for a title. */
-static void keep_settings(char *const *variables, struct fmt *out)
+/* As the program may use the memory of its arguments for a title. */
+static char *copied(const char *variable, struct fmt *out)
+{
+    char *copy = out->text + out->size_bytes;
+
+    fmt_string(out, variable);
+    out->size_bytes++; /* the NUL stays */
+    return copy;
+}
+
+static void keep_own_settings(char *const *variables, struct fmt *out)
 {
     for (; *variables; variables++)
-        if (is_own_settings(*variables)) {
-            g_kept_settings = out->text + out->size_bytes;
-            fmt_string(out, *variables);
-            out->size_bytes++; /* the NUL stays */
-        }
+        if (is_own_settings(*variables))
+            g_kept_one[0] = copied(*variables, out);
 }
 
 bool environment_keep(const char *settings)
@@ -159,7 +167,7 @@ bool environment_keep(const char *settings)
     struct fmt out = FMT_BUFFER(kept);
 
     fmt_string(&out, settings);
-    g_kept_settings = out.is_cut ? NULL : kept;
+    g_kept_one[0] = out.is_cut ? NULL : kept;
     return !out.is_cut;
 }
 
@@ -205,7 +213,7 @@ void environment_restore(char **initial)
     if (!array)
         return;
     out = (struct fmt){(char *)(array + n + 1), text_bytes, 0, false};
-    keep_settings(initial, &out);
+    keep_own_settings(initial, &out);
     n_kept = restore_into(array, initial, &out);
     if (is_other)
         restore_into(environ, environ, &out);
@@ -234,6 +242,30 @@ static bool has_us(const char *preload)
 static bool is_settings(const char *variable)
 {
     return fmt_after_prefix(variable, "MTRACE_") && !fmt_after_prefix(variable, "MTRACE_PARENT=");
+}
+
+void environment_keep_all(char *const *variables)
+{
+    size_t n_slots = 1;
+    size_t text_bytes = 1;
+    size_t n = 0;
+    char **array;
+    struct fmt out;
+
+    for (char *const *at = variables; *at; at++)
+        if (is_settings(*at)) {
+            n_slots++;
+            text_bytes += fmt_length(*at) + 1;
+        }
+    array = memory_map_inherited(n_slots * sizeof(*array) + text_bytes);
+    if (!array)
+        return;
+    out = (struct fmt){(char *)(array + n_slots), text_bytes, 0, false};
+    for (char *const *at = variables; *at; at++)
+        if (is_settings(*at))
+            array[n++] = copied(*at, &out);
+    array[n] = NULL;
+    g_kept = array;
 }
 
 static bool has_name_of(char *const *environment, const char *variable)
@@ -423,20 +455,19 @@ static void add_wanted(struct exec_list *list, char *const *wanted, const char *
         add_joined(list, g_asan_name, NULL, g_asan_option);
 }
 
-/* With following `environ` has them, else they were taken out of it. */
-static void add_settings(struct exec_list *list, char *const *wanted, char *const *own)
+static void add_lacking_settings(struct exec_list *list, char *const *variables)
 {
-    if (g_kept_settings && !has_name_of(wanted, g_kept_settings))
-        list->array[list->n++] = g_kept_settings;
-    for (char *const *at = own; state_config()->follows_children && *at; at++)
-        if (is_settings(*at) && !has_name_of(wanted, *at))
-            list->array[list->n++] = *at;
+    for (; *variables; variables++) {
+        list->array[list->n] = NULL;
+        if (is_settings(*variables) && !has_name_of(list->array, *variables))
+            list->array[list->n++] = *variables;
+    }
 }
 
 char *const *environment_for_exec(char *const *wanted, const char *library)
 {
     static char *const none[] = {NULL};
-    char *const *own = environ ? environ : none;
+    char *const *own = environ && state_config()->follows_children ? environ : none;
     char *const *variables = wanted ? wanted : none;
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
@@ -448,12 +479,15 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
             text_bytes += fmt_length(*at);
     for (char *const *at = own; *at; at++)
         n_slots++;
+    for (char *const *at = g_kept; *at; at++)
+        n_slots++;
     list.array = exec_scratch(n_slots * sizeof(*list.array) + text_bytes);
     if (!list.array)
         return wanted;
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
     add_wanted(&list, variables, library);
-    add_settings(&list, variables, own);
+    add_lacking_settings(&list, own);
+    add_lacking_settings(&list, g_kept);
     if (quiet_begin(&quiet)) {
         list.array[list.n++] = list.out.text + list.out.size_bytes;
         append_parent(&list.out);

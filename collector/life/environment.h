@@ -8,7 +8,8 @@
  *          main's third argument shows. That one keeps its length, because some programs look for the auxiliary vector
  *          behind it: removed entries are replaced by copies of their neighbours.
  *          An exec of the recorded process goes on with the same recording: its wrappers add again
- *          what was taken out. With following, those of children do, too.
+ *          what was taken out. With following, those of children do, too, and of what is in `environ` also
+ *          what the program took out of it itself: `env -i` is no end of a recording.
  * Invariants: EN-1 LD_PRELOAD is what it was before ours was put in front: "ours" -> unset,
  *             "ours:" -> empty, "ours:a" -> "a". EN-2 all other variables stay, in their order.
  * Failure: the environment stays as it is.
@@ -23,6 +24,9 @@
 
 /* Once, from the constructor. `initial`: the kernel's array. */
 void environment_restore(char **initial);
+
+/* Once, from the constructor, with following children: what their execs are given even where the program has emptied its environment. `initial`: the kernel's array. */
+void environment_keep_all(char *const *initial);
 
 /* In a program that ran already, for its execs: what mtrace-record asks for, "MTRACE_RECORDER=…". False: it is too long, and they are not recorded. */
 bool environment_keep(const char *settings);

@@ -269,9 +269,11 @@ void lifecycle_construct(void)
 {
     if (!lifecycle_is_ready())
         return;
-    if (!state_config()->follows_children)
+    if (state_config()->follows_children)
+        environment_keep_all(initial_environment());
+    else
         environment_restore(initial_environment());
-    else if (state_is_recording())
+    if (state_config()->follows_children && state_is_recording())
         environment_announce();
     if (state_is_off())
         return;

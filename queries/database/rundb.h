@@ -120,6 +120,15 @@ static inline const char *rundb_text(struct sqlite3_stmt *row, int column)
     return text ? (const char *)text : "";
 }
 
+/* The same where a NUL does not end it: a statement may make one. */
+static inline const char *rundb_text_bytes(struct sqlite3_stmt *row, int column, size_t *ret_n)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+
+    *ret_n = text ? (size_t)sqlite3_column_bytes(row, column) : 0;
+    return text ? (const char *)text : "";
+}
+
 /* Prints the statement with its literals. */
 void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/text/column.h"
 
+#include "queries/database/rundb.h"
 #include "queries/text/shorten.h"
 #include "support/units.h"
 
@@ -165,10 +166,21 @@ static void format_blob(struct sqlite3_stmt *row, int column, char *text, size_t
         (void)snprintf(text + 2 * i, 3, "%02X", bytes[i]);
 }
 
+/* As tables show other control characters. */
+static void format_with_nuls(const char *source, size_t n_bytes, char *text, size_t size)
+{
+    size_t n = n_bytes < size ? n_bytes : size - 1;
+
+    for (size_t i = 0; i < n; i++)
+        text[i] = source[i] ? source[i] : '?';
+    text[n] = '\0';
+}
+
 void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, bool is_wide,
                    char *ret_text, size_t size)
 {
     const char *text;
+    size_t n_bytes;
 
     switch (sqlite3_column_type(row, column)) {
     case SQLITE_NULL:
@@ -184,14 +196,14 @@ void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, 
         format_blob(row, column, ret_text, size);
         return;
     default:
-        text = (const char *)sqlite3_column_text(row, column);
+        text = rundb_text_bytes(row, column, &n_bytes);
         break;
     }
-    if (!is_wide && unit == COLUMN_FUNCTION)
-        shorten_function(text ? text : "", ret_text, size);
+    if (memchr(text, '\0', n_bytes))
+        format_with_nuls(text, n_bytes, ret_text, size);
+    else if (!is_wide && unit == COLUMN_FUNCTION)
+        shorten_function(text, ret_text, size);
     else
         (void)snprintf(ret_text, size, "%s",
-                       !text                            ? ""
-                       : is_wide || unit != COLUMN_PATH ? text
-                                                        : shorten_path(text));
+                       is_wide || unit != COLUMN_PATH ? text : shorten_path(text));
 }

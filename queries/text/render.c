@@ -166,6 +166,9 @@ static int put_quoted(const struct rundb *database, struct sqlite3_stmt *quote,
 static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int column,
                     struct sqlite3_stmt *quote, FILE *out, struct error *err)
 {
+    const char *text;
+    size_t n_bytes;
+
     switch (sqlite3_column_type(row, column)) {
     case SQLITE_NULL:
         (void)fputs("null", out);
@@ -174,7 +177,8 @@ static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int 
         (void)fprintf(out, "%" PRId64, (int64_t)sqlite3_column_int64(row, column));
         return 0;
     case SQLITE_TEXT:
-        json_text_put(out, rundb_text(row, column));
+        text = rundb_text_bytes(row, column, &n_bytes);
+        json_text_put_bytes(out, text, n_bytes);
         return 0;
     case SQLITE_FLOAT:
         if (isinf(sqlite3_column_double(row, column))) { /* which JSON has no word for */
@@ -226,23 +230,35 @@ static int render_json(const struct rundb *database, struct sqlite3_stmt *stmt, 
 
 /* ---- csv ---- */
 
-static void put_csv(const char *text, FILE *out)
+static bool is_quoted(const char *text, size_t n_bytes)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        (void)fputs(text, out);
+    for (size_t i = 0; i < n_bytes; i++)
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
+            return true;
+    return false;
+}
+
+/* A NUL is a byte as any other. */
+static void put_csv(const char *text, size_t n_bytes, FILE *out)
+{
+    if (!is_quoted(text, n_bytes)) {
+        (void)fwrite(text, 1, n_bytes, out);
         return;
     }
     (void)putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
+    for (size_t i = 0; i < n_bytes; i++) {
+        if (text[i] == '"')
             (void)putc('"', out);
-        (void)putc(*text, out);
+        (void)putc(text[i], out);
     }
     (void)putc('"', out);
 }
 
 static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
 {
+    const char *text;
+    size_t n_bytes;
+
     if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
         const unsigned char *bytes = sqlite3_column_blob(row, column);
 
@@ -250,7 +266,8 @@ static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
             (void)fprintf(out, "%02X", bytes[i]);
         return;
     }
-    put_csv(rundb_text(row, column), out);
+    text = rundb_text_bytes(row, column, &n_bytes);
+    put_csv(text, n_bytes, out);
 }
 
 static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,
@@ -261,7 +278,7 @@ static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, i
 
     for (int i = 0; i < n_columns; i++) {
         (void)fputs(i ? "," : "", out);
-        put_csv(sqlite3_column_name(stmt, i), out);
+        put_csv(sqlite3_column_name(stmt, i), strlen(sqlite3_column_name(stmt, i)), out);
     }
     (void)putc('\n', out);
     while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {

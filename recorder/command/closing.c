@@ -71,7 +71,8 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
 /* Of a process that was to be recorded. */
 static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
-    "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit";
+    "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit; "
+    "or a signal handler forked it in the middle of a heap call, and did not return";
 
 static const char left_text[] =
     "it did nothing meanwhile: with its next allocation the log FILE.PID.N.live ends, and "
@@ -231,6 +232,19 @@ static void say_who_is_missing(const struct closing *closing)
     }
 }
 
+static void say_what_is_raw(const struct closing *closing)
+{
+    bool is_one = closing->n_unpacked == 1;
+
+    if (closing->n_unpacked)
+        closing_say(closing->is_quiet,
+                    "%" PRIu32
+                    " log%s of other processes %s not packed: %s; what is in FILE.PID.N.live "
+                    "is imported as it is, and 'mtrace-record --pack' packs it where there is room",
+                    closing->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
+                    closing->unpacked_err.text);
+}
+
 void closing_sum_up(const struct closing *closing)
 {
     char culled[96];
@@ -248,6 +262,7 @@ void closing_sum_up(const struct closing *closing)
     say_what_is_partial(closing);
     say_what_is_unseen(closing);
     say_who_is_missing(closing);
+    say_what_is_raw(closing);
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s", closing->n_children,
                        closing->n_children == 1 ? "" : "s",

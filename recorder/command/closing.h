@@ -8,6 +8,7 @@
 #include "common/attr.h"
 #include "recorder/family/family.h"
 #include "recorder/recording/recording.h"
+#include "support/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,11 +19,13 @@ struct closing {
     struct recording_totals totals;
     struct recording_totals children;
     uint32_t n_children; /* logs */
-    char reports[256];   /* own_reports_describe */
+    uint32_t n_unpacked; /* of children and what was executed: logs that stay raw */
+    struct error unpacked_err;
+    char reports[256]; /* own_reports_describe */
     struct family *family;
     bool is_culling;    /* --cull-temporary or --aggregate was given */
     bool is_bounded;    /* --aggregate */
-    bool was_disk_full; /* generations_run */
+    bool was_disk_full; /* generations_run, or a log could not be packed for want of room */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool was_left; /* those of family that still run are to record no more (leave_followed) */

@@ -28,6 +28,7 @@ enum {
 enum {
     NOT_ITS = 1,
     LET_GO = 2,
+    GONE = 3,
 };
 
 struct search {
@@ -35,6 +36,7 @@ struct search {
     unsigned n_asked;
     unsigned n_of_others; /* users */
     pid_t silent;         /* a recorder that may have it, and does not say so; 0: none */
+    pid_t ended;          /* one that was asked, and ended before it answered; 0: none */
     char answer[CONTROL_MESSAGE_BYTES];
 };
 
@@ -183,12 +185,12 @@ static int judge(const struct search *search, struct error *err)
     if (search->answer[0] == '0' + CONTROL_NOT_MINE
         || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
         return NOT_ITS;
-    if (search->answer[0] != '0' + CONTROL_DONE)
+    if (search->answer[0] != '0' + CONTROL_DONE && search->answer[0] != '0' + CONTROL_LATER)
         return error_set(err, ERROR_IO, "%s", search->answer + 1);
     return 0;
 }
 
-/* NOT_ITS; LET_GO: it did not hear us, or has ended. */
+/* NOT_ITS; LET_GO: it did not hear us, or has ended; GONE: it takes no calls. */
 static int ask_once(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
@@ -198,7 +200,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
     int n;
 
     if (fd < 0)
-        return NOT_ITS;
+        return GONE;
     search->n_asked++;
     n = snprintf(text, sizeof(text), "%d %s%s%s", (int)request->pid,
                  control_message_verb(request->verb), request->name[0] ? " " : "", request->name);
@@ -225,13 +227,17 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
 static int ask(struct search *search, pid_t recorder, struct error *err)
 {
     int code = LET_GO;
+    int n_calls = 0;
 
-    for (int i = 0; i < MOST_CALLS && code == LET_GO; i++)
+    while (n_calls < MOST_CALLS && code == LET_GO) {
         code = ask_once(search, recorder, err);
-    if (code != LET_GO)
-        return code;
-    note_silent(search, recorder);
-    return NOT_ITS;
+        n_calls++;
+    }
+    if (code == LET_GO)
+        note_silent(search, recorder);
+    if (code == GONE && n_calls > 1)
+        search->ended = recorder;
+    return code == LET_GO || code == GONE ? NOT_ITS : code;
 }
 
 static int explain(const struct search *search, struct error *err)
@@ -246,6 +252,11 @@ static int explain(const struct search *search, struct error *err)
             err, ERROR_IO,
             "mtrace-record %d does not answer; no other says that process %d is its own",
             (int)search->silent, (int)pid);
+    if (search->ended)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "mtrace-record %d ended before it answered; no other says that process %d "
+                         "is its own",
+                         (int)search->ended, (int)pid);
     if (geteuid() != 0 && search->n_of_others && !search->n_asked)
         return error_set(
             err, ERROR_NOT_FOUND,
@@ -259,7 +270,7 @@ static int explain(const struct search *search, struct error *err)
         (int)pid, (int)pid);
 }
 
-int control_client_run(const struct control_request *request, struct error *err)
+int control_client_run(const struct control_request *request, int *ret_status, struct error *err)
 {
     struct search search = {.request = request};
     static pid_t seen[MOST_RECORDERS];
@@ -280,5 +291,6 @@ int control_client_run(const struct control_request *request, struct error *err)
         return explain(&search, err);
     if (code == 0)
         (void)printf("%s\n", search.answer + 1);
+    *ret_status = code == 0 && search.answer[0] == '0' + CONTROL_LATER ? CONTROL_CLIENT_LATER : 0;
     return code;
 }

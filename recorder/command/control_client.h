@@ -12,7 +12,11 @@
 #include "recorder/command/control_message.h"
 #include "support/error.h"
 
-/* Prints the answer. */
-int control_client_run(const struct control_request *request, struct error *err);
+enum {
+    CONTROL_CLIENT_LATER = 3 /* exit status */
+};
+
+/* Prints the answer. *ret_status: 0, or CONTROL_CLIENT_LATER. */
+int control_client_run(const struct control_request *request, int *ret_status, struct error *err);
 
 #endif

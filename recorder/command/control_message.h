@@ -34,6 +34,7 @@ enum control_answer {
     CONTROL_DONE = 0,
     CONTROL_FAILED = 1,
     CONTROL_NOT_MINE = 2, /* this mtrace-record does not record the process */
+    CONTROL_LATER = 3,    /* it will be done, but what is asked for is not there yet */
 };
 
 enum control_verb {

@@ -109,6 +109,18 @@ static void hear(struct control_client *client, uint64_t now_ns,
         answer(client, *why ? CONTROL_FAILED : CONTROL_NOT_MINE, why);
 }
 
+/* text: why it would have failed; "": it only takes longer. */
+static void give_up(struct control_client *client, const char *text)
+{
+    if (*text)
+        answer(client, CONTROL_FAILED, text);
+    else if (client->request.verb == CONTROL_REPORT)
+        answer(client, CONTROL_LATER,
+               "asked; the report takes longer than a minute: it will be beside the log");
+    else
+        answer(client, CONTROL_DONE, "asked; the program does it when it next allocates or frees");
+}
+
 static void look(struct control_client *client, uint64_t now_ns,
                  const struct control_target *target)
 {
@@ -123,11 +135,7 @@ static void look(struct control_client *client, uint64_t now_ns,
                         &has_failed))
         answer(client, has_failed ? CONTROL_FAILED : CONTROL_DONE, text);
     else if (now_ns - client->since_ns > patience)
-        answer(client, *text ? CONTROL_FAILED : CONTROL_DONE,
-               *text ? text
-               : client->request.verb == CONTROL_REPORT
-                   ? "asked; the report takes longer than a minute"
-                   : "asked; the program does it when it next allocates or frees");
+        give_up(client, text);
 }
 
 void control_server_step(struct control_server *server, uint64_t now_ns,

@@ -41,9 +41,9 @@ static void hold_standard_descriptors(void)
 }
 
 /* Where nobody records it any more, it may still lead to us. */
-static int detach(const struct control_request *request, struct error *err)
+static int detach(const struct control_request *request, int *ret_status, struct error *err)
 {
-    int code = control_client_run(request, err);
+    int code = control_client_run(request, ret_status, err);
     char *log = NULL;
 
     if (code != ERROR_NOT_FOUND)
@@ -69,9 +69,9 @@ int main(int argc, char **argv)
     hold_standard_descriptors();
     record_arguments_parse(argc, argv, &options);
     if (options.control.pid && options.control.verb == CONTROL_DETACH)
-        code = detach(&options.control, &err);
+        code = detach(&options.control, &status, &err);
     else if (options.control.pid)
-        code = control_client_run(&options.control, &err);
+        code = control_client_run(&options.control, &status, &err);
     else if (options.input)
         code = offline_pack(&options, &err);
     else if (options.sent)

@@ -504,6 +504,11 @@ static void say_who_was_killed(const struct session *session)
                      (int)(HELPER_PATIENCE_NS / 1000000000));
 }
 
+static bool is_disk_full(const struct error *err)
+{
+    return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+}
+
 static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
@@ -511,7 +516,6 @@ static void finish(struct session *session)
                               .is_culling =
                                   session->options->cull_ms > 0 || session->options->is_aggregate,
                               .is_bounded = session->options->is_aggregate,
-                              .was_disk_full = session->keeper.ring.was_disk_full,
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .starts_by_itself = session->options->windows.start_after_ns
@@ -531,9 +535,13 @@ static void finish(struct session *session)
     if (session->children) {
         settle_children(session); /* who waits for them is heard meanwhile */
         children_get_totals(session->children, &closing.children, &closing.n_children);
+        closing.n_unpacked = children_get_unpacked(session->children, &closing.unpacked_err);
         closing.was_left = session->site.n_unheard > 0;
     }
     keeper_process_done(&session->keeper);
+    /* Also what was noted while they ended. */
+    closing.was_disk_full = session->keeper.ring.was_disk_full || is_disk_full(&session->finish_err)
+                            || is_disk_full(&closing.unpacked_err);
     /* No sooner: until then the keeper takes generations of any image away. */
     if (closing.is_bounded)
         closing.totals.file_bytes +=

@@ -2,6 +2,7 @@
 #include "recorder/recording/children.h"
 
 #include "recorder/family/later_logs.h"
+#include "support/error.h"
 #include "support/running.h"
 
 #include <dirent.h>
@@ -42,6 +43,8 @@ struct children {
     struct child *list;
     struct recording_totals totals;
     uint32_t n_logs;
+    uint32_t n_unpacked;
+    struct error unpacked_err; /* of the first */
     pid_t program_pid;
     struct recording_end program_end;
     bool is_program_over;
@@ -191,29 +194,41 @@ static void note_all(struct children *children)
 
 /* ---- living and dying ------------------------------------------------------------------------ */
 
+static void add_totals(struct recording_totals *sums, const struct recording_totals *totals)
+{
+    sums->n_events += totals->n_events;
+    sums->n_dropped += totals->n_dropped;
+    sums->n_started += totals->n_started;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        sums->dropped[i] += totals->dropped[i];
+    sums->n_culled += totals->n_culled;
+    sums->file_bytes += totals->file_bytes;
+    if (!sums->unseen[0]) /* the first will do: the import names all */
+        memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
+}
+
+static void note_unpacked(struct children *children, const struct error *err)
+{
+    if (children->n_unpacked++ == 0)
+        children->unpacked_err = *err;
+}
+
+/* What was dropped is missing, whether the log could be packed or not. */
 static void finish(struct children *children, struct child *child)
 {
     struct recording_totals totals;
-
     struct error err;
 
     if (recording_finish(child->recording, child->has_end ? &child->end : NULL, &totals, &err)
         == 0) {
-        children->totals.n_events += totals.n_events;
-        children->totals.n_dropped += totals.n_dropped;
-        children->totals.n_started += totals.n_started;
-        for (int i = 0; i < LOG_DROP_REASONS; i++)
-            children->totals.dropped[i] += totals.dropped[i];
-        children->totals.n_culled += totals.n_culled;
-        children->totals.file_bytes += totals.file_bytes;
-        if (!children->totals.unseen[0]) /* the first will do: the import names all */
-            memcpy(children->totals.unseen, totals.unseen, sizeof(totals.unseen));
         children->n_logs++;
         child->is_finished = true;
     } else {
         child->is_refused = true;
+        note_unpacked(children, &err);
         recording_abandon(child->recording);
     }
+    add_totals(&children->totals, &totals);
     recording_free(child->recording);
     child->recording = NULL;
 }
@@ -419,4 +434,10 @@ void children_get_totals(const struct children *children, struct recording_total
 {
     *ret_totals = children->totals;
     *ret_n_logs = children->n_logs;
+}
+
+uint32_t children_get_unpacked(const struct children *children, struct error *ret_err)
+{
+    *ret_err = children->unpacked_err;
+    return children->n_unpacked;
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct children;
+struct error;
 
 /* Calls `see` with each recording whose process has not ended, while it returns true. */
 typedef bool children_see(void *context, struct recording *recording);
@@ -52,8 +53,11 @@ uint32_t children_settle(struct children *children, uint64_t now_ns);
 /* Finishes those that are over, and lets those that still run go on without us. */
 void children_abandon(struct children *children);
 
-/* Sums over all finished logs. */
+/* Sums over all logs of processes that have ended, also those that could not be packed; *ret_n_logs: of those that were. */
 void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
                          uint32_t *ret_n_logs);
+
+/* How many logs of processes that have ended stay raw (CH-2); *ret_err: why the first one does, also if it is none. */
+uint32_t children_get_unpacked(const struct children *children, struct error *ret_err);
 
 #endif

@@ -3,11 +3,11 @@
 #include "queries/library/import_first.h"
 #include "server/command/routes.h"
 #include "server/http/http_server.h"
-#include "server/question/budget.h"
 #include "server/question/question.h"
 #include "server/question/watch.h"
 #include "server/recordings/recordings.h"
 #include "support/error.h"
+#include "support/sql_budget.h"
 #include "support/units.h"
 
 #include <argp.h>
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = 2;
     keep_little_memory();
-    budget_install();
+    sql_budget_install();
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (size_t i = 0; i < arguments.n_paths && rc == 0; i++)
         rc = add_path(&recordings, arguments.paths[i], arguments.is_following, &err);

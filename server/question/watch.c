@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/question/watch.h"
 
-#include "server/question/budget.h"
 #include "support/error.h"
+#include "support/sql_budget.h"
 #include "support/timed_thread.h"
 
 #include <pthread.h>
@@ -132,7 +132,7 @@ bool watch_begin(struct watch *watch, struct watched *watched)
     }
     pthread_mutex_unlock(&watch->thread.mutex);
     if (!is_abandoned)
-        budget_begin();
+        sql_budget_begin();
     return !is_abandoned;
 }
 
@@ -140,7 +140,7 @@ void watch_end(struct watch *watch, struct watched *watched)
 {
     struct watched **at = &watch->first;
 
-    budget_end();
+    sql_budget_end();
     pthread_mutex_lock(&watch->thread.mutex);
     while (*at != watched)
         at = &(*at)->next;

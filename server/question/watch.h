@@ -4,7 +4,7 @@
  *        time_limit.
  *
  * Model:   one thread looks every 50 ms at all questions that are being answered. Up to WATCH_QUESTIONS are answered at
- *          once; the others wait for their turn, because each takes memory (budget.h) and one processor. Statements that
+ *          once; the others wait for their turn, because each takes memory (support/sql_budget.h) and one processor. Statements that
  *          a client wrote have less than half of the turns. While somebody waits, the question that has waited longest for its client to
  *          take what was written gives its turn up, when that is more than WATCH_PATIENCE_NS in all.
  * Invariants

@@ -22,6 +22,7 @@ taken     where another process has the name of its socket, mtrace-record says t
 newborn   a child of who has not obeyed yet begins as is ordered
 last      of what was ordered while the program did nothing the last counts
 forked    children of who forks without an event before begin as was ordered last
+unanswered  of a recorder that ends before it answers this is said; a report that comes later has a status of its own
 ordered   a program that has no event between the order and its exec obeys at the exec
 """
 
@@ -274,6 +275,32 @@ while sys.argv[1:] == ["lies"]:
     client.send(b"0recording 1 process")
 sys.stdin.read()
 """
+
+
+# Answers one who asks by its argument, or ends without.
+FAKE = r"""
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(f"\0mtrace-record.{os.getpid()}")
+server.listen(1)
+print("ready", flush=True)
+client = server.accept()[0]
+client.recv(512)
+if sys.argv[1:]:
+    client.send(sys.argv[1].encode())
+else:
+    server.close()
+"""
+
+
+def unanswered(tools, _):
+    for answer, status, wanted in (([], 1, "ended before it answered"), (["3asked; later"], 3, "asked; later")):
+        with subprocess.Popen([sys.executable, "-c", FAKE, *answer], stdout=subprocess.PIPE) as fake:
+            fake.stdout.readline()
+            run = ctl(tools, fake.pid, "report")
+        expect(f"status: {run.stdout}{run.stderr}", run.returncode, status)
+        if wanted not in run.stdout + run.stderr:
+            raise Failure(f"not '{wanted}': {run.stdout}{run.stderr}")
 
 
 def nobody(tools, place):
@@ -722,7 +749,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "unanswered": unanswered, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

@@ -1,0 +1,4 @@
+. "$CASES/../fixture.sh"
+mtrace-query sql run.db "SELECT 'a' || char(0) || 'b' AS text, char(0) AS nul, '' AS empty" --format json
+mtrace-query sql run.db "SELECT 'a' || char(0) || 'b' AS text, char(0, 44) AS quoted, '' AS empty" --format csv | tr '\000' '!'
+mtrace-query sql run.db "SELECT 'a' || char(0) || 'b' AS text, 'f' || char(0) || 'g' AS function"
