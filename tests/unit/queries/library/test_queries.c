@@ -396,7 +396,7 @@ static void test_time_limit(void **state)
     (void)state;
     (void)snprintf(parameters, sizeof(parameters), "time_limit=50ms&%s", endless);
     assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
-    assert_non_null(strstr(client.err.text, "time_limit"));
+    assert_non_null(strstr(client.err.text, "time limit"));
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=10m"), 0);
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
 }
@@ -427,7 +427,7 @@ static void test_a_statement_is_prepared_within_bounds(void **state)
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
     assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-    assert_non_null(strstr(client.err.text, "time_limit"));
+    assert_non_null(strstr(client.err.text, "time limit"));
     assert_in_range(end.tv_sec - begin.tv_sec, 0, 1);
     assert_int_equal(ask(&client, "sql", one_db, "argument=SELECT 1"), 0);
 }
