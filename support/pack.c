@@ -239,7 +239,7 @@ static bool is_sound(const struct log_frame *frame)
         return false;
     if (frame->codec != LOG_CODEC_COLUMNS && frame->codec != LOG_CODEC_NODES)
         return true;
-    if (frame->kind != LOG_FRAME_SEGMENT)
+    if (frame->kind != LOG_FRAME_SEGMENT || frame->payload_bytes == 0)
         return false;
     return frame->codec == LOG_CODEC_COLUMNS
                ? frame->segment.kind == LOG_SEGMENT_EVENTS

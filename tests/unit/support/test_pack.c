@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
 
@@ -379,6 +381,25 @@ static void every_damage_is_seen(void **state)
     assert_int_equal(unpack_it(fixture, &frame), 0);
 }
 
+/* Whoever looks at the first byte of columns has one. */
+static void columns_have_a_byte(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_frame frame;
+    struct error err;
+
+    generate(fixture, 5);
+    pack_it(fixture, 1, 4);
+    memcpy(&frame, fixture->frame, sizeof(frame));
+    assert_int_equal(frame.codec, LOG_CODEC_COLUMNS);
+    for (uint32_t n_bytes = 0; n_bytes < 2; n_bytes++) {
+        frame.payload_bytes = n_bytes;
+        frame.header_checksum = 0;
+        frame.header_checksum = (uint32_t)XXH64(&frame, sizeof(frame), 0);
+        assert_int_equal(pack_check_header(&frame, 0, &err) == 0, n_bytes != 0);
+    }
+}
+
 static void events_are_small(void **state)
 {
     struct fixture *fixture = *state;
@@ -405,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(part_of_definitions_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nodes_are_small_and_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_damage_is_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(columns_have_a_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_are_small, set_up, tear_down),
     };
 
