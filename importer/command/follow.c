@@ -4,6 +4,7 @@
 #include "common/log_format.h"
 #include "importer/command/standing_import.h"
 #include "support/monotonic.h"
+#include "support/patient_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ static void rest(const struct standing_import *standing, uint64_t rest_ns,
 static bool has_begun(const char *path)
 {
     struct log_file header;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
 
     if (fd >= 0)

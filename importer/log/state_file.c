@@ -5,6 +5,7 @@
 #include "support/log_ring.h"
 #include "support/output_file.h"
 #include "support/pack.h"
+#include "support/patient_open.h"
 #include "support/whole_io.h"
 
 #include <errno.h>
@@ -164,7 +165,7 @@ static bool read_header(int fd, struct log_file *ret)
 /* What lies beside a log that is not bounded is none of ours, whatever its name is. */
 static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 {
-    int fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = patient_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct log_file file;
     bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_RING);
 

@@ -5,6 +5,7 @@
 #include "common/invariant.h"
 #include "recorder/platform/fault_point.h"
 #include "support/log_header.h"
+#include "support/patient_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -232,7 +233,7 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
     int code;
 
     *log = (struct live_log){
-        .fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
+        .fd = patient_open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
         .max_segments = LOG_MAX_SEGMENTS};
     failure = log->fd < 0 ? errno : ENOMEM;
     log->path = strdup(path);

@@ -3,6 +3,7 @@
 
 #include "support/file_lock.h"
 #include "support/given_back.h"
+#include "support/patient_open.h"
 #include "support/whole_io.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 static bool is_ours(const char *path)
 {
     char magic[sizeof(LOG_MAGIC) - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
 
     if (fd >= 0)
