@@ -46,4 +46,26 @@ static inline bool file_systems_tells_who_has_it_open(uint64_t type)
     }
 }
 
+/* Another machine may write to a file there, of which what is known of this one says nothing. */
+static inline bool file_systems_is_shared_by_machines(uint64_t type)
+{
+    switch ((uint32_t)type) {
+    case 0x6969u:     /* NFS */
+    case 0x517bu:     /* SMB */
+    case 0xff534d42u: /* CIFS */
+    case 0xfe534d42u: /* SMB2 */
+    case 0x01021997u: /* 9p */
+    case 0x65735546u: /* FUSE */
+    case 0x00c36400u: /* Ceph */
+    case 0x0bd00bd0u: /* Lustre */
+    case 0x01161970u: /* GFS2 */
+    case 0x7461636fu: /* OCFS2 */
+    case 0x5346414fu: /* AFS */
+    case 0x47504653u: /* GPFS */
+        return true;
+    default:
+        return false;
+    }
+}
+
 #endif

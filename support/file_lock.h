@@ -14,6 +14,9 @@
 /* Until the file is closed. false: somebody has it right now, try it again; true, too, where there are no locks. */
 bool file_lock_take(int fd);
 
+/* Somebody else has it, of a file that is open. */
+bool file_lock_is_held(int fd);
+
 /* Somebody writes the file; also true where that cannot be known, as there is no descriptor left to look with. */
 bool file_lock_is_taken(const char *path);
 

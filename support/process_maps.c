@@ -5,7 +5,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 bool process_maps_parse(char *line, struct process_mapping *ret_mapping)
 {
@@ -34,7 +36,10 @@ bool process_maps_visit(pid_t pid,
     bool goes_on = true;
     FILE *file;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    if (pid == 0)
+        (void)snprintf(path, sizeof(path), "/proc/self/maps");
+    else
+        (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     file = fopen(path, "re");
     if (!file)
         return false;
@@ -42,4 +47,34 @@ bool process_maps_visit(pid_t pid,
         goes_on = !process_maps_parse(line, &mapping) || visit(&mapping, context);
     fclose(file);
     return true;
+}
+
+struct sought_address {
+    uint64_t address;
+    struct process_mapped_file *ret_file;
+    bool is_found;
+};
+
+static bool look_for_address(const struct process_mapping *mapping, void *context)
+{
+    struct sought_address *sought = context;
+
+    sought->is_found = mapping->start <= sought->address && sought->address < mapping->end;
+    if (sought->is_found)
+        *sought->ret_file = (struct process_mapped_file){mapping->device, mapping->inode};
+    return !sought->is_found;
+}
+
+/* No page of it is touched. */
+bool process_maps_find_file(int fd, struct process_mapped_file *ret_file)
+{
+    const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    struct sought_address sought = {.address = (uint64_t)(uintptr_t)page, .ret_file = ret_file};
+
+    if (page == MAP_FAILED)
+        return false;
+    (void)process_maps_visit(0, look_for_address, &sought);
+    (void)munmap(page, n_bytes);
+    return sought.is_found;
 }

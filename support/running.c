@@ -4,12 +4,14 @@
 #include "common/file_systems.h"
 #include "support/process_maps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -17,8 +19,15 @@
 #include <unistd.h>
 
 enum {
-    STAT_BYTES = 1024
+    STAT_BYTES = 1024,
+    STATUS_LINE_BYTES = 512,
 };
+
+/* Of the pid namespace that all others are below: the kernel's PROC_PID_INIT_INO. */
+static const uint32_t first_pid_space = 0xeffffffc;
+
+/* A recorder looks ten times as often, but for one that is held up. */
+static const long beat_ns = 300000000;
 
 static const int64_t second_ns = 1000000000;
 
@@ -28,6 +37,16 @@ static const int64_t slack_ns = 1000000000;
 /* Of the wall clock, which may have been set since. */
 static const int64_t set_clock_ns = 3600 * (int64_t)1000000000;
 
+/* One of another pid namespace (unshare -pf without --mount-proc) calls other processes by our pids. */
+static bool has_own_proc(void)
+{
+    char text[16];
+    ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && strtol(text, NULL, 10) == getpid();
+}
+
 /* What follows the name in /proc/PID/stat, NULL when there is none. */
 static const char *read_stat(pid_t pid, char *text, int n_bytes)
 {
@@ -36,7 +55,7 @@ static const char *read_stat(pid_t pid, char *text, int n_bytes)
     const char *at;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
+    file = has_own_proc() ? fopen(path, "re") : NULL;
     if (!file)
         return NULL;
     at = fgets(text, n_bytes, file) ? strrchr(text, ')') : NULL;
@@ -112,19 +131,6 @@ enum running_state running_look_at_file(int fd)
     return RUNNING_GONE;
 }
 
-enum running_state running_look_at_log(const struct log_file *header, int fd)
-{
-    enum running_state by_pid =
-        running_knows_pid(header) ? running_look((pid_t)header->pid) : RUNNING_UNKNOWN;
-    enum running_state by_file;
-
-    /* who did not know its namespace may be of another */
-    if (by_pid == RUNNING_THERE || (by_pid == RUNNING_GONE && header->pid_space))
-        return by_pid;
-    by_file = running_look_at_file(fd);
-    return by_file == RUNNING_UNKNOWN ? by_pid : by_file;
-}
-
 static int64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
@@ -150,16 +156,23 @@ static int64_t started_ns(pid_t pid)
     return (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) * second_ns;
 }
 
+static bool is_of_earlier_boot(const struct log_file *header)
+{
+    int64_t boot_unix_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+
+    return header->start_unix_ns != 0
+           && (int64_t)header->start_unix_ns < boot_unix_ns - set_clock_ns;
+}
+
 /* While the machine slept CLOCK_MONOTONIC stood still: a sleep since the log began makes the
  * process look older than it is, never younger. */
 static bool began_before_log(int64_t process_ns, const struct log_file *header)
 {
-    int64_t boot_now = clock_ns(CLOCK_BOOTTIME);
-    int64_t boot_unix_ns = clock_ns(CLOCK_REALTIME) - boot_now;
-    int64_t process_monotonic_ns = process_ns - (boot_now - clock_ns(CLOCK_MONOTONIC));
+    int64_t process_monotonic_ns =
+        process_ns - (clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
 
-    if ((int64_t)header->start_unix_ns < boot_unix_ns - set_clock_ns)
-        return false; /* the log is of an earlier boot */
+    if (is_of_earlier_boot(header))
+        return false;
     return process_monotonic_ns <= (int64_t)header->start_monotonic_ns + slack_ns;
 }
 
@@ -174,7 +187,7 @@ bool running_writes(pid_t pid, const struct log_file *header)
 }
 
 struct sought_file {
-    const struct stat *status;
+    struct process_mapped_file file;
     bool is_seen; /* any mapping was */
     bool is_found;
 };
@@ -184,20 +197,191 @@ static bool compare_file(const struct process_mapping *mapping, void *context)
     struct sought_file *sought = context;
 
     sought->is_seen = true;
-    sought->is_found =
-        mapping->device == sought->status->st_dev && mapping->inode == sought->status->st_ino;
+    sought->is_found = process_mapping_is_of(mapping, &sought->file);
     return !sought->is_found;
 }
 
 /* One whose main thread has ended, and others have not, shows nothing. */
-bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known)
+bool running_maps(pid_t pid, int fd, bool *ret_is_known)
 {
-    struct sought_file sought = {.status = file};
+    struct sought_file sought = {.is_seen = false};
 
-    (void)process_maps_visit(pid, compare_file, &sought);
+    if (pid > 0 && has_own_proc() && process_maps_find_file(fd, &sought.file))
+        (void)process_maps_visit(pid, compare_file, &sought);
     if (ret_is_known)
         *ret_is_known = sought.is_seen;
     return sought.is_found;
+}
+
+/* ---- processes of other pid namespaces --------------------------------------------------------- */
+
+/* A process that can be seen has one of these; *ret_pid: its pid in its own namespace, 0: that is the one of /proc. */
+static enum running_state read_inner_pid(const char *pid, pid_t *ret_pid)
+{
+    char path[64];
+    char line[STATUS_LINE_BYTES];
+    enum running_state state = RUNNING_UNKNOWN;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT || errno == ESRCH ? RUNNING_GONE : RUNNING_UNKNOWN;
+    while (state == RUNNING_UNKNOWN && fgets(line, sizeof(line), file)) {
+        const char *inner = strrchr(line, '\t');
+        if (strncmp(line, "NSpid:", 6) != 0 || !inner)
+            continue;
+        *ret_pid = inner == line + 6 ? 0 : (pid_t)strtol(inner, NULL, 10);
+        state = RUNNING_THERE;
+    }
+    if (state == RUNNING_UNKNOWN && ferror(file)) /* it has ended since it was opened */
+        state = RUNNING_GONE;
+    fclose(file);
+    return state;
+}
+
+static enum running_state compare_process(const char *pid, const struct log_file *header)
+{
+    char path[64];
+    struct stat status;
+    pid_t inner_pid = 0;
+    enum running_state state = read_inner_pid(pid, &inner_pid);
+
+    if (state != RUNNING_THERE || inner_pid != (pid_t)header->pid)
+        return state == RUNNING_THERE ? RUNNING_GONE : state;
+    (void)snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", pid);
+    if (stat(path, &status) != 0)
+        return errno == ENOENT || errno == ESRCH ? RUNNING_GONE : RUNNING_UNKNOWN;
+    return (uint32_t)status.st_ino == header->pid_space ? RUNNING_THERE : RUNNING_GONE;
+}
+
+/* Of a namespace that is not below ours nothing is seen. With hidepid=2 the first process is hidden from who is not root. */
+static bool sees_all(void)
+{
+    return running_pid_space() == first_pid_space && access("/proc/1", F_OK) == 0;
+}
+
+enum running_state running_find_pid(const struct log_file *header, pid_t *ret_pid)
+{
+    enum running_state state = sees_all() ? RUNNING_GONE : RUNNING_UNKNOWN;
+    DIR *folder = header->pid_space && has_own_proc() ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+
+    if (!folder)
+        return RUNNING_UNKNOWN;
+    while (state != RUNNING_THERE && (entry = readdir(folder))) {
+        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name))
+            continue;
+        enum running_state of_this = compare_process(entry->d_name, header);
+        if (of_this != RUNNING_GONE)
+            state = of_this;
+        if (of_this == RUNNING_THERE)
+            *ret_pid = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    closedir(folder);
+    return state;
+}
+
+/* ---- whose a log is ----------------------------------------------------------------------------- */
+
+/* Where that is not seen: does it run? */
+static enum running_state look_whether_mapped(pid_t pid, int fd)
+{
+    bool is_known;
+
+    if (running_maps(pid, fd, &is_known))
+        return RUNNING_THERE;
+    return is_known ? RUNNING_GONE : running_look(pid);
+}
+
+static enum running_state look_at_own(const struct log_file *header, int fd, bool must_map)
+{
+    pid_t pid = (pid_t)header->pid;
+    enum running_state state = must_map ? look_whether_mapped(pid, fd) : running_look(pid);
+
+    if (state == RUNNING_GONE || !must_map || running_maps(pid, fd, NULL))
+        return state;
+    return running_writes(pid, header) ? state : RUNNING_GONE;
+}
+
+/* RU-3. Clocks may be set ahead: who has it mapped is found before. */
+static bool is_too_old(const struct log_file *header, int fd)
+{
+    struct statfs status;
+
+    return is_of_earlier_boot(header) && fstatfs(fd, &status) == 0
+           && !file_systems_is_shared_by_machines((uint64_t)status.f_type);
+}
+
+static enum running_state look_elsewhere(const struct log_file *header, int fd, bool must_map)
+{
+    enum running_state state = running_look_at_file(fd);
+    pid_t pid = 0;
+
+    if (state != RUNNING_UNKNOWN)
+        return state;
+    state = running_find_pid(header, &pid);
+    if (state == RUNNING_THERE)
+        return look_whether_mapped(pid, fd);
+    return state == RUNNING_UNKNOWN && must_map && is_too_old(header, fd) ? RUNNING_GONE : state;
+}
+
+/* RU-2. Who did not know its namespace may be of another. */
+static enum running_state look_at_log(const struct log_file *header, int fd, bool must_map)
+{
+    enum running_state by_pid;
+    enum running_state by_file;
+
+    if (!running_knows_pid(header))
+        return look_elsewhere(header, fd, must_map);
+    by_pid = look_at_own(header, fd, must_map);
+    if (by_pid == RUNNING_THERE || (by_pid == RUNNING_GONE && header->pid_space))
+        return by_pid;
+    by_file = running_look_at_file(fd);
+    return by_file == RUNNING_UNKNOWN ? by_pid : by_file;
+}
+
+enum running_state running_look_at_log(const struct log_file *header, int fd)
+{
+    return look_at_log(header, fd, false);
+}
+
+enum running_state running_look_at_writer(const struct log_file *header, int fd)
+{
+    return look_at_log(header, fd, true);
+}
+
+enum running_state running_look_at_recorder(const struct log_file *header, int fd)
+{
+    pid_t pid = (pid_t)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
+    bool is_known;
+
+    if (pid <= 0)
+        return RUNNING_GONE;
+    if (running_maps(pid, fd, &is_known))
+        return RUNNING_THERE;
+    return is_known || !running_writes(pid, header) ? RUNNING_GONE : RUNNING_UNKNOWN;
+}
+
+static bool read_beat(int fd, uint32_t *ret_beat)
+{
+    const off_t offset = LOG_QUESTION_OFFSET + (off_t)offsetof(struct log_question, beat);
+
+    return pread(fd, ret_beat, sizeof(*ret_beat), offset) == sizeof(*ret_beat);
+}
+
+bool running_beats(int fd)
+{
+    const struct timespec pause = {.tv_nsec = beat_ns / 10};
+    uint32_t first = 0;
+    uint32_t now = 0;
+
+    if (!read_beat(fd, &first))
+        return false;
+    now = first;
+    for (int i = 0; i < 10 && now == first && read_beat(fd, &now); i++)
+        nanosleep(&pause, NULL);
+    return now != first;
 }
 
 /* A process cannot even begin without page faults, and those of waited-for children are added up. */

@@ -9,7 +9,6 @@
 #include "importer/model/group_merge.h"
 #include "support/growing.h"
 #include "support/monotonic.h"
-#include "support/running.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -462,7 +461,7 @@ static void extend_running(struct log_set *set)
         struct definitions_process *process = &set->definitions.processes[i + 1];
         if (input->is_growing && log_input_is_from_here(input)
             && input->header.end_kind == LOG_END_UNKNOWN && process->last_ns < now_ns
-            && running_writes((pid_t)input->header.pid, &input->header))
+            && log_input_is_live(input))
             process->last_ns = now_ns;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "support/file_lock.h"
 #include "support/log_header.h"
+#include "support/patient_open.h"
 #include "support/running.h"
 #include "support/whole_io.h"
 
@@ -150,7 +151,7 @@ static int open_regular(struct log_file_reader *file, struct error *err)
 {
     struct stat status;
 
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    file->fd = patient_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->fd < 0)
         return error_set_errno(err, errno, "cannot open '%s'", file->path);
     if (fstat(file->fd, &status) != 0)
@@ -261,33 +262,30 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
     return r;
 }
 
-static enum running_state look_who_has_it(const struct log_file_reader *file)
+static enum running_state look(const struct log_file_reader *file,
+                               enum running_state (*ask)(const struct log_file *header, int fd))
 {
-    int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    enum running_state state = running_look_at_file(fd);
+    int fd = file->fd >= 0 ? file->fd : patient_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    enum running_state state = ask(&file->header, fd);
 
     if (file->fd < 0 && fd >= 0)
         close(fd);
     return state;
 }
 
-/* Who has not mapped it has executed another program, or is another process; but it is known only of a pid
- * that is one here, and as long as there is a descriptor left to look with. */
+static bool is_there(const struct log_file_reader *file)
+{
+    return file->header.form == LOG_FORM_RAW && access(file->path, F_OK) == 0;
+}
+
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    pid_t pid = (pid_t)file->header.pid;
-    bool is_known = false;
-    struct stat status;
+    return is_there(file) && look(file, running_look_at_writer) != RUNNING_GONE;
+}
 
-    if (file->header.form != LOG_FORM_RAW || stat(file->path, &status) != 0)
-        return false;
-    if (running_knows_pid(&file->header)) {
-        if (running_maps(pid, &status, &is_known))
-            return true;
-        is_known |= running_look(pid) == RUNNING_GONE;
-    }
-    enum running_state state = look_who_has_it(file);
-    return state == RUNNING_THERE || (state == RUNNING_UNKNOWN && !is_known);
+bool log_file_is_packed(const struct log_file_reader *file)
+{
+    return is_there(file) && look(file, running_look_at_recorder) != RUNNING_GONE;
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

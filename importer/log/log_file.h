@@ -94,6 +94,9 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
 /* Is the file mapped by its own process at this moment? Then that still runs. */
 bool log_file_is_live(const struct log_file_reader *file);
 
+/* Does a recorder of our own pid namespace have this raw log mapped, to pack it? Of another one log_file_is_locked tells. */
+bool log_file_is_packed(const struct log_file_reader *file);
+
 /* Does somebody hold the lock of a packed file that is written (packed_log.h, gather/store.h)? */
 bool log_file_is_locked(const struct log_file_reader *file);
 

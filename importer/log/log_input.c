@@ -6,7 +6,6 @@
 #include "importer/log/log_grown.h"
 #include "support/growing.h"
 #include "support/log_ring.h"
-#include "support/running.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -516,19 +515,22 @@ bool log_input_is_from_here(const struct log_input *input)
     return false;
 }
 
+bool log_input_is_live(const struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_files; i++)
+        if (log_file_is_live(input->files[i]))
+            return true;
+    return false;
+}
+
 /* A recorder removes the pool behind the trailer; without one a raw log is finished when nobody
  * maps it any more. A packed one alone may be from another machine, whose pids say nothing here: who writes it has locked it. */
 static bool is_being_written(const struct log_input *input)
 {
-    bool is_from_here = log_input_is_from_here(input);
-
-    for (size_t i = 0; i < input->n_files; i++) {
-        const struct log_file *header = &input->files[i]->header;
-        if (log_file_is_live(input->files[i]) || log_file_is_locked(input->files[i])
-            || (is_from_here && running_writes((pid_t)header->recorder_pid, header)))
+    for (size_t i = 0; i < input->n_files; i++)
+        if (log_file_is_locked(input->files[i]) || log_file_is_packed(input->files[i]))
             return true;
-    }
-    return false;
+    return log_input_is_live(input);
 }
 
 bool log_input_still_grows(const struct log_input *input)

@@ -36,6 +36,9 @@ void log_input_check_generations(struct log_input *input, uint32_t first, uint64
 /* Generations from `first` up to, and without, `end` that were begun, and are not there. */
 uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end);
 
+/* Its program runs, and has it mapped. */
+bool log_input_is_live(const struct log_input *input);
+
 /* Owned by the input from then on. ERROR_NOMEM or 0. */
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 

@@ -39,11 +39,10 @@ static const char *end_without_word(const struct log_input *input)
 {
     bool has_trailer = false;
 
-    for (size_t i = 0; i < input->n_files; i++) {
+    if (log_input_is_live(input))
+        return "running";
+    for (size_t i = 0; i < input->n_files; i++)
         has_trailer |= input->files[i]->has_trailer;
-        if (log_file_is_live(input->files[i]))
-            return "running";
-    }
     return has_trailer || log_input_is_from_here(input) ? "unknown" : "unseen";
 }
 

@@ -10,7 +10,9 @@
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
 #include "support/columns.h"
+#include "support/file_lock.h"
 #include "support/output_file.h"
+#include "support/patient_open.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -59,7 +61,7 @@ static int name_parts(struct source *source, const char *input, struct error *er
 static enum log_form form_of(const char *path)
 {
     struct log_file file = {.form = 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
 
     if (fd >= 0)
@@ -67,36 +69,62 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
-/* What is written on would be removed under its writer. */
-static bool may_be_written(const struct live_log *live)
+/* Its lock and its beat tell of it in whatever pid namespace it is. */
+static enum running_state look_at_recorder(const struct source *source)
 {
-    if (running_knows_pid(&live->seen))
-        return running_writes((pid_t)live->seen.pid, &live->seen);
-    return running_look_at_file(live->fd) != RUNNING_GONE;
+    const struct live_log *live = &source->live;
+    bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
+
+    if (has_packed && file_lock_is_taken(source->path))
+        return RUNNING_THERE;
+    if (!has_packed && atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed)
+        && running_beats(live->fd))
+        return RUNNING_THERE;
+    return running_look_at_recorder(&live->seen, live->fd);
 }
 
-static int check_not_growing(const struct source *source, struct error *err)
+/* OF-2. `whose`: "written by process 1", say. */
+static int check_gone(const struct source *source, enum running_state state, const char *whose,
+                      bool is_forced, struct error *err)
 {
-    pid_t pid = (pid_t)source->live.seen.pid;
-    pid_t recorder =
-        (pid_t)atomic_load_explicit(&source->live.seen.recorder_pid, memory_order_relaxed);
-    bool is_ended =
-        atomic_load_explicit(&source->live.seen.end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
+    const char *path = source->live.path;
 
-    if (running_writes(recorder, &source->live.seen))
-        return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
-                         source->live.path, (int)recorder);
-    if (!is_ended && may_be_written(&source->live))
+    if (state == RUNNING_THERE)
+        return error_set(err, ERROR_EXISTS, "'%s' is being %s; wait until it has ended", path,
+                         whose);
+    if (state == RUNNING_UNKNOWN && !is_forced)
         return error_set(err, ERROR_EXISTS,
-                         "'%s' is being written by process %d%s; wait until it has ended",
-                         source->live.path, (int)pid,
-                         running_knows_pid(&source->live.seen)
-                             ? ""
-                             : " of another pid namespace, as far as can be known");
+                         "'%s' may be being %s, which cannot be known here; if it has ended, "
+                         "--force packs the log",
+                         path, whose);
+    if (state == RUNNING_UNKNOWN)
+        closing_warn("whether '%s' is being %s cannot be known here; as --force is given, it is "
+                     "taken to have ended",
+                     path, whose);
     return 0;
 }
 
-static int open_parts(struct source *source, struct error *err)
+static int check_not_growing(const struct source *source, bool is_forced, struct error *err)
+{
+    const struct log_file *header = &source->live.seen;
+    bool is_ended =
+        atomic_load_explicit(&header->end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
+    int recorder = (int)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
+    char whose[96];
+    int code;
+
+    (void)snprintf(whose, sizeof(whose), "packed by mtrace-record %d (of its pid namespace)",
+                   recorder);
+    code = check_gone(source, look_at_recorder(source), whose, is_forced, err);
+    if (code || is_ended)
+        return code;
+    (void)snprintf(whose, sizeof(whose), "written by process %d%s", (int)header->pid,
+                   running_knows_pid(header) ? "" : " of another pid namespace");
+    return check_gone(source, running_look_at_writer(header, source->live.fd), whose, is_forced,
+                      err);
+}
+
+static int open_parts(struct source *source, bool is_forced, struct error *err)
 {
     int code = 0;
 
@@ -112,7 +140,7 @@ static int open_parts(struct source *source, struct error *err)
         source->has_live = code == 0;
     }
     if (code == 0 && source->has_live)
-        code = check_not_growing(source, err);
+        code = check_not_growing(source, is_forced, err);
     if (code == 0 && source->has_live && source->has_frames) {
         const struct log_file *file = (const void *)source->frames.bytes;
         if (file->run_id != source->live.seen.run_id)
@@ -410,7 +438,7 @@ int offline_pack(const struct options *options, struct error *err)
     int code = name_parts(&source, options->input, err);
 
     if (code == 0)
-        code = open_parts(&source, err);
+        code = open_parts(&source, options->force, err);
     if (code == 0)
         code = check_culling(&source, options, err);
     if (code == 0)

@@ -8,6 +8,8 @@
  * Invariants
  *   OF-1 The input is untouched until the new file is whole; then it is replaced by one rename,
  *        and only after that the live log is deleted.
+ *   OF-2 What is written or packed by somebody stays as it is. Where that cannot be known it does, too, unless --force says that nobody does: this is
+ *        said then.
  */
 #ifndef MTRACE_RECORDER_OFFLINE_H
 #define MTRACE_RECORDER_OFFLINE_H

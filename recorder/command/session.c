@@ -385,14 +385,17 @@ static bool tell_to_leave(void *unused, struct recording *recording)
     (void)unused;
     if (recording->orders.wanted.order != LOG_ORDER_LEAVE)
         (void)orders_ask(&recording->orders, &order);
-    orders_step(&recording->orders, &recording->live, recording->pid);
+    recording_step_orders(recording);
     return true;
 }
 
 static bool lead_back(void *unused, struct recording *recording)
 {
+    const pid_t pid = recording_process(recording);
+
     (void)unused;
-    attachment_leave_also(recording->pid);
+    if (pid)
+        attachment_leave_also(pid);
     return true;
 }
 

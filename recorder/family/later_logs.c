@@ -5,6 +5,7 @@
 #include "support/growing.h"
 #include "support/log_header.h"
 #include "support/log_ring.h"
+#include "support/patient_open.h"
 #include "support/running.h"
 
 #include <dirent.h>
@@ -63,13 +64,13 @@ static bool is_report_name(const char *first, const char *name)
 static bool read_header(int folder, const char *name, struct log_file *ret_file,
                         bool *ret_is_growing)
 {
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = patient_open_at(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_log = fd >= 0 && pread(fd, ret_file, sizeof(*ret_file), 0) == sizeof(*ret_file)
                   && log_header_is_ours(ret_file);
 
     if (is_log && ret_is_growing)
         *ret_is_growing =
-            ret_file->form == LOG_FORM_RAW && running_look_at_log(ret_file, fd) != RUNNING_GONE;
+            ret_file->form == LOG_FORM_RAW && running_look_at_writer(ret_file, fd) != RUNNING_GONE;
     if (fd >= 0)
         close(fd);
     return is_log;

@@ -19,6 +19,8 @@
 
 static const char live_suffix[] = ".live";
 static const uint64_t look_every_ns = 50000000;
+static const uint64_t look_elsewhere_every_ns =
+    200000000;                                  /* all processes may have to be looked at */
 static const uint64_t list_every_ns = 50000000; /* where nobody tells what is new */
 
 /* A log that was seen; not yet adopted while its process has not finished making it. */
@@ -293,7 +295,8 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
     if (!child->recording)
         return 0;
     if (!child->is_over && now_ns >= child->look_due_ns) {
-        child->look_due_ns = now_ns + look_every_ns;
+        child->look_due_ns =
+            now_ns + (child->recording->pid ? look_every_ns : look_elsewhere_every_ns);
         child->is_over = look_whether_over(children, child);
     }
     if (!child->is_over)

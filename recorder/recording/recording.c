@@ -326,6 +326,12 @@ static uint64_t touched_bytes(const struct live_log *log)
     return LOG_FILE_HEADER_BYTES + n_used * LOG_SEGMENT_BYTES;
 }
 
+void recording_step_orders(struct recording *recording)
+{
+    if (orders_are_any(&recording->orders))
+        orders_step(&recording->orders, &recording->live, recording_process(recording));
+}
+
 static void take_samples(struct recording *recording, uint64_t now_ns)
 {
     recording->samples.own_bytes = touched_bytes(&recording->live);
@@ -373,21 +379,34 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     if (code == 0)
         code = write_due_samples(recording, now_ns, err);
     keep_up(recording, now_ns);
-    orders_step(&recording->orders, &recording->live, recording->pid);
+    recording_step_orders(recording);
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,
                   recording->programs);
     return code;
 }
 
-/* That a mapping of this file can be told by its device and number our own shows. */
-static bool is_unmapped(const struct recording *recording)
+static void seek_elsewhere(struct recording *recording)
 {
-    struct stat status;
+    const struct log_file *header = &recording->live.seen;
+
+    recording->has_sought = true;
+    if (running_find_pid(header, &recording->outer_pid) != RUNNING_THERE
+        || !running_maps(recording->outer_pid, recording->live.fd, NULL))
+        recording->outer_pid = 0;
+}
+
+pid_t recording_process(struct recording *recording)
+{
+    if (recording->pid == 0 && !recording->has_sought)
+        seek_elsewhere(recording);
+    return recording->pid ? recording->pid : recording->outer_pid;
+}
+
+static bool is_unmapped(struct recording *recording)
+{
     bool is_known;
 
-    return fstat(recording->live.fd, &status) == 0
-           && !running_maps(recording->pid, &status, &is_known) && is_known
-           && running_maps(getpid(), &status, NULL);
+    return !running_maps(recording_process(recording), recording->live.fd, &is_known) && is_known;
 }
 
 static bool has_said(const struct recording *recording, enum log_end end)
@@ -396,13 +415,13 @@ static bool has_said(const struct recording *recording, enum log_end end)
 }
 
 /* What announces an exec comes before it, and it may fail: the log is mapped until it has not. */
-bool recording_is_replaced(const struct recording *recording)
+bool recording_is_replaced(struct recording *recording)
 {
     return has_said(recording, LOG_END_EXEC) && is_unmapped(recording);
 }
 
 /* Until then a thread may be in the midst of an event. */
-bool recording_is_left(const struct recording *recording)
+bool recording_is_left(struct recording *recording)
 {
     return has_said(recording, LOG_END_DETACHED) && is_unmapped(recording);
 }

@@ -73,6 +73,8 @@ struct recording {
     struct orders orders;
     const struct reporter_programs *programs;
     pid_t pid;           /* 0: it is of another pid namespace, where its own is another number */
+    pid_t outer_pid;     /* of one below ours, what it is called here; 0: not known */
+    bool has_sought;     /* outer_pid */
     bool has_own_keeper; /* one that is not asked by the program keeps up with the log */
     bool is_aggregate;   /* it is of a bounded run: reporter.keeper is the run's */
     bool
@@ -101,10 +103,16 @@ void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
 bool recording_is_asked(const struct recording *recording);
 
 /* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */
-bool recording_is_replaced(const struct recording *recording);
+bool recording_is_replaced(struct recording *recording);
 
 /* Has somebody led the process back, that it goes on unrecorded? */
-bool recording_is_left(const struct recording *recording);
+bool recording_is_left(struct recording *recording);
+
+/* What its process is called here; 0: it is of another pid namespace, and cannot be found, or had its log no more when it was first sought. */
+pid_t recording_process(struct recording *recording);
+
+/* Gives the process the orders that there are. */
+void recording_step_orders(struct recording *recording);
 
 /* After the process, or its image, is gone. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may still write to a log, by its header and a pid. */
+#include "common/file_systems.h"
 #include "support/running.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,8 +162,10 @@ static void a_log_of_another_pid_namespace(void **state)
     header.pid_space = running_pid_space() + 1;
     assert_false(running_knows_pid(&header));
     int reader = open(path, O_RDONLY | O_CLOEXEC);
-    assert_int_not_equal(running_look_at_log(&header, fd), RUNNING_GONE);
-    assert_int_not_equal(running_look_at_log(&header, reader), RUNNING_GONE);
+    if (running_look_at_file(fd) == RUNNING_THERE) { /* else nobody is in that namespace */
+        assert_int_not_equal(running_look_at_log(&header, fd), RUNNING_GONE);
+        assert_int_not_equal(running_look_at_log(&header, reader), RUNNING_GONE);
+    }
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(reader);
@@ -166,6 +173,59 @@ static void a_log_of_another_pid_namespace(void **state)
         assert_int_equal(running_look_at_log(&header, fd), RUNNING_GONE);
     close(fd);
     unlink(path);
+}
+
+/* As long as the machine has been up nobody has written to it, wherever he was. */
+static void a_log_of_an_earlier_boot_has_no_writer(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int made = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */
+    struct statfs status;
+
+    (void)state;
+    assert_int_equal(fstatfs(fd, &status), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = running_pid_space() + 1;
+    header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
+    bool is_gone = running_look_at_writer(&header, fd) == RUNNING_GONE;
+    close(fd);
+    close(made);
+    unlink(path);
+    if (!file_systems_is_shared_by_machines((uint64_t)status.f_type))
+        assert_true(is_gone);
+}
+
+/* A process of another namespace below ours is found by what it is called there. */
+static void a_process_of_a_namespace_below_is_found(void **state)
+{
+    struct log_file header = begin_log();
+    struct stat status;
+    siginfo_t info;
+    pid_t pid;
+    pid_t found = 0;
+
+    (void)state;
+    if (running_pid_space() != 0xeffffffc || unshare(CLONE_NEWPID) != 0)
+        skip();
+    pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+    assert_int_equal(stat(path, &status), 0);
+    header.pid = 1;
+    header.pid_space = (uint32_t)status.st_ino;
+    assert_int_equal(running_find_pid(&header, &found), RUNNING_THERE);
+    assert_int_equal(found, pid);
+    header.pid = 2;
+    assert_int_equal(running_find_pid(&header, &found), RUNNING_GONE);
+    header.pid = 1;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+    assert_int_equal(running_find_pid(&header, &found), RUNNING_GONE);
 }
 
 /* However often it is asked while others open the file, and wait for the answer to be over. */
@@ -207,6 +267,9 @@ int main(void)
         cmocka_unit_test(without_a_descriptor_nobody_is_gone),
         cmocka_unit_test(a_log_of_another_pid_namespace),
         cmocka_unit_test(asking_disturbs_nobody),
+        cmocka_unit_test(a_log_of_an_earlier_boot_has_no_writer),
+        cmocka_unit_test(
+            a_process_of_a_namespace_below_is_found), /* last: children are of another one then */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,23 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
         assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
+/* Who else has the log open, a recorder that hangs, say, is not its program. */
+static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
+{
+    struct log_builder_options options = {.pid = INT32_MAX};
+    const char *path = log_reading_path("known");
+    struct log_builder *builder = log_builder_open(path, &options);
+    int fd;
+
+    (void)state;
+    log_builder_header(builder)->pid_space = running_pid_space();
+    log_builder_close(builder);
+    fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_string_equal(end_kind_of_only(path), "unknown");
+    close(fd);
+}
+
 static void build_run(const char *path, uint64_t run_id, uint64_t parent_run_id, uint32_t pid,
                       const char *child_path)
 {
@@ -640,13 +657,19 @@ static void test_packed_file_and_pool(void **state)
     free(bytes);
 }
 
+/* Mapped from then on, as who packs a log has it. */
 static void store_log(const char *path, uint8_t *bytes, size_t n)
 {
     struct log_file *header = (struct log_file *)bytes;
+    int fd;
 
     header->recorder_pid = (uint32_t)getpid();
     header->start_unix_ns = 0; /* so that it is not known that the log is older than we are */
     log_reading_store(path, bytes, n);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_ptr_not_equal(mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0), MAP_FAILED);
+    close(fd);
 }
 
 /* More children than files are kept open of: a recorder packs and removes the pools of those that end behind our list. */
@@ -1142,6 +1165,7 @@ int main(void)
         RAW_AND_PACKED(test_ends),
         cmocka_unit_test(test_a_running_process_is_seen),
         cmocka_unit_test(test_a_process_of_another_pid_namespace_is_seen),
+        cmocka_unit_test(test_a_process_that_is_known_to_be_gone_does_not_run),
         cmocka_unit_test(test_children_are_found),
         RAW_AND_PACKED(test_wrong_files_are_named),
         RAW_AND_PACKED(test_truncation),
