@@ -6,15 +6,11 @@
 #include "recorder/attaching/forbidden.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
+#include "recorder/command/mapped_log.h"
 #include "recorder/command/program.h"
-#include "recorder/family/log_name.h"
-#include "recorder/live/live_log.h"
 #include "recorder/recording/orders.h"
-#include "support/log_header.h"
 #include "support/monotonic.h"
 #include "support/process_maps.h"
-#include "support/regular_file.h"
-#include "support/running.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -66,38 +62,9 @@ static int find_library(char **ret_path, struct error *err)
 /* What of ours a process has mapped. */
 struct parts {
     char *libraries[N_LIBRARIES]; /* paths; owned */
-    char *log;                    /* owned; NULL: none, or it is gone */
-    bool is_writing;              /* a log is mapped */
-    bool is_live;                 /* it was made for a recorder */
+    struct mapped_log log;
+    pid_t pid;
 };
-
-/* Of what a process has mapped, whatever that is. */
-static bool read_header(const char *path, struct log_file *ret_header)
-{
-    struct stat status;
-    ssize_t n = -1;
-    int fd;
-
-    regular_file_open_foreign(path, &fd, &status);
-    if (fd >= 0) {
-        n = pread(fd, ret_header, sizeof(*ret_header), 0);
-        close(fd);
-    }
-    return n == (ssize_t)sizeof(*ret_header) && log_header_is_ours(ret_header);
-}
-
-static void note_log(struct parts *parts, const char *path)
-{
-    static const char deleted[] = " (deleted)";
-    const size_t n = strlen(path);
-    struct log_file header;
-
-    parts->is_live = log_name_is_live(path);
-    parts->is_writing = parts->is_live || (*path == '/' && read_header(path, &header));
-    if (parts->is_writing
-        && (n < sizeof(deleted) || strcmp(path + n + 1 - sizeof(deleted), deleted) != 0))
-        parts->log = strdup(path);
-}
 
 static bool note_part(const struct process_mapping *mapping, void *context)
 {
@@ -107,8 +74,8 @@ static bool note_part(const struct process_mapping *mapping, void *context)
         if (!parts->libraries[i] && strstr(mapping->path, g_libraries[i]))
             parts->libraries[i] = strdup(mapping->path);
     }
-    if (!parts->is_writing && mapping->permissions[3] == 's' && *mapping->path) /* as a log is */
-        note_log(parts, mapping->path);
+    if (!parts->log.is_writing && mapping->permissions[3] == 's') /* as a log is */
+        mapped_log_take(&parts->log, parts->pid, mapping);
     return true;
 }
 
@@ -116,14 +83,14 @@ static void parts_done(struct parts *parts)
 {
     for (int i = 0; i < N_LIBRARIES; i++)
         free(parts->libraries[i]);
-    free(parts->log);
-    *parts = (struct parts){.log = NULL};
+    mapped_log_done(&parts->log);
+    *parts = (struct parts){.log.fd = -1};
 }
 
 /* False: that cannot be seen. */
 static bool parts_find(pid_t pid, struct parts *ret_parts)
 {
-    *ret_parts = (struct parts){.log = NULL};
+    *ret_parts = (struct parts){.log.fd = -1, .pid = pid};
     return process_maps_visit(pid, note_part, ret_parts);
 }
 
@@ -309,14 +276,14 @@ static bool never_attached(const struct attachment *attachment)
 static bool is_writing(pid_t pid)
 {
     struct parts parts;
-    bool is_it = !parts_find(pid, &parts) || parts.is_writing;
+    bool is_it = !parts_find(pid, &parts) || parts.log.is_writing;
 
     parts_done(&parts);
     return is_it;
 }
 
 /* It obeys with its next event. */
-static void order_end(pid_t pid, const char *path)
+static void order_end(pid_t pid, const struct mapped_log *log)
 {
     static const struct order order = {.order = LOG_ORDER_LEAVE};
     static const struct timespec pause = {.tv_nsec = 2000000};
@@ -325,7 +292,7 @@ static void order_end(pid_t pid, const char *path)
     struct orders orders;
     struct error err;
 
-    if (live_log_open(path, true, &live, &err) != 0)
+    if (mapped_log_open(log, &live, &err) != 0)
         return;
     live_log_look(&live);
     orders_resume(&orders, &live);
@@ -340,42 +307,64 @@ static void order_end(pid_t pid, const char *path)
 /* Its log is what it is then, and it goes on unrecorded. */
 static int end_log(pid_t pid, const struct parts *parts, struct error *err)
 {
+    const char *name = parts->log.name ? parts->log.name : "?";
     struct error why = {.text = ""};
 
-    if (parts->log)
-        order_end(pid, parts->log);
+    if (parts->log.fd >= 0)
+        order_end(pid, &parts->log);
     if (!is_writing(pid) || (lead_back(pid, parts, search_ns, &why) == 0 && !is_writing(pid)))
         return 0;
     return error_set(err, ERROR_IO,
                      "process %d has the collector from its start, and nothing to do%s%s: it ends "
                      "its log '%s' with its next allocation or free, and 'mtrace-record --pack %s' "
                      "saves it then; try again after that",
-                     (int)pid, *why.text ? ", and " : "", why.text, parts->log ? parts->log : "?",
-                     parts->log ? parts->log : "?");
+                     (int)pid, *why.text ? ", and " : "", why.text, name, name);
 }
 
-static int check_nobody_records(pid_t pid, const struct parts *parts, struct error *err)
+static int check_nobody_records(pid_t pid, const struct mapped_log *log, struct error *err)
 {
-    struct log_file header;
-    pid_t recorder;
+    int recorder = (int)atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed);
 
-    if (!parts->log || !read_header(parts->log, &header))
+    if (log->fd < 0)
         return error_set(err, ERROR_EXISTS,
-                         "process %d writes a log that was removed: 'mtrace-record --detach %d' "
-                         "ends that",
+                         "process %d writes a log that was removed, or cannot be opened here: "
+                         "'mtrace-record --detach %d' ends that",
                          (int)pid, (int)pid);
-    recorder = (pid_t)atomic_load_explicit(&header.recorder_pid, memory_order_relaxed);
-    if (running_writes(recorder, &header))
+    if (mapped_log_is_recorded(log))
         return error_set(err, ERROR_EXISTS,
-                         "process %d is recorded already, by mtrace-record %d: 'mtrace-record "
-                         "--ctl %d start' begins a window of it",
-                         (int)pid, (int)recorder, (int)pid);
-    if (!parts->is_live)
+                         "process %d is recorded already, by mtrace-record %d (of its pid "
+                         "namespace): 'mtrace-record --ctl %d start' begins a window of it",
+                         (int)pid, recorder, (int)pid);
+    if (!log->is_live)
         return error_set(err, ERROR_EXISTS,
                          "process %d records itself into '%s', as LD_PRELOAD says: 'mtrace-record "
                          "--detach %d' ends that",
-                         (int)pid, parts->log, (int)pid);
+                         (int)pid, log->name, (int)pid);
     return 0;
+}
+
+/* A log of one that has the collector from its start, or that cannot be seen. */
+static bool find_left(pid_t pid, struct parts *ret_parts)
+{
+    return parts_find(pid, ret_parts) && is_preloaded(ret_parts) && ret_parts->log.is_writing
+           && !ret_parts->libraries[ATTACH_LIBRARY];
+}
+
+int attachment_check(const struct attachment *attachment, struct error *err)
+{
+    const struct attaching_call look = {
+        .pid = attachment->pid, .library = attachment->library, .patience_ns = search_ns};
+    struct attaching_answer answer;
+    struct parts parts;
+    bool is_left = find_left(attachment->pid, &parts);
+    int code = 0;
+
+    if (is_left)
+        code = check_nobody_records(attachment->pid, &parts.log, err);
+    if (is_left && code == 0)
+        code = attaching_run(&look, &answer, err);
+    parts_done(&parts);
+    return code;
 }
 
 int attachment_take_over(const struct attachment *attachment, struct error *err)
@@ -384,15 +373,15 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     struct parts parts;
     int code = 0;
 
-    if (parts_find(pid, &parts) && is_preloaded(&parts) && parts.is_writing
-        && !parts.libraries[ATTACH_LIBRARY]) {
-        code = check_nobody_records(pid, &parts, err);
+    if (find_left(pid, &parts)) {
+        code = check_nobody_records(pid, &parts.log, err);
         if (code == 0)
             code = end_log(pid, &parts, err);
         if (code == 0)
             closing_warn("the mtrace-record that recorded process %d is gone, and left the log as "
-                         "'%s': 'mtrace-record --pack %s' saves it",
-                         (int)pid, parts.log, parts.log);
+                         "'%s'%s: 'mtrace-record --pack %s' saves it",
+                         (int)pid, parts.log.name,
+                         parts.log.is_elsewhere ? " of its mount namespace" : "", parts.log.name);
     }
     parts_done(&parts);
     return code;
@@ -416,7 +405,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
         code = detach_patiently(attachment, &result, err);
     if (code || result == 0)
         return code;
-    if (is_preloaded(parts) && parts->is_writing)
+    if (is_preloaded(parts) && parts->log.is_writing)
         return end_log(pid, parts, err);
     if (!is_preloaded(parts))
         return say_not_attached(pid, err);
@@ -426,7 +415,16 @@ static int detach_known(const struct attachment *attachment, const struct parts 
                      (int)pid, (int)pid);
 }
 
-int attachment_detach(pid_t pid, char **ret_log, struct error *err)
+static void note_left(const struct mapped_log *log, struct attachment_left *ret_left)
+{
+    *ret_left = (struct attachment_left){.is_elsewhere = log->is_elsewhere};
+    if (!log->name || !log->is_live)
+        return;
+    ret_left->log = strdup(log->name);
+    ret_left->is_recorded = mapped_log_is_recorded(log);
+}
+
+int attachment_detach(pid_t pid, struct attachment_left *ret_left, struct error *err)
 {
     struct attachment attachment;
     struct parts parts;
@@ -434,7 +432,7 @@ int attachment_detach(pid_t pid, char **ret_log, struct error *err)
     int code = attachment_look(&attachment, pid, &path, err);
 
     (void)parts_find(pid, &parts); /* while it is mapped */
-    *ret_log = parts.log && parts.is_live ? strdup(parts.log) : NULL;
+    note_left(&parts.log, ret_left);
     if (code == 0)
         code = detach_known(&attachment, &parts, err);
     parts_done(&parts);

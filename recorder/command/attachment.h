@@ -2,7 +2,7 @@
 /*
  * attachment: a process that ran already when its recording began, and goes on when it ends.
  *
- * Model:   attachment_look before any file is made, attachment_begin once there is a pool for it, attachment_leave at the end. It is
+ * Model:   attachment_look and attachment_check before any file is made, attachment_begin once there is a pool for it, attachment_leave at the end. It is
  *          not our child: its end is seen by a pidfd, and how it ended by what it says itself.
  * Threads: one. Failure: one line, and the process is as it was.
  */
@@ -25,8 +25,11 @@ struct attachment {
 /* *ret_path: of its program, owned by the caller. */
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err);
 
-/* Before files are made: the log of a process that has the collector from its start, and whose mtrace-record is gone, ends, and is named. Fails where
- * somebody records it. */
+/* Before files are made: fails where somebody records it, or where it writes a log that attachment_take_over would end, and cannot be attached to. */
+int attachment_check(const struct attachment *attachment, struct error *err);
+
+/* The last thing before attachment_begin, as there is no way back: the log of a process that has the collector from its start, and whose mtrace-record is
+ * gone, ends, and is named. Fails where somebody records it. */
 int attachment_take_over(const struct attachment *attachment, struct error *err);
 
 /* settings: for the collector, lines "NAME=value\n". Looks for an instant for two seconds. */
@@ -40,9 +43,16 @@ int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, str
 /* The same, as well as it goes, for one that was forked from it, or is what it executed. */
 void attachment_leave_also(pid_t pid);
 
-/* Of a process whose recorder is gone; tries until it succeeds, and says so. *ret_log: the live log that is left, as the process names it; owned by
- * the caller; NULL: it is not known, or gone. */
-int attachment_detach(pid_t pid, char **ret_log, struct error *err);
+/* What a recorder that could not be asked has of a process. */
+struct attachment_left {
+    char *
+        log; /* the live log, as the process names it; owned by the caller; NULL: it is not known, or gone */
+    bool is_elsewhere; /* that is a name of another mount namespace */
+    bool is_recorded;  /* the recorder is there, and ends by itself */
+};
+
+/* Of a process whose recorder is gone, or cannot be asked; tries until it succeeds, and says so. */
+int attachment_detach(pid_t pid, struct attachment_left *ret_left, struct error *err);
 
 void attachment_done(struct attachment *attachment);
 

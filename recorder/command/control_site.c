@@ -56,7 +56,7 @@ static bool give(void *context, struct recording *recording)
         round->n_told++;
         round->n_full += !orders_ask(&recording->orders, round->order);
     }
-    orders_step(&recording->orders, &recording->live, recording->pid);
+    recording_step_orders(recording);
     round->n_waiting += !orders_is_idle(&recording->orders, &recording->live);
     if (!recording->live.has_begun)
         return true;

@@ -44,18 +44,20 @@ static void hold_standard_descriptors(void)
 static int detach(const struct control_request *request, int *ret_status, struct error *err)
 {
     int code = control_client_run(request, ret_status, err);
-    char *log = NULL;
+    struct attachment_left left;
 
     if (code != ERROR_NOT_FOUND)
         return code;
-    code = attachment_detach(request->pid, &log, err);
-    if (log)
-        printable_clean(log);
-    if (code == 0 && log)
-        (void)printf("detached; who recorded it is gone, and left the log as '%s': 'mtrace-record "
-                     "--pack %s' saves it\n",
-                     log, log);
-    free(log);
+    code = attachment_detach(request->pid, &left, err);
+    if (left.log)
+        printable_clean(left.log);
+    if (code == 0 && left.is_recorded)
+        (void)printf("detached; who recorded it could not be asked, and ends by itself\n");
+    else if (code == 0 && left.log)
+        (void)printf("detached; who recorded it is gone, and left the log as '%s'%s: "
+                     "'mtrace-record --pack %s' saves it\n",
+                     left.log, left.is_elsewhere ? " of its mount namespace" : "", left.log);
+    free(left.log);
     return code;
 }
 

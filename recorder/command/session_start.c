@@ -181,7 +181,7 @@ int session_attach(struct session *session, struct error *err)
                                &session->program.path, err);
 
     if (code == 0)
-        code = attachment_take_over(&session->attachment, err);
+        code = attachment_check(&session->attachment, err);
     session->program.pid = session->options->attached;
     session->program.settings_pipe = session->program.failure_pipe = -1;
     if (code == 0)
@@ -194,6 +194,8 @@ int session_attach(struct session *session, struct error *err)
         code = make_files(session, err);
     if (code == 0)
         give_pool(session);
+    if (code == 0)
+        code = attachment_take_over(&session->attachment, err);
     if (code == 0)
         code = begin_attached(session, err);
     if (code && session->recording)

@@ -19,6 +19,9 @@ options   each attach has its own, whatever the one before had
 exec      what the process executes is recorded, too, until it ends, or is left
 left      who was followed, works or sleeps, and what was executed, writes nothing after --detach
 shell     what a followed shell executes after --detach has no log, but for one of a recording begun below
+spaces    who records a process from another pid namespace is not taken for gone, by --attach or --pack; followed children of another one are left, too
+mounts    what another mount namespace calls by the name of a log of ours is not taken for it
+kept      an attach that fails has not ended the log of a process whose recorder is gone
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
@@ -260,6 +263,7 @@ int main(int argc, char **argv)
 
 # At each line a child, which works or sleeps from then on.
 FORKING = r"""
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +271,10 @@ FORKING = r"""
 int main(void)
 {
     char line[64] = "";
+#ifdef SPACE
+    if (unshare(CLONE_NEWPID) != 0)
+        return 2;
+#endif
     while (read(0, line, sizeof(line) - 1) > 0) { /* not by stdio, whose locks an attach waits for */
         int ready[2];
         char byte;
@@ -1128,6 +1136,114 @@ def test_left(folder):
         stays(folder)
         process.kill()
         process.wait()
+
+
+def in_space(*options):
+    """What puts a program into namespaces of its own."""
+    command = ["unshare", *options]
+    if os.geteuid() != 0 or subprocess.run([*command, "true"], capture_output=True).returncode != 0:
+        raise harness.Skip(f"{' '.join(command)} is not possible here")
+    return command
+
+
+def record_in_space(space, log, command=SERVER):
+    """The recorder and the program, both of which are in it, and the pid that the program has here."""
+    recorder = subprocess.Popen([*space, TOOLS.record, "-o", str(log), "--", sys.executable, "-c", command],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    STARTED.append(recorder)
+    say(recorder, "alloc 7770 5")
+    pid = recorder.pid
+    while True:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if not children:
+            return recorder, pid
+        pid = int(children[0])
+
+
+def test_spaces(folder):
+    log = folder / "run.dat"
+    recorder, pid = record_in_space(in_space("--pid", "--fork", "--mount-proc", "--kill-child"), log)
+    done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or "is recorded already" not in done.stderr or (folder / "no.dat").exists():
+        raise Failure(f"attached to what is recorded from another pid namespace: {done.returncode}, {done.stderr}")
+    for options in ((), ("-f",)):
+        done = subprocess.run([TOOLS.record, "--pack", str(log), *options], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or "is being packed" not in done.stderr:
+            raise Failure(f"--pack {options} of what is recorded there: {done.returncode}, {done.stderr}")
+    say(recorder, "alloc 7770 10")
+    said = recorder.communicate(timeout=60)[1]
+    if recorder.returncode != 0 or images(log) != [("exit", 15)]:
+        raise Failure(f"the recorder in another pid namespace ended with {recorder.returncode}, {said}: {images(log)}")
+    leave_children_of_space(folder / "children")
+
+
+def leave_children_of_space(folder):
+    """They are of a pid namespace of their own; one does nothing, which must be led."""
+    folder.mkdir()
+    process = start(compiled(folder.parent, "forking_space", FORKING, "-DSPACE", "-D_GNU_SOURCE"))
+    recorder = attach(process.pid, folder / "run.dat", "--follow-children")
+    for way in ("sleep", "work"):
+        say(process, way)
+    time.sleep(0.5)
+    detach(process.pid, recorder)
+    said = recorder.stderr.read()
+    if "still running" in said:
+        raise Failure(f"children of another pid namespace go on writing: {said}")
+    stays(folder)
+    found = ask(folder / "run.dat", "SELECT end_kind, count(*) FROM processes GROUP BY 1")
+    if found != [("detached", 3)]:
+        raise Failure(f"how processes ended: {found}")
+
+
+def test_mounts(folder):
+    """A process in a mount namespace of its own has lost its recorder; its log has the name of one that is written here."""
+    place = folder / "place"
+    place.mkdir()
+    space = [*in_space("--mount"), "sh", "-c", f"mount -t tmpfs none '{place}' && exec \"$@\"", "sh"]
+    lost, pid = record_in_space(space, place / "run.dat")
+    here = subprocess.Popen([TOOLS.record, "-o", str(place / "run.dat"), "--", sys.executable, "-c", SERVER],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    STARTED.append(here)
+    say(here, "alloc 7770 5")
+    lost.kill()
+    lost.wait()
+    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 or "of its mount namespace" not in done.stdout:
+        raise Failure(f"--detach of who is in another mount namespace: {done.returncode}, {done.stdout}{done.stderr}")
+    say(here, "alloc 7770 10")
+    if here.poll() is not None:
+        raise Failure(f"leaving another process ended a recording: {done.stdout}{done.stderr}{here.stderr.read()}")
+    if "run.dat.live" in Path(f"/proc/{pid}/maps").read_text():
+        raise Failure("after --detach the process goes on writing")
+    said = here.communicate(timeout=60)[1]
+    if here.returncode != 0 or images(place / "run.dat") != [("exit", 15)]:
+        raise Failure(f"the recording of another process ended with {here.returncode}, {said}: {images(place / 'run.dat')}")
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_kept(folder):
+    recorder = subprocess.Popen([TOOLS.record, "-o", str(folder / "started.dat"), "--", sys.executable, "-c", SERVER],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    STARTED.append(recorder)
+    say(recorder, "alloc 7770 7")
+    pid = child_of(recorder.pid)
+    recorder.kill()
+    recorder.wait()
+    (folder / "there.dat").write_text("")
+    for why in ("exists", "is stopped"):
+        if why == "is stopped":
+            os.kill(pid, signal.SIGSTOP)
+        log = folder / ("there.dat" if why == "exists" else "other.dat")
+        done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(log)], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or why not in done.stderr or done.stderr.count("\n") != 1:
+            raise Failure(f"an attach that was to fail, as it {why}: {done.returncode}, {done.stderr}")
+    os.kill(pid, signal.SIGCONT)
+    say(recorder, "alloc 7770 30")
+    detach(pid)
+    recorder.stdin.close()
+    subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
+    if images(folder / "started.dat") != [("detached", 37)]:
+        raise Failure(f"of what an attach that failed had to keep there is {images(folder / 'started.dat')}")
 
 
 def test_again(folder):

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gone.py PART: a raw log on a file system that does not tell who has it open, of a process that was in a pid namespace of its own.
+
+packed    by who is above that namespace: running as long as it is, and then packed
+forced    by who is beside it, and cannot know: as --force says
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
+
+FIRST_PID_SPACE = 0xeffffffc
+SPACE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+PROGRAM = "import sys; print(len([bytearray(77700) for _ in range(9)]), flush=True); sys.stdin.readline()"
+
+
+def beneath(tools, place, test):
+    """The folder is removed afterwards."""
+    try:
+        test(tools, place)
+    finally:
+        subprocess.run(["umount", "-l", place / "merged"], capture_output=True)
+
+
+def mount_overlay(place):
+    """Of this mount namespace; its folder."""
+    parts = {name: place / name for name in ("lowerdir", "upperdir", "workdir", "merged")}
+    for part in parts.values():
+        part.mkdir()
+    options = ",".join(f"{name}={part}" for name, part in parts.items() if name != "merged")
+    if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, parts["merged"]], capture_output=True).returncode != 0:
+        raise Skip("no overlayfs can be mounted here")
+    return parts["merged"]
+
+
+def start(tools, log):
+    """A program that is process 1 there, and waits."""
+    program = subprocess.Popen([*SPACE, "env", f"LD_PRELOAD={tools.collector}", f"MTRACE_OUTPUT={log}", sys.executable, "-c", PROGRAM],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if program.stdout.readline() != b"9\n":
+        raise Failure(f"the program ended with {program.poll()}")
+    return program
+
+
+def pack(tools, log, *options, before=()):
+    done = subprocess.run([*before, tools.record, "--pack", str(log), *options], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def end_kind(tools, log):
+    return harness.import_log(tools, log, log.parent.parent / "run.db", "-f").rows("SELECT end_kind FROM processes")
+
+
+def wants(found, code_is_zero, word):
+    if (found[0] == 0) != code_is_zero or word not in found[1]:
+        raise Failure(f"wanted {word!r}: {found}")
+
+
+def test_packed(tools, place):
+    if os.stat("/proc/self/ns/pid").st_ino != FIRST_PID_SPACE:
+        raise Skip("not above all pid namespaces")
+    log = mount_overlay(place) / "run.dat"
+    program = start(tools, log)
+    if end_kind(tools, log) != [("running",)]:
+        raise Failure(f"of a program that runs: {end_kind(tools, log)}")
+    for options in ((), ("-f",)):
+        wants(pack(tools, log, *options), False, "is being written by process 1 of another pid namespace")
+    program.kill()
+    program.wait()
+    if end_kind(tools, log) != [("unknown",)]:
+        raise Failure(f"of a program that was killed: {end_kind(tools, log)}")
+    wants(pack(tools, log), True, "")
+    check(tools, log)
+
+
+def test_forced(tools, place):
+    log = mount_overlay(place) / "run.dat"
+    program = start(tools, log)
+    program.kill()
+    program.wait()
+    wants(pack(tools, log, before=SPACE), False, "--force packs the log")
+    wants(pack(tools, log, "-f", before=SPACE), True, "is taken to have ended")
+    check(tools, log)
+
+
+def check(tools, log):
+    found = harness.import_log(tools, log, log.parent.parent / "run.db", "-f").rows("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 77700 AND 77720")
+    if found != [(9,)] or len(list(log.parent.iterdir())) != 1:
+        raise Failure(f"of the log that was packed there is {found}, {list(log.parent.iterdir())}")
+
+
+if os.environ.get("MTRACE_TEST_INSIDE") != "1":
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", *SPACE, "true"], capture_output=True).returncode != 0:
+        print("skipped: no mount and pid namespaces can be made here")
+        sys.exit(77)
+    os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, "MTRACE_TEST_INSIDE": "1"})
+harness.main_of_parts({part: lambda tools, place, test=test: beneath(tools, place, test) for part, test in (("packed", test_packed), ("forced", test_forced))}, __doc__)
