@@ -45,8 +45,7 @@ void attachment_leave_also(pid_t pid);
 
 /* What a recorder that could not be asked has of a process. */
 struct attachment_left {
-    char *
-        log; /* the live one, as the process names it; owned by the caller; NULL: not known, or gone */
+    char *log;         /* as the process names it; owned by the caller; NULL: not known, or gone */
     bool is_elsewhere; /* that is a name of another mount namespace */
     bool is_recorded;  /* the recorder is there, and ends by itself */
 };
