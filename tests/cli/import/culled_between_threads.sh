@@ -4,6 +4,7 @@ cat >program.c <<'END'
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { PRODUCERS = 3, BLOCKS = 60000, SLOTS = 65536 };
 
@@ -19,6 +20,8 @@ static void *produce(void *arg)
         while (atomic_load(&own[i % SLOTS]))
             ;
         atomic_store(&own[i % SLOTS], block);
+        if (i % 32 == 0) /* a recorder that is behind culls nothing */
+            usleep(1000);
     }
     return NULL;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -354,6 +355,8 @@ static void write_raw(struct program *program, const struct place *place, uint64
         segment.base_monotonic_ns += disturbed_ns;
         assert_int_equal(pwrite(fd, &segment, sizeof segment, at), sizeof segment);
     }
+    if (again_s == 0) /* as a recorder has it */
+        assert_ptr_not_equal(mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0), MAP_FAILED);
     close(fd);
 }
 
