@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -433,6 +434,20 @@ static void write_step(struct log_builder *log, const struct step *step, uint32_
     }
 }
 
+/* The log that was written last, as who packs it has it: also a child from then on. */
+static void map_as_recorder(const char *path)
+{
+    static void *mapped = MAP_FAILED;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    if (mapped != MAP_FAILED)
+        assert_int_equal(munmap(mapped, 1), 0);
+    mapped = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    close(fd);
+}
+
 /* Times of the packed file are as coarse as a packed file's may be: what is kept was often read in the pool. */
 static void write_log(const struct script *script, size_t n_steps, const char *path, bool is_packed)
 {
@@ -457,6 +472,8 @@ static void write_log(const struct script *script, size_t n_steps, const char *p
     for (size_t i = 0; i < n_steps; i++)
         write_step(log, &script->steps[i], module, &n_nodes);
     log_builder_close(log);
+    if (!is_packed)
+        map_as_recorder(path);
 }
 
 /* Where something may be: a raw log is mostly holes. More of it in headers and definitions. */
@@ -1189,8 +1206,8 @@ static pid_t start_recorder(void)
 static void looks_whether_it_grows(void **state)
 {
     static struct script script;
-    pid_t pid = start_recorder();
-    uint32_t recorder_pid = (uint32_t)pid;
+    pid_t pid;
+    uint32_t recorder_pid;
     struct standing_import *standing;
     struct progress progress;
     struct place place;
@@ -1199,6 +1216,8 @@ static void looks_whether_it_grows(void **state)
     make_place(&place);
     make_script(&script, 1, &(struct traits){.is_packed = false});
     write_log(&script, 100, place.live, false);
+    pid = start_recorder();
+    recorder_pid = (uint32_t)pid;
     int fd = open(place.live, O_WRONLY | O_CLOEXEC);
     assert_int_equal(
         pwrite(fd, &recorder_pid, sizeof recorder_pid, offsetof(struct log_file, recorder_pid)),
