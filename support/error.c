@@ -3,6 +3,7 @@
 
 #include "support/printable.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +66,11 @@ int error_set_offset(struct error *err, enum error_code code, int64_t offset, co
         (void)snprintf(err->text + used, sizeof(err->text) - used, " at byte %" PRId64, offset);
     }
     return (int)code;
+}
+
+bool error_is_disk_full(const struct error *err)
+{
+    return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
 }
 
 int error_exit_status(int code)

@@ -12,6 +12,7 @@
 
 #include "common/attr.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Numbers are pinned: tests and scripts may rely on them. */
@@ -57,6 +58,9 @@ int error_set_errno(struct error *err, int os_errno, const char *format, ...) MT
 /* The same for bad input at a byte position: appends " at byte N". */
 int error_set_offset(struct error *err, enum error_code code, int64_t offset, const char *format,
                      ...) MTRACE_PRINTF(4, 5);
+
+/* There was no room, on the disk or within a quota. */
+bool error_is_disk_full(const struct error *err);
 
 /* Exit status of a program that ends with this code: 0, 2 for ERROR_USAGE, 130 for
  * ERROR_INTERRUPTED, else 1. */

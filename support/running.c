@@ -294,14 +294,22 @@ static enum running_state look_whether_mapped(pid_t pid, int fd)
     return is_known ? RUNNING_GONE : running_look(pid);
 }
 
+/* Has one that the header names, of our own pid namespace, the log in this file? RUNNING_UNKNOWN: it is there, and that is not seen. */
+static enum running_state look_at_named(const struct log_file *header, pid_t pid, int fd)
+{
+    bool is_known;
+
+    if (running_maps(pid, fd, &is_known))
+        return RUNNING_THERE;
+    return is_known || !running_writes(pid, header) ? RUNNING_GONE : RUNNING_UNKNOWN;
+}
+
 static enum running_state look_at_own(const struct log_file *header, int fd, bool must_map)
 {
     pid_t pid = (pid_t)header->pid;
-    enum running_state state = must_map ? look_whether_mapped(pid, fd) : running_look(pid);
+    enum running_state state = must_map ? look_at_named(header, pid, fd) : RUNNING_UNKNOWN;
 
-    if (state == RUNNING_GONE || !must_map || running_maps(pid, fd, NULL))
-        return state;
-    return running_writes(pid, header) ? state : RUNNING_GONE;
+    return state == RUNNING_UNKNOWN ? running_look(pid) : state;
 }
 
 /* RU-3. Clocks may be set ahead: who has it mapped is found before. */
@@ -354,13 +362,8 @@ enum running_state running_look_at_writer(const struct log_file *header, int fd)
 enum running_state running_look_at_recorder(const struct log_file *header, int fd)
 {
     pid_t pid = (pid_t)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
-    bool is_known;
 
-    if (pid <= 0)
-        return RUNNING_GONE;
-    if (running_maps(pid, fd, &is_known))
-        return RUNNING_THERE;
-    return is_known || !running_writes(pid, header) ? RUNNING_GONE : RUNNING_UNKNOWN;
+    return look_at_named(header, pid, fd);
 }
 
 static bool read_beat(int fd, uint32_t *ret_beat)

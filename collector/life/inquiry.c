@@ -348,12 +348,12 @@ static bool open_answer(struct inquiry *inquiry)
     fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    if (sys_file_id((int)fd, &file) < 0)
+    if (sys_file_id((int)fd, &file) < 0 || !fits_in_memory(file.size_bytes))
         file.size_bytes = -1;
-    else if (file.size_bytes > 0 && fits_in_memory(file.size_bytes))
+    else if (file.size_bytes > 0)
         start = sys_map_readable((int)fd, (size_t)file.size_bytes);
     sys_close((int)fd);
-    if (!fits_in_memory(file.size_bytes) || (start < 0 && start > -4096))
+    if (file.size_bytes < 0 || (start < 0 && start > -4096))
         return false;
     keep_answer(inquiry, (void *)(uintptr_t)start, (size_t)file.size_bytes);
     return true;

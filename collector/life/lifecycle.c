@@ -269,12 +269,13 @@ void lifecycle_construct(void)
 {
     if (!lifecycle_is_ready())
         return;
-    if (state_config()->follows_children)
-        environment_keep_all(initial_environment());
-    else
+    if (!state_config()->follows_children) {
         environment_restore(initial_environment());
-    if (state_config()->follows_children && state_is_recording())
-        environment_announce();
+    } else {
+        environment_keep_all(initial_environment());
+        if (state_is_recording())
+            environment_announce();
+    }
     if (state_is_off())
         return;
     on_exit(handle_exit, NULL);

@@ -312,15 +312,13 @@ static int open_cut(struct standing_import *standing, const struct import_option
                     struct error *err)
 {
     bool is_other = false;
-    bool can_go_on = standing->import.facts != NULL;
     int code = standing_import_open_logs(standing, err);
+    bool can_go_on = code == 0 && standing->import.facts && standing_import_is_fit(standing);
 
     standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
-    can_go_on = can_go_on && code == 0 && standing_import_is_fit(standing);
     if (can_go_on)
         code = find_instant(standing, options, &standing->cut_ns, err);
-    if (can_go_on && code == 0
-        && is_too_late(standing)) /* nothing was touched: a later one can be cut */
+    if (code == 0 && is_too_late(standing)) /* nothing was touched: a later one can be cut */
         return error_set(
             err, ERROR_FORMAT,
             "what came behind that instant is counted already, as the question took too"

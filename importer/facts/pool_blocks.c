@@ -63,6 +63,12 @@ static uint32_t process_of(const struct pool_blocks *blocks, uint32_t pool)
     return blocks->processes[pool];
 }
 
+static struct address_item item_of(const struct live_block *block, uint32_t of)
+{
+    return (struct address_item){
+        .address = block->address, .of = of, .size_bytes = block->size, .id = block->allocation_id};
+}
+
 /* ---- what pairing tells ---- */
 
 /* NULL: it lies in none. */
@@ -114,10 +120,7 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     struct pool_blocks *blocks = context;
     uint32_t process = process_of(blocks, pool);
     struct pool_account *account = account_at(blocks, pool, block->alloc_ns);
-    const struct address_item item = {.address = block->address,
-                                      .of = pool,
-                                      .size_bytes = block->size,
-                                      .id = block->allocation_id};
+    const struct address_item item = item_of(block, pool);
     const struct address_item *outer = find_outer(blocks, process, block->address);
     int code = address_set_put(&blocks->inner[process], &item, err);
 
@@ -397,9 +400,7 @@ static int settle_taken(struct pool_blocks *blocks, uint32_t process,
     while (code == 0 && (at = find_moving(movings, at, process, old_id)) < movings->n) {
         struct address_item item = take_moving(movings, at);
         blocks->accounts[item.of].taken_bytes += block->size - item.size_bytes;
-        item.address = block->address;
-        item.size_bytes = block->size;
-        item.id = block->allocation_id;
+        item = item_of(block, item.of);
         code = address_set_put(&blocks->taken[process], &item, err);
     }
     return code;
@@ -428,8 +429,7 @@ int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
                            const struct live_block *block, const struct pairing_link *link,
                            struct error *err)
 {
-    const struct address_item item = {
-        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+    const struct address_item item = item_of(block, 0);
     struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
     bool has_stayed = false;
     int code = link ? settle_moving(blocks, process, block, link, &has_stayed, err) : 0;
@@ -469,8 +469,7 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
                           .node = end->node,
                           .group = end->group};
 
-    const struct address_item item = {
-        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+    const struct address_item item = item_of(block, 0);
     bool is_moving = end->ended_by == PAIRING_REALLOCATED;
     int code = end_taken(blocks, process, block->address, is_moving, err);
 
@@ -634,10 +633,7 @@ static void fill_inner(struct pool_blocks *blocks, struct state_io *io)
         const struct live_block *block;
         uint32_t cursor = 0;
         while ((block = pairing_next_live(blocks->pairing, pool, &cursor)) != NULL) {
-            const struct address_item item = {.address = block->address,
-                                              .of = pool,
-                                              .size_bytes = block->size,
-                                              .id = block->allocation_id};
+            const struct address_item item = item_of(block, pool);
             if (address_set_put(&blocks->inner[process_of(blocks, pool)], &item, NULL) != 0)
                 state_no_memory(io);
         }
@@ -711,8 +707,7 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
 int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
                           const struct live_block *block, struct error *err)
 {
-    const struct address_item item = {
-        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+    const struct address_item item = item_of(block, 0);
 
     return address_set_put(&blocks->outer[process], &item, err);
 }

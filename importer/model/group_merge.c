@@ -26,16 +26,16 @@ void group_merge_done(struct group_merge *merge)
 
 /* ---- tags ---- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
+static uint64_t hash_text(uint64_t hash, const char *text, size_t n_bytes)
 {
-    while (*text)
-        hash = id_table_hash(hash, (unsigned char)*text++);
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = id_table_hash(hash, (unsigned char)text[i]);
     return hash;
 }
 
 uint64_t group_merge_hash_tag(const struct definitions_tag *tag)
 {
-    return hash_text(hash_text(0, tag->key), tag->value);
+    return hash_text(hash_text(0, tag->key, strlen(tag->key)), tag->value, strlen(tag->value));
 }
 
 bool group_merge_tag_equals(const void *context, uint32_t id, const void *key)
@@ -135,11 +135,7 @@ static bool is_of_note(const void *context, uint32_t number, const void *key)
 
 static uint64_t hash_note(const struct group_note *note)
 {
-    uint64_t hash = note->index;
-
-    for (size_t i = 0; i < note->text_bytes; i++)
-        hash = id_table_hash(hash, (unsigned char)note->text[i]);
-    return hash;
+    return hash_text(note->index, note->text, note->text_bytes);
 }
 
 static struct definitions_group *add_group(struct group_merge *merge)

@@ -342,9 +342,8 @@ static void write_dropped(struct facts *facts, struct meta_writer *meta)
     for (int reason = 0; reason < LOG_DROP_REASONS; reason++) {
         uint64_t n = 0;
         for (uint32_t id = 1; id <= facts->definitions->n_processes; id++)
-            n += facts->definitions->processes[id].is_left_out
-                     ? 0
-                     : facts->definitions->processes[id].dropped[reason];
+            n += is_told(facts->definitions, id) ? facts->definitions->processes[id].dropped[reason]
+                                                 : 0;
         if (names[reason])
             meta_number(meta, names[reason], n);
         all += n;

@@ -507,11 +507,6 @@ static void say_who_was_killed(const struct session *session)
                      (int)(HELPER_PATIENCE_NS / 1000000000));
 }
 
-static bool is_disk_full(const struct error *err)
-{
-    return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
-}
-
 static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
@@ -543,8 +538,9 @@ static void finish(struct session *session)
     }
     keeper_process_done(&session->keeper);
     /* Also what was noted while they ended. */
-    closing.was_disk_full = session->keeper.ring.was_disk_full || is_disk_full(&session->finish_err)
-                            || is_disk_full(&closing.unpacked_err);
+    closing.was_disk_full = session->keeper.ring.was_disk_full
+                            || error_is_disk_full(&session->finish_err)
+                            || error_is_disk_full(&closing.unpacked_err);
     /* No sooner: until then the keeper takes generations of any image away. */
     if (closing.is_bounded)
         closing.totals.file_bytes +=

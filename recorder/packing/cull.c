@@ -6,6 +6,7 @@
 #include "recorder/packing/cull_totals.h"
 #include "recorder/packing/instants.h"
 #include "recorder/packing/last_frees.h"
+#include "support/lower_bound.h"
 #include "support/report_grid.h"
 
 #include <stdbool.h>
@@ -92,10 +93,9 @@ struct cull {
     uint16_t births_at[WORDS]; /* that were told before the allocation at this word */
     uint16_t last_ends[WORDS]; /* of stretches from which something was taken: rising */
     struct live_block live[SLOTS];
-    bool
-        is_sorted; /* CU-9: addresses of blocks that are known, rising; from the first word of a pool on */
+    bool is_sorted; /* CU-9: from the first word of a pool on */
     uint32_t n_sorted;
-    uint64_t sorted[SLOTS];
+    uint64_t sorted[SLOTS]; /* addresses of blocks that are known, rising */
     struct unit units[UNITS];
     struct cull_totals totals;
     uint64_t words[WORDS];
@@ -170,17 +170,10 @@ static int compare_addresses(const void *left, const void *right)
 /* Of how many the address is behind. */
 static uint32_t place_of(const struct cull *cull, uint64_t address)
 {
-    uint32_t from = 0;
-    uint32_t to = cull->n_sorted;
+    size_t place;
 
-    while (from < to) {
-        uint32_t middle = (from + to) / 2;
-        if (cull->sorted[middle] < address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    LOWER_BOUND(place, cull->n_sorted, cull->sorted[place] < address);
+    return (uint32_t)place;
 }
 
 static void sort_blocks(struct cull *cull)

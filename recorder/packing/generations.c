@@ -112,7 +112,7 @@ static bool has_room(struct generations_run *run, size_t n_bytes)
 
 void generations_note_failure(struct generations_run *run, const struct error *err)
 {
-    run->was_disk_full |= err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+    run->was_disk_full |= error_is_disk_full(err);
 }
 
 int generations_append(struct generations *generations, const struct log_file *file,

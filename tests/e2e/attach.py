@@ -1221,13 +1221,19 @@ def test_mounts(folder):
     os.kill(pid, signal.SIGKILL)
 
 
-def test_kept(folder):
+def left_behind(folder):
+    """A recorder into started.dat that was killed, and not waited for yet, and the pid of its program, of which there are seven blocks."""
     recorder = subprocess.Popen([TOOLS.record, "-o", str(folder / "started.dat"), "--", sys.executable, "-c", SERVER],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     STARTED.append(recorder)
     say(recorder, "alloc 7770 7")
     pid = child_of(recorder.pid)
     recorder.kill()
+    return recorder, pid
+
+
+def test_kept(folder):
+    recorder, pid = left_behind(folder)
     recorder.wait()
     (folder / "there.dat").write_text("")
     for why in ("exists", "is stopped"):
@@ -1259,12 +1265,7 @@ def test_again(folder):
         raise Failure(f"recorded again after an exec: {images(folder / 'second.dat')}")
     process.stdin.close()
     process.wait(30)
-    recorder = subprocess.Popen([TOOLS.record, "-o", str(folder / "started.dat"), "--", sys.executable, "-c", SERVER],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    STARTED.append(recorder)
-    say(recorder, "alloc 7770 7")
-    pid = child_of(recorder.pid)
-    recorder.kill()
+    recorder, pid = left_behind(folder)
     taken = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-o", str(folder / "third.dat")], stderr=subprocess.PIPE, text=True)
     STARTED.append(taken)
     said = [taken.stderr.readline() for _ in range(2)]

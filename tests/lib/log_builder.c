@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -497,4 +498,24 @@ void log_builder_close(struct log_builder *builder)
     pack_free(builder->pack);
     free(builder->threads);
     free(builder);
+}
+
+enum {
+    MAPPED_BYTES = 1 /* the page that it is in */
+};
+
+void *log_builder_map(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *mapped = fd >= 0 ? mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+
+    if (mapped == MAP_FAILED)
+        die("map", path);
+    close(fd);
+    return mapped;
+}
+
+void log_builder_unmap(void *mapped)
+{
+    (void)munmap(mapped, MAPPED_BYTES);
 }

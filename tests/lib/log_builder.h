@@ -46,6 +46,10 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
 /* Writes what is open, the header and, in a packed file, the trailer. */
 void log_builder_close(struct log_builder *builder);
 
+/* Maps a raw log that is closed, as who packs it has it: this process, and children from then on. Unmap with log_builder_unmap; or never. */
+void *log_builder_map(const char *path);
+void log_builder_unmap(void *mapped);
+
 /* Packed files only: the header, and what is defined so far, are in the file; and it is locked, as of one that is recorded. */
 void log_builder_flush(struct log_builder *builder);
 

@@ -20,7 +20,7 @@ static void *produce(void *arg)
         while (atomic_load(&own[i % SLOTS]))
             ;
         atomic_store(&own[i % SLOTS], block);
-        if (i % 32 == 0) /* a recorder that is behind culls nothing */
+        if (i % 16 == 0) /* a recorder that is behind culls nothing */
             usleep(1000);
     }
     return NULL;

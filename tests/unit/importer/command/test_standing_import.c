@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -434,18 +433,14 @@ static void write_step(struct log_builder *log, const struct step *step, uint32_
     }
 }
 
-/* The log that was written last, as who packs it has it: also a child from then on. */
+/* The log that was written last. */
 static void map_as_recorder(const char *path)
 {
-    static void *mapped = MAP_FAILED;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    static void *mapped;
 
-    assert_true(fd >= 0);
-    if (mapped != MAP_FAILED)
-        assert_int_equal(munmap(mapped, 1), 0);
-    mapped = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(mapped, MAP_FAILED);
-    close(fd);
+    if (mapped)
+        log_builder_unmap(mapped);
+    mapped = log_builder_map(path);
 }
 
 /* Times of the packed file are as coarse as a packed file's may be: what is kept was often read in the pool. */

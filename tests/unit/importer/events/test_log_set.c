@@ -320,19 +320,27 @@ static const char *end_kind_of_only(const char *path)
     return kind;
 }
 
+/* A log of a process that is not there, which is open; its path is the same each time. */
+static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
+{
+    struct log_builder_options options = {.pid = INT32_MAX};
+    const char *path = log_reading_path("nobody");
+    struct log_builder *builder = log_builder_open(path, &options);
+
+    log_builder_header(builder)->pid_space = pid_space;
+    log_builder_close(builder);
+    *ret_fd = open(path, O_RDWR);
+    assert_true(*ret_fd >= 0);
+    return path;
+}
+
 /* Its pid is that of another process here, or of none: who has the file open says it. */
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
-    struct log_builder_options options = {.pid = INT32_MAX};
-    const char *path = log_reading_path("elsewhere");
-    struct log_builder *builder = log_builder_open(path, &options);
     int fd;
+    const char *path = open_of_nobody(running_pid_space() + 1, &fd);
 
     (void)state;
-    log_builder_header(builder)->pid_space = running_pid_space() + 1;
-    log_builder_close(builder);
-    fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
     assert_string_equal(end_kind_of_only(path), "running");
     bool is_told = running_look_at_file(fd) != RUNNING_UNKNOWN;
     close(fd);
@@ -343,16 +351,10 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 /* Who else has the log open, a recorder that hangs, say, is not its program. */
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
-    struct log_builder_options options = {.pid = INT32_MAX};
-    const char *path = log_reading_path("known");
-    struct log_builder *builder = log_builder_open(path, &options);
     int fd;
+    const char *path = open_of_nobody(running_pid_space(), &fd);
 
     (void)state;
-    log_builder_header(builder)->pid_space = running_pid_space();
-    log_builder_close(builder);
-    fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
     assert_string_equal(end_kind_of_only(path), "unknown");
     close(fd);
 }
@@ -661,15 +663,11 @@ static void test_packed_file_and_pool(void **state)
 static void store_log(const char *path, uint8_t *bytes, size_t n)
 {
     struct log_file *header = (struct log_file *)bytes;
-    int fd;
 
     header->recorder_pid = (uint32_t)getpid();
     header->start_unix_ns = 0; /* so that it is not known that the log is older than we are */
     log_reading_store(path, bytes, n);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    assert_ptr_not_equal(mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0), MAP_FAILED);
-    close(fd);
+    (void)log_builder_map(path);
 }
 
 /* More children than files are kept open of: a recorder packs and removes the pools of those that end behind our list. */
