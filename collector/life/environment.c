@@ -311,12 +311,14 @@ static void put_digit(char digit)
     __atomic_store_n(&g_announced[g_tracing_place], digit, __ATOMIC_SEQ_CST);
 }
 
-/* Who is left stays so, whoever switches meanwhile: in the one order of all of this, whose digit comes behind that of who is left finds g_is_left. */
+/* Who is left stays so, whoever switches meanwhile: in the one order of all of this, whose digit comes behind that of who is left finds g_is_left. The
+ * fence says so to emulators, too, some of which (QEMU's of AArch64) let an ordered load pass an ordered store. */
 static void put_tracing(void)
 {
     if (!g_announced)
         return;
     put_digit(g_is_tracing ? '1' : '0');
+    atomic_thread_fence(memory_order_seq_cst);
     if (g_is_left)
         put_digit(CONFIG_ANCESTOR_LEFT);
 }
