@@ -22,8 +22,6 @@ enum {
     UNITS = 1 << UNITS_LOG2,
     BIRTHS_WORDS = 2,
     GROUP_WORDS = 2,
-    PAIR_WORDS = 5,      /* of a LOG_ALLOC and a LOG_FREE */
-    WORTH_PACKING = 64,  /* one part of the words in so many */
     MOST_BIRTHS = 60000, /* that were taken out before, in a damaged log */
 };
 
@@ -67,9 +65,7 @@ struct course {
 struct cull {
     uint64_t max_ns;
     uint64_t n_culled;
-    uint64_t n_before;      /* the segment of the last call */
-    uint64_t n_total_words; /* of its totals */
-    uint32_t n_words, n_kept_words;
+    uint64_t n_before; /* the segment of the last call */
     struct cull_clock clock;
     unsigned time_shift;
     /* of the call */
@@ -696,13 +692,10 @@ static void count_culled(struct cull *cull, struct output *output, const uint64_
 /* Behind the last event of a stretch that was taken out. */
 static bool put_totals(struct cull *cull, struct output *output, const struct pair *last)
 {
-    const uint64_t *from = output->at;
-
     output->at = cull_totals_put(&cull->totals, output->time, rounded(cull, last->ended_ticks),
                                  output->at, output->end);
     if (!output->at || !tell_births(output))
         return false;
-    cull->n_total_words += (uint64_t)(output->at - from);
     output->most_live_bytes = 0;
     output->next_end++;
     return true;
@@ -849,7 +842,6 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
     uint32_t n_kept = 0;
 
     cull->n_before = cull->n_culled;
-    cull->n_total_words = 0;
     if (!cull_clock_read(&cull->clock, segment))
         return payload;
     begin_segment(cull, segment, others, from_ticks, n_words);
@@ -857,20 +849,8 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
         n_kept = rewrite(cull, segment, words, n_words);
     if (n_kept == 0)
         return payload;
-    cull->n_words = n_words;
-    cull->n_kept_words = n_kept;
     *n_bytes = n_kept * 8;
     return cull->words;
-}
-
-/* A word of totals takes three bytes of a frame, or more; a pair that is as expected one. Where hardly anything is taken out nothing is to be had either. */
-bool cull_is_dear(const struct cull *cull)
-{
-    uint64_t n_pairs = cull->n_culled - cull->n_before;
-
-    return 4 * cull->n_total_words > n_pairs
-           || (2 * cull->n_kept_words > cull->n_words
-               && WORTH_PACKING * PAIR_WORDS * n_pairs > cull->n_words);
 }
 
 /* Which of the units the segment changed is not known: of each a block is told anew. */

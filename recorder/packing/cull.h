@@ -63,9 +63,6 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
                            const void *payload, struct last_frees *others, uint64_t from_ticks,
                            uint32_t *n_bytes);
 
-/* May the segment of the last call take less as it was, packed: as its totals are long, or as what stays is harder to foretell? */
-bool cull_is_dear(const struct cull *cull);
-
 /* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
 void cull_undo(struct cull *cull);
 

@@ -295,16 +295,27 @@ static size_t put_plain(struct packing *packing, const struct log_segment *segme
     return n;
 }
 
-/* cull_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
+/* Is it likely, or was it long ago that one was packed both ways? */
+static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_bytes,
+                                    size_t n_culled_frame)
+{
+    return usual->n_bytes == 0 || ++usual->n_since == PACKING_LOOK
+           || (uint64_t)n_culled_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
+}
+
+/* PG-7. cull_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
 static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
                                 const void *payload, uint32_t n_bytes, size_t n_culled_frame,
                                 size_t *ret_n_frame)
 {
-    if (packing->ring || !cull_is_dear(packing->cull))
+    if (packing->ring || !may_be_better_as_it_was(&packing->usual, n_bytes, n_culled_frame))
         return false;
-    *ret_n_frame = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
-                                packing->other_frame);
-    return *ret_n_frame < n_culled_frame;
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
+                            packing->other_frame);
+
+    packing->usual = (struct packing_usual){.n_bytes = n_bytes, .n_frame = n};
+    *ret_n_frame = n;
+    return n + n / 64 < n_culled_frame;
 }
 
 size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,

@@ -23,8 +23,8 @@
  *        before log_packing.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
  *   PG-6 Nothing is culled from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
  *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is culled; our own are told by packing_hold_until.
- *   PG-7 With --cull-temporary a frame is hardly larger than it would be if nothing was culled: where that may be (cull_is_dear) the segment is packed both
- *        ways, and the smaller frame is taken. In a bounded log, whose frames do not stay, all is culled that may be.
+ *   PG-7 With --cull-temporary a frame is hardly larger than it would be if nothing was culled, by a 64th at most of those that are packed both ways: each
+ *        of which segments as they were lately took less, and one of PACKING_LOOK. In a bounded log, whose frames do not stay, all is culled that may be.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -47,6 +47,7 @@ struct last_frees;
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
     PACKING_UNSEEN_BYTES = 512,
+    PACKING_LOOK = 16, /* PG-7 */
 };
 
 /* So old is what is not culled any more (PG-5): most segments are filled and packed within that; and, when we are behind, what waits to be packed. */
@@ -57,6 +58,13 @@ enum {
 struct packing_item {
     uint64_t sequence;
     uint32_t index;
+};
+
+/* What segments take that are packed as they were (PG-7): the one of which it was seen last. */
+struct packing_usual {
+    uint32_t n_bytes; /* of its payload; 0: none was */
+    size_t n_frame;
+    unsigned n_since; /* segments of which it was not */
 };
 
 struct packing {
@@ -87,6 +95,7 @@ struct packing {
     struct family *family;             /* learns from definitions; NULL: nobody does */
     char *executable;                  /* by its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* by packing_finish, see there; "": nothing */
+    struct packing_usual usual;
     bool has_blocks; /* an event of a block was packed: malloc and its like were seen */
     /* Written before they are read; a short program's log fills little of them. */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
@@ -131,7 +140,7 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
 void packing_set_clock(struct packing *packing, const struct log_file *file);
 
 /* Puts the frame of a segment of events into packing->frame and returns its bytes: culled, unless `culled` is the payload itself; or as it was,
- * where that is smaller (PG-7). *ret_n_events is how many events of the program it stands for. */
+ * where that is smaller by more than PG-7 says. *ret_n_events is how many events of the program it stands for. */
 size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
                           const void *payload, uint32_t n_bytes, const void *culled,
                           uint32_t n_culled_bytes, uint64_t *ret_n_events);

@@ -343,7 +343,7 @@ CASES |= {
     # Rows of temporary blocks are gone, those of blocks that changed hands are not.
     "crossed_frees_culled": plain("crossed_frees", options=["--cull-temporary=1000"], expect={
         "allocated": None, "allocated_bytes": None, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0, "many_culled": 1},
-        sql={"many_culled": "SELECT sum(culled_blocks) > 50000 FROM backtrace_totals"}),
+        sql={"many_culled": "SELECT sum(culled_blocks) > 100000 FROM backtrace_totals"}),
     "handover_culled": plain("handover", is_long=True, options=["--cull-temporary=1000"], expect={
         "allocated": None, "allocated_bytes": None, "freed": None}),
     "threads_at_once": Case(["many_threads", "at_once"], end=("exit", 0)),
