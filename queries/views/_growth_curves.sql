@@ -28,13 +28,11 @@ WITH
     SELECT n.process_id, s.call_site_id, n.n, n.part, n.at_ns, s.change_bytes AS change
     FROM looks AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id),
   ends AS (
-    SELECT process_id, call_site_id, coalesce(sum(change) FILTER (WHERE n = 1), 0) AS from_bytes, sum(change) AS to_bytes
-    FROM changes GROUP BY process_id, call_site_id),
-  risen AS MATERIALIZED (SELECT * FROM ends WHERE to_bytes > from_bytes),
+    SELECT *, coalesce(sum(change) FILTER (WHERE n = 1) OVER w, 0) AS from_bytes, sum(change) OVER w AS to_bytes
+    FROM changes WINDOW w AS (PARTITION BY process_id, call_site_id)),
   levels AS (
-    SELECT c.*, r.from_bytes, r.to_bytes,
-      sum(c.change) OVER (PARTITION BY c.process_id, c.call_site_id ORDER BY c.n) AS level
-    FROM changes AS c JOIN risen AS r ON r.process_id = c.process_id AND r.call_site_id IS c.call_site_id),
+    SELECT *, sum(change) OVER (PARTITION BY process_id, call_site_id ORDER BY n) AS level
+    FROM ends WHERE to_bytes > from_bytes),
   floors AS (
     SELECT *, min(level) OVER (PARTITION BY process_id, call_site_id ORDER BY n DESC) AS floor,
       to_bytes - iif(from_bytes > 0, min(level) OVER (PARTITION BY process_id, call_site_id), 0) AS total
