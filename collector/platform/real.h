@@ -97,7 +97,7 @@ struct real {
 
     /* and C++'s operators, of an allocator's library whose operators call no malloc by name; else NULL */
     struct {
-#define OPERATOR(kind, slot, name) void (*name)(void);
+#define OPERATOR(kind, slot, name) void (*(name))(void);
         OPERATOR_NAMES(OPERATOR)
 #undef OPERATOR
     } operators;

@@ -332,7 +332,8 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
     bool was_inside;
-    uint64_t generation, gate;
+    uint64_t generation;
+    uint64_t gate;
 
     if (g_stranded == thread && is_open(thread->gate))
         g_stranded = NULL;

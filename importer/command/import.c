@@ -314,6 +314,27 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
     return code;
 }
 
+/* What was asked for. */
+static int write_options_meta(sqlite3_stmt *insert, const struct import *import, struct error *err)
+{
+    const struct import_options *options = import->options;
+    int code = 0;
+
+    if (options->left_out)
+        code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)options->left_out);
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "slim", (uint64_t)options->slim);
+    if (code == 0 && options->is_aggregate)
+        code = database_insert(insert, err, "tu", "aggregate", (uint64_t)1);
+    if (code == 0 && options->is_early)
+        code = database_insert(insert, err, "tu", "early", (uint64_t)1);
+    if (code == 0 && options->until_ns && log_set_has_later(import->logs))
+        code = database_insert(insert, err, "tu", "import.until_ns", options->until_ns);
+    if (code == 0 && options->until_marker)
+        code = database_insert(insert, err, "tt", "import.until_marker", options->until_marker);
+    return code;
+}
+
 static int write_log_meta(sqlite3 *db, const struct import *import,
                           const struct import_result *result, struct error *err)
 {
@@ -321,20 +342,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     char key[64];
     int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
 
-    if (code == 0 && import->options->left_out)
-        code =
-            database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)import->options->left_out);
     if (code == 0)
-        code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
-    if (code == 0 && import->options->is_aggregate)
-        code = database_insert(insert, err, "tu", "aggregate", (uint64_t)1);
-    if (code == 0 && import->options->is_early)
-        code = database_insert(insert, err, "tu", "early", (uint64_t)1);
-    if (code == 0 && import->options->until_ns && log_set_has_later(import->logs))
-        code = database_insert(insert, err, "tu", "import.until_ns", import->options->until_ns);
-    if (code == 0 && import->options->until_marker)
-        code = database_insert(insert, err, "tt", "import.until_marker",
-                               import->options->until_marker);
+        code = write_options_meta(insert, import, err);
     if (code == 0)
         code = database_insert(insert, err, "tu", "segments",
                                log_set_n_segments(import->logs)

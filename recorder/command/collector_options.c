@@ -183,14 +183,18 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
         const struct setting *setting = &settings[i];
         if (setting->key != key)
             continue;
+        if (setting->value) {
+            add_setting(state, setting->variable, setting->value);
+            return 0;
+        }
         if (setting->choices)
             check_choice(state, setting->option, arg, setting->choices);
         if (setting->most)
             (void)option_value_number(state, setting->option, arg, setting->most);
-        if (arg && !settings_can_hold(arg))
+        if (!settings_can_hold(arg))
             argp_error(state, "%s: the name has a line break or a unit separator (0x1f)",
                        setting->option);
-        add_setting(state, setting->variable, setting->value ? setting->value : arg);
+        add_setting(state, setting->variable, arg);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

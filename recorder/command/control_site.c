@@ -204,6 +204,17 @@ static void describe_leaving(const struct control_site *site, char *ret_text, si
                        site->n_unheard);
 }
 
+static bool is_leaving_done(const struct control_site *site, char *ret_text, size_t n_bytes,
+                            bool *ret_has_failed)
+{
+    *ret_has_failed = site->leave_error && !site->must_leave;
+    (void)snprintf(ret_text, n_bytes, "%s%s", site->leave_error ? site->leave_error : "",
+                   site->leave_error && site->must_leave ? "; mtrace-record is still trying" : "");
+    if (site->has_ended)
+        describe_leaving(site, ret_text, n_bytes);
+    return site->has_ended || *ret_has_failed;
+}
+
 static bool is_done(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed)
 {
@@ -211,15 +222,8 @@ static bool is_done(void *context, const struct control_request *request, uint32
     struct order order = order_of(request);
     struct round round = {.pid = pid_of(request), .must_agree = true};
 
-    if (request->verb == CONTROL_DETACH) {
-        *ret_has_failed = site->leave_error && !site->must_leave;
-        (void)snprintf(ret_text, n_bytes, "%s%s", site->leave_error ? site->leave_error : "",
-                       site->leave_error && site->must_leave ? "; mtrace-record is still trying"
-                                                             : "");
-        if (site->has_ended)
-            describe_leaving(site, ret_text, n_bytes);
-        return site->has_ended || *ret_has_failed;
-    }
+    if (request->verb == CONTROL_DETACH)
+        return is_leaving_done(site, ret_text, n_bytes, ret_has_failed);
     if (request->verb == CONTROL_REPORT)
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
     /* who came meanwhile; but what was asked later is not undone */

@@ -344,7 +344,7 @@ static void keep_up(struct recording *recording, uint64_t now_ns)
 {
     struct keeper_process *keeper = recording->reporter.keeper;
 
-    if (!recording->is_aggregate)
+    if (!recording->is_aggregate || !recording->programs)
         return;
     keeper_process_keep_up(keeper, now_ns, recording->programs->import);
 }
