@@ -469,6 +469,26 @@ static void only_whom_the_recorder_alone_switches_leaves_itself(void **state)
     assert_false(is_left_in_child(go_on));
 }
 
+/* The recorder nudges once for what it gives, as soon as it knows where. */
+static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
+{
+    const uint64_t run_id = g_state_shared.run_id;
+
+    (void)state;
+    begin_anew(true);
+    assert_int_equal(orders_get()->nudge_address, 0);
+    state_record(run_id, true);
+    control_hear();
+    assert_int_equal(g_state_shared.run_id, run_id);
+    assert_int_equal(orders_get()->nudge_address, state_nudge_address());
+    want(LOG_ORDER_STOP);
+    *(volatile uint8_t *)(uintptr_t)orders_get()->nudge_address = 1;
+    assert_true(state_has_way(STATE_NUDGED));
+    control_obey();
+    assert_int_equal(n_obeyed(), 1);
+    assert_false(state_is_tracing());
+}
+
 /* Of an allocator that is not glibc's, or whose handler interrupts it (reentry.h): what comes there is not recorded, but that windows begin and end is. */
 static void who_obeys_inside_of_an_allocator_says_so(void **state)
 {
@@ -493,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whom_the_recorder_alone_switches_leaves_itself),
+        cmocka_unit_test(who_is_nudged_as_soon_as_can_be_obeys),
         cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
         cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
