@@ -334,6 +334,13 @@ static enum running_state look_elsewhere(const struct log_file *header, int fd, 
     return state == RUNNING_UNKNOWN && must_map && is_too_old(header, fd) ? RUNNING_GONE : state;
 }
 
+/* RU-2. It is there, began before the log, and has not mapped this file: it was another program then, or the file is the layer of overlayfs in which
+ * the one lies that it has mapped. */
+static bool may_map_other(const struct log_file *header)
+{
+    return running_writes((pid_t)header->pid, header);
+}
+
 /* RU-2. Who did not know its namespace may be of another. */
 static enum running_state look_at_log(const struct log_file *header, int fd, bool must_map)
 {
@@ -343,7 +350,8 @@ static enum running_state look_at_log(const struct log_file *header, int fd, boo
     if (!running_knows_pid(header))
         return look_elsewhere(header, fd, must_map);
     by_pid = look_at_own(header, fd, must_map);
-    if (by_pid == RUNNING_THERE || (by_pid == RUNNING_GONE && header->pid_space))
+    if (by_pid == RUNNING_THERE
+        || (by_pid == RUNNING_GONE && header->pid_space && !(must_map && may_map_other(header))))
         return by_pid;
     by_file = running_look_at_file(fd);
     return by_file == RUNNING_UNKNOWN ? by_pid : by_file;

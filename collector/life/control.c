@@ -58,7 +58,12 @@ void control_begin(bool is_on)
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
-    atomic_store_explicit(&control->nudge_address, state_nudge_address(), memory_order_release);
+}
+
+void control_hear(void)
+{
+    atomic_store_explicit(&orders_get()->nudge_address, state_nudge_address(),
+                          memory_order_release);
 }
 
 void control_switch(bool is_on, enum log_switch reason)

@@ -27,8 +27,11 @@
 /* In a process that records. */
 void control_switch(bool is_on, enum log_switch reason);
 
-/* Once there is a log: the recorder may look for us. */
+/* Once there is a log, before this process records. */
 void control_begin(bool is_on);
+
+/* Once it does: the recorder may nudge us. One that came before would be taken for a parent's, or find no run_id yet, and none comes again. */
+void control_hear(void);
 
 /* If an order is due. */
 void control_obey(void);

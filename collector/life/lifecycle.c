@@ -72,6 +72,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
     control_begin(is_tracing);
     state_record(g_run_id, is_tracing);
+    control_hear();
     return true;
 }
 

@@ -65,6 +65,27 @@ static bool is_side_open(void)
     return false;
 }
 
+/* What the process does, and no heap call is: who is in the midst of one says it, too (RY-3). */
+static bool is_of_process(uint64_t head)
+{
+    switch ((enum log_event_kind)(head & 0xff)) {
+    case LOG_TRACING:
+    case LOG_MARK:
+    case LOG_PHASE:
+    case LOG_FORK:
+    case LOG_EXEC_FAILED:
+    case LOG_END:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_side_open_to(const struct draft *draft)
+{
+    return (is_of_process(draft->words[0]) && state_is_recording()) || is_side_open();
+}
+
 /* An event on its way to the side segment. */
 struct aside {
     struct side_place place;
@@ -612,7 +633,7 @@ static MTRACE_COLD bool write_named_aside(const struct draft *draft, const struc
     struct aside aside;
     bool has_room;
 
-    if (!is_side_open() || !enter_aside(&aside))
+    if (!is_side_open_to(draft) || !enter_aside(&aside))
         return false;
     has_room = define_name(name) && reserve_aside(&aside);
     if (has_room)
@@ -688,7 +709,7 @@ static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t addres
     bool is_written;
 
     if (!thread)
-        return is_side_open() && write_side(&draft, group);
+        return is_side_open_to(&draft) && write_side(&draft, group);
     groups_define(group);
     is_written = write_draft(thread, &draft, clock_ticks_after());
     thread_leave(thread);

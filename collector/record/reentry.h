@@ -10,6 +10,8 @@
  *   RY-1 Outside of a guard outer_gate is 0; inside, the gate is closed and outer_gate is not 0.
  *   RY-2 A guard that a signal handler left by longjmp ends with the next guarded call further out
  *        on the stack.
+ *   RY-3 What is no heap call is recorded inside of a guard, too: windows, markers, phases, forks and ends are the process', be it a handler
+ *        that interrupts the allocator, or a call of the allocator's own that finds an order.
  * Threads: each its own. Signals: a handler that allocates inside a guarded call (which such
  * allocators do not allow) is not recorded. Failure: none.
  */

@@ -8,6 +8,7 @@
 #include "support/running.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -73,14 +74,14 @@ static bool is_mapped(const struct mapped_log *log, int fd, const struct process
 }
 
 /* False: under this root there is another file of that name, or none. */
-static bool open_from(struct mapped_log *log, bool is_elsewhere,
+static bool open_from(struct mapped_log *log, bool is_elsewhere, const char *name,
                       const struct process_mapping *mapping)
 {
     char root[ROOT_BYTES];
     int fd;
 
     get_root(log->pid, is_elsewhere, root);
-    fd = open_below(root, mapping->path);
+    fd = open_below(root, name);
     if (fd >= 0 && !is_mapped(log, fd, mapping, &log->header)) {
         close(fd);
         fd = -1;
@@ -98,6 +99,39 @@ static bool is_deleted(const char *path)
     return n >= sizeof(deleted) && strcmp(path + n + 1 - sizeof(deleted), deleted) == 0;
 }
 
+/* Where a line of /proc/PID/maps has \012 it may be that, or a line break. */
+static bool read_name(pid_t pid, const struct process_mapping *mapping, char ret_name[PATH_MAX])
+{
+    char link[96];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+                   mapping->start, mapping->end);
+    n = readlink(link, ret_name, PATH_MAX - 1);
+    if (n > 0)
+        ret_name[n] = '\0';
+    return n > 0;
+}
+
+static bool open_either(struct mapped_log *log, const char *name,
+                        const struct process_mapping *mapping)
+{
+    bool is_open = open_from(log, false, name, mapping) || open_from(log, true, name, mapping);
+
+    if (is_open)
+        log->name = strdup(name);
+    return is_open;
+}
+
+static bool open_any(struct mapped_log *log, const struct process_mapping *mapping)
+{
+    char name[PATH_MAX];
+
+    return open_either(log, mapping->path, mapping)
+           || (strchr(mapping->path, '\\') && read_name(log->pid, mapping, name)
+               && open_either(log, name, mapping));
+}
+
 void mapped_log_take(struct mapped_log *log, pid_t pid, const struct process_mapping *mapping)
 {
     bool is_open;
@@ -105,11 +139,10 @@ void mapped_log_take(struct mapped_log *log, pid_t pid, const struct process_map
     if (mapping->path[0] != '/')
         return;
     log->pid = pid;
-    is_open = !is_deleted(mapping->path)
-              && (open_from(log, false, mapping) || open_from(log, true, mapping));
+    is_open = open_any(log, mapping);
     log->is_live = log_name_is_live(mapping->path);
     log->is_writing = log->is_live || is_open;
-    if (log->is_writing && !is_deleted(mapping->path))
+    if (log->is_writing && !log->name && !is_deleted(mapping->path))
         log->name = strdup(mapping->path);
 }
 

@@ -69,16 +69,15 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
-/* Its lock and its beat tell of it in whatever pid namespace it is. */
+/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. */
 static enum running_state look_at_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
 
-    if (has_packed && file_lock_is_taken(source->path))
-        return RUNNING_THERE;
-    if (!has_packed && atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed)
-        && running_beats(live->fd))
+    if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
+        return RUNNING_GONE;
+    if ((has_packed && file_lock_is_taken(source->path)) || running_beats(live->fd))
         return RUNNING_THERE;
     return running_look_at_recorder(&live->seen, live->fd);
 }

@@ -21,6 +21,7 @@ left      who was followed, works or sleeps, and what was executed, writes nothi
 shell     what a followed shell executes after --detach has no log, but for one of a recording begun below
 spaces    who records a process from another pid namespace is not taken for gone, by --attach or --pack; followed children of another one are left, too
 mounts    what another mount namespace calls by the name of a log of ours is not taken for it
+named     a log is known by what its process has mapped, also where its name is the kernel's own words, or has a line break
 kept      an attach that fails has not ended the log of a process whose recorder is gone
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
@@ -1230,6 +1231,25 @@ def left_behind(folder):
     pid = child_of(recorder.pid)
     recorder.kill()
     return recorder, pid
+
+
+def test_named(folder):
+    for n, name in enumerate(("run (deleted)", "a b\\012", "line\nbreak/run.dat", "line\nbreak/back\\slash\\012")):
+        log = folder / str(n) / name
+        log.parent.mkdir(parents=True)
+        process = start("env", "-C", str(log.parent), f"LD_PRELOAD={TOOLS.collector}", f"MTRACE_OUTPUT={log.name}", sys.executable, "-c", SERVER)
+        say(process, "alloc 7770 3")
+        done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or "records itself into" not in done.stderr or (folder / "no.dat").exists():
+            raise Failure(f"attached to what records itself into {str(log)!r}: {done.returncode}, {done.stderr}")
+        detach(process.pid)
+        say(process, "alloc 7770 5")
+        process.stdin.close()
+        if process.wait(30) != 0:
+            raise Failure(f"the program ended with {process.returncode}")
+        log = log.rename(folder / f"{n}.dat")
+        if images(log) != [("detached", 3)]:
+            raise Failure(f"of {name!r} there is {images(log)}")
 
 
 def test_kept(folder):

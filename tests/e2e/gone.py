@@ -4,6 +4,7 @@
 
 packed    by who is above that namespace: running as long as it is, and then packed
 forced    by who is beside it, and cannot know: as --force says
+layer     by its name in the upper layer, where it is another file for all who compare files: a log that is written is not packed
 """
 
 import os
@@ -90,6 +91,34 @@ def test_forced(tools, place):
     check(tools, log)
 
 
+def named_in_layer(log):
+    return log.parent.parent / "upperdir" / log.name
+
+
+def test_layer(tools, place):
+    merged = mount_overlay(place)
+    log = merged / "run.dat"
+    program = subprocess.Popen(["env", f"LD_PRELOAD={tools.collector}", f"MTRACE_OUTPUT={log}", sys.executable, "-c", PROGRAM],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program.stdout.readline()
+    wants(pack(tools, named_in_layer(log)), False, "is being written by process")
+    program.kill()
+    program.wait()
+    wants(pack(tools, log), True, "")
+    check(tools, log)
+    log.unlink()
+    recorder = subprocess.Popen([tools.record, "-q", "-o", log, "--", sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    recorder.stdout.readline()
+    live = max(merged.glob("*.live"), key=lambda path: path.stat().st_mtime)
+    wants(pack(tools, named_in_layer(live)), False, "is being packed by mtrace-record")
+    recorder.communicate(b"\n", timeout=60)
+    if recorder.returncode != 0:
+        raise Failure(f"the recorder ended with {recorder.returncode}")
+    found = harness.import_log(tools, log, place / "run.db", "-f").rows("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 77700 AND 77720")
+    if found != [(9,)]:
+        raise Failure(f"of what was recorded there is {found}")
+
+
 def check(tools, log):
     found = harness.import_log(tools, log, log.parent.parent / "run.db", "-f").rows("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 77700 AND 77720")
     if found != [(9,)] or len(list(log.parent.iterdir())) != 1:
@@ -101,4 +130,4 @@ if os.environ.get("MTRACE_TEST_INSIDE") != "1":
         print("skipped: no mount and pid namespaces can be made here")
         sys.exit(77)
     os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, "MTRACE_TEST_INSIDE": "1"})
-harness.main_of_parts({part: lambda tools, place, test=test: beneath(tools, place, test) for part, test in (("packed", test_packed), ("forced", test_forced))}, __doc__)
+harness.main_of_parts({part: lambda tools, place, test=test: beneath(tools, place, test) for part, test in (("packed", test_packed), ("forced", test_forced), ("layer", test_layer))}, __doc__)

@@ -2,6 +2,7 @@
 /* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
 #include "collector/life/control.h"
 #include "collector/log/orders.h"
+#include "collector/record/reentry.h"
 #include "collector/record/state.h"
 #include "common/log_format.h"
 #include "tests/unit/collector/recording_fixture.h"
@@ -34,7 +35,7 @@ static struct log_fixture g_log;
 /* ---- what control.c calls, and what happens in the midst of it ------------------------------------ */
 
 static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
-static _Atomic uint32_t g_n_switches, g_n_marked;
+static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
 static char g_marks[MOST_MARKS][LOG_CONTROL_NAME_BYTES];
 static _Atomic bool g_is_child;
 static bool g_is_recorder_there;
@@ -52,6 +53,12 @@ long __wrap_sys_process_exists(long pid);
 uint64_t __wrap_sys_clock_ns(int clock);
 void __wrap_end_recording(void);
 
+static bool was_written(bool is_it)
+{
+    atomic_fetch_add(&g_n_unwritten, !is_it);
+    return is_it;
+}
+
 bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 {
     void (*in_the_midst)(void) = g_in_the_midst;
@@ -60,7 +67,7 @@ bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t addre
     if (in_the_midst)
         in_the_midst();
     atomic_fetch_add(&g_n_switches, 1);
-    return __real_record_note(kind, value, address);
+    return was_written(__real_record_note(kind, value, address));
 }
 
 bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
@@ -70,7 +77,7 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 
     if (n < MOST_MARKS)
         (void)snprintf(g_marks[n], sizeof(g_marks[n]), "%s", text);
-    return __real_record_labelled(kind, address, words, n_words, text, ret_ticks);
+    return was_written(__real_record_labelled(kind, address, words, n_words, text, ret_ticks));
 }
 
 bool __wrap_state_is_own_process(void)
@@ -131,6 +138,7 @@ static void begin_anew(bool is_tracing)
     g_in_the_midst = NULL;
     atomic_store(&g_n_switches, 0);
     atomic_store(&g_n_marked, 0);
+    atomic_store(&g_n_unwritten, 0);
     atomic_store(&g_is_child, false);
 }
 
@@ -461,10 +469,52 @@ static void only_whom_the_recorder_alone_switches_leaves_itself(void **state)
     assert_false(is_left_in_child(go_on));
 }
 
+/* The recorder nudges once for what it gives, as soon as it knows where. */
+static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
+{
+    const uint64_t run_id = g_state_shared.run_id;
+
+    (void)state;
+    begin_anew(true);
+    assert_int_equal(orders_get()->nudge_address, 0);
+    state_record(run_id, true);
+    control_hear();
+    assert_int_equal(g_state_shared.run_id, run_id);
+    assert_int_equal(orders_get()->nudge_address, state_nudge_address());
+    want(LOG_ORDER_STOP);
+    *(volatile uint8_t *)(uintptr_t)orders_get()->nudge_address = 1;
+    assert_true(state_has_way(STATE_NUDGED));
+    control_obey();
+    assert_int_equal(n_obeyed(), 1);
+    assert_false(state_is_tracing());
+}
+
+/* Of an allocator that is not glibc's, or whose handler interrupts it (reentry.h): what comes there is not recorded, but that windows begin and end is. */
+static void who_obeys_inside_of_an_allocator_says_so(void **state)
+{
+    bool has_entered;
+
+    (void)state;
+    begin_anew(false);
+    has_entered = reentry_enter();
+    assert_true(has_entered);
+    want(LOG_ORDER_START);
+    want_mark("within");
+    control_obey();
+    control_switch(false, LOG_SWITCH_SIGNAL);
+    reentry_leave(has_entered);
+    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(g_n_switches, 2);
+    assert_int_equal(g_n_marked, 1);
+    assert_int_equal(g_n_unwritten, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whom_the_recorder_alone_switches_leaves_itself),
+        cmocka_unit_test(who_is_nudged_as_soon_as_can_be_obeys),
+        cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
         cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
         cmocka_unit_test(of_what_two_threads_look_for_each_is_done_once),
