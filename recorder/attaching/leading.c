@@ -165,8 +165,7 @@ static bool note_policy(struct tracee *tracee)
         uint64_t policy, priority;
     } ending = {0, 0};
 
-    const bool may_lift =
-        urgency_find(&tracee->urgency, tracee->target->pid, tracee->tid, &tracee->policy);
+    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->policy);
 
     if (may_lift)
         ending.policy = (uint64_t)tracee->policy + 1;

@@ -2,8 +2,8 @@
 #include "recorder/attaching/urgency.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,6 +44,25 @@ static bool set_policy(pid_t tid, int policy, int priority)
     return sched_setscheduler(tid, policy, &param) == 0;
 }
 
+/* prlimit tells only who may set it, too. */
+void urgency_look(struct urgency *urgency, pid_t pid)
+{
+    char path[64];
+    char line[128];
+    char limit[16];
+    FILE *file;
+
+    urgency->may_lift = false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "Max realtime timeout %15s", limit) == 1)
+            urgency->may_lift = strcmp(limit, "unlimited") == 0;
+    fclose(file);
+}
+
 void urgency_take(struct urgency *urgency)
 {
     struct attributes own;
@@ -63,13 +82,12 @@ void urgency_give(struct urgency *urgency)
 }
 
 /* A slice of its own (of Linux 6.12) would be lost: it is one that differs from ours. */
-bool urgency_find(const struct urgency *urgency, pid_t pid, pid_t tid, int *ret_policy)
+bool urgency_find(const struct urgency *urgency, pid_t tid, int *ret_policy)
 {
     struct attributes its;
-    struct rlimit limit;
 
-    if (!urgency->is_taken || !find_fair(tid, &its) || its.slice_ns != urgency->slice_ns
-        || prlimit(pid, RLIMIT_RTTIME, NULL, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY)
+    if (!urgency->may_lift || !urgency->is_taken || !find_fair(tid, &its)
+        || its.slice_ns != urgency->slice_ns)
         return false;
     *ret_policy = policy_of(&its);
     return true;

@@ -21,20 +21,24 @@
 /* For how long a thread is lifted at most, unless we are killed meanwhile. */
 #define URGENCY_MOST_NS 20000000u
 
-/* Of the calling thread. */
+/* Of the calling thread, all zero at first. */
 struct urgency {
     uint64_t slice_ns; /* that it had */
     int policy;        /* as below */
     bool is_taken;
+    bool may_lift; /* threads of the process */
 };
+
+/* Before any thread of it is stopped. One that has a limit of time in real time is not lifted: it may be killed for it. */
+void urgency_look(struct urgency *urgency, pid_t pid);
 
 /* Once taken it stays so until it is given back. */
 void urgency_take(struct urgency *urgency);
 void urgency_give(struct urgency *urgency);
 
 /* A thread's policy as sched_setscheduler has it, to be given back with the priority 0. False: it shall not be lifted, as that could not be undone, or as it
- * has another kind of urgency already, or a limit of time in real time. */
-bool urgency_find(const struct urgency *urgency, pid_t pid, pid_t tid, int *ret_policy);
+ * has another kind of urgency already. */
+bool urgency_find(const struct urgency *urgency, pid_t tid, int *ret_policy);
 
 bool urgency_lift(pid_t tid, int policy);
 void urgency_lower(pid_t tid, int policy);

@@ -1027,10 +1027,20 @@ def test_urgent(folder):
     detach(process.pid, recorder)
     if policies(process.pid) != [(os.SCHED_BATCH, 0, 5)] * 5:
         raise Failure(f"scheduled as {policies(process.pid)}")
-    if has_points():
+    of_others = of_another_user(folder)
+    for victim in (process, of_others) if has_points() else ():
         for number in (signal.SIGSTOP, signal.SIGKILL):
-            lose_recorder(process, folder, number)
+            lose_recorder(victim, folder, number)
     wait_while_led(folder)
+
+
+def of_another_user(folder):
+    """Who may do least with its own scheduling."""
+    nobody = ("setpriv", "--reuid", "65534", "--clear-groups")
+    if os.geteuid() != 0 or subprocess.run([*nobody, "test", "-r", os.environ["MTRACE_TEST_COLLECTOR"]]).returncode != 0:
+        nobody = ()
+    folder.chmod(0o777)
+    return Workload(folder, "attached", "poll", before=nobody).process
 
 
 def wait_while_led(folder):

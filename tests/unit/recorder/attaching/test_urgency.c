@@ -38,10 +38,11 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static struct urgency taken(void)
+static struct urgency taken(pid_t pid)
 {
     struct urgency urgency = {.is_taken = false};
 
+    urgency_look(&urgency, pid);
     urgency_take(&urgency);
     if (!urgency.is_taken)
         skip(); /* this user may schedule nothing in real time */
@@ -69,14 +70,14 @@ static void what_was_is_given_back(void **unused)
     const int policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE,
                             SCHED_BATCH | SCHED_RESET_ON_FORK};
     const pid_t pid = start();
-    struct urgency urgency = taken();
+    struct urgency urgency = taken(pid);
 
     (void)unused;
     assert_int_equal(setpriority(PRIO_PROCESS, (id_t)pid, 7), 0);
     for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
         int policy = -1;
         set(pid, policies[i], 0);
-        assert_true(urgency_find(&urgency, pid, pid, &policy));
+        assert_true(urgency_find(&urgency, pid, &policy));
         assert_int_equal(policy, policies[i]);
         assert_true(urgency_lift(pid, policy));
         assert_int_equal(sched_getscheduler(pid) & ~SCHED_RESET_ON_FORK, SCHED_FIFO);
@@ -97,20 +98,23 @@ static void others_are_left_alone(void **unused)
 {
     const struct rlimit limit = {.rlim_cur = 1000000, .rlim_max = 1000000};
     const pid_t pid = start();
-    const struct urgency none = {.is_taken = false};
-    struct urgency urgency = taken();
+    struct urgency none = {.is_taken = false};
+    struct urgency urgency = taken(pid);
     int policy = -1;
 
     (void)unused;
-    assert_false(urgency_find(&none, pid, pid, &policy)); /* UR-2 */
+    urgency_look(&none, pid);
+    assert_false(urgency_find(&none, pid, &policy)); /* UR-2 */
     set(pid, SCHED_RR, 1);
-    assert_false(urgency_find(&urgency, pid, pid, &policy));
+    assert_false(urgency_find(&urgency, pid, &policy));
     set(pid, SCHED_OTHER, 0);
-    assert_true(urgency_find(&urgency, pid, pid, &policy));
+    assert_true(urgency_find(&urgency, pid, &policy));
     assert_int_equal(prlimit(pid, RLIMIT_RTTIME, &limit, NULL), 0);
-    assert_false(urgency_find(&urgency, pid, pid, &policy));
+    urgency_look(&urgency, pid);
+    assert_false(urgency_find(&urgency, pid, &policy));
     end(pid);
-    assert_false(urgency_find(&urgency, pid, pid, &policy));
+    urgency_look(&urgency, pid);
+    assert_false(urgency_find(&urgency, pid, &policy));
     urgency_give(&urgency);
 }
 
@@ -128,15 +132,15 @@ static void a_slice_of_its_own_is_kept(void **unused)
     } attributes = {.n_bytes = 48, .policy = SCHED_OTHER, .slice_ns = own_ns};
 
     const pid_t pid = start();
-    struct urgency urgency = taken();
+    struct urgency urgency = taken(pid);
     int policy = -1;
 
     (void)unused;
-    assert_true(urgency_find(&urgency, pid, pid, &policy));
+    assert_true(urgency_find(&urgency, pid, &policy));
     if (syscall(SYS_sched_setattr, pid, &attributes, 0) == 0
         && syscall(SYS_sched_getattr, pid, &attributes, sizeof(attributes), 0) == 0
         && attributes.slice_ns == own_ns)
-        assert_false(urgency_find(&urgency, pid, pid, &policy));
+        assert_false(urgency_find(&urgency, pid, &policy));
     end(pid);
     urgency_give(&urgency);
 }
