@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * workers REQUESTS: four workers take requests from a queue under one lock, and remember some of the answers
+ * workers REQUESTS [WORKERS]: four workers, or so many, take requests from a queue under one lock, and remember some of the answers
  * under another: blocks are made by one thread and freed by the next, and who holds a lock makes all wait.
  * 0: until SIGTERM; the requests that were made, and those that were answered rightly, are said, and the status is 1 if they differ.
  */
@@ -18,7 +18,6 @@
 
 namespace {
 
-constexpr int n_workers = 4;
 constexpr std::size_t most_waiting = 1000;
 
 struct request {
@@ -99,10 +98,11 @@ void work()
 int main(int argc, char **argv)
 {
     const long n_requests = argc > 1 ? std::atol(argv[1]) : 100000;
+    const long n_workers = argc > 2 ? std::atol(argv[2]) : 4;
     std::vector<std::thread> workers;
     long n_made = 0;
 
-    for (int i = 0; i < n_workers; i++)
+    for (long i = 0; i < n_workers; i++)
         workers.emplace_back(work);
     if (n_requests == 0)
         std::signal(SIGTERM, end);

@@ -17,6 +17,9 @@
 /* Where shared memory is, and what logs in it are called: with run id or another random number. */
 #define FILE_SYSTEMS_MEMORY_PREFIX "/dev/shm/mtrace-"
 
+/* Who has room for a live log neither where it belongs nor there leaves a link that leads here in its place: which takes no more room than its name. */
+#define FILE_SYSTEMS_NO_ROOM "/mtrace: no room"
+
 /* By statfs.f_type; not all of them are in linux/magic.h. */
 static inline bool file_systems_copies_on_write(uint64_t type)
 {

@@ -68,9 +68,14 @@ int error_set_offset(struct error *err, enum error_code code, int64_t offset, co
     return (int)code;
 }
 
+bool error_means_disk_full(int os_errno)
+{
+    return os_errno == ENOSPC || os_errno == EDQUOT;
+}
+
 bool error_is_disk_full(const struct error *err)
 {
-    return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+    return error_means_disk_full(err->os_errno);
 }
 
 int error_exit_status(int code)

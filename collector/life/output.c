@@ -390,6 +390,21 @@ static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_i
     return result;
 }
 
+static bool is_lack_of_room(long failure)
+{
+    return failure == -ENOSPC || failure == -EDQUOT
+           || failure == -EFBIG; /* the last: RLIMIT_FSIZE */
+}
+
+/* For the recorder, which else knows of a process only that it has no log. */
+static void leave_word(void)
+{
+    struct fmt path = FMT_BUFFER(g_path);
+
+    child_name(g_first, (uint32_t)sys_getpid(), g_image, true, &path);
+    sys_link(FILE_SYSTEMS_NO_ROOM, g_path);
+}
+
 /* What the recorder will pack may be in shared memory until then; a log that stays is where it belongs. */
 static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
 {
@@ -407,6 +422,8 @@ static struct log_file *make_later(const struct config *config, struct sys_file_
     if (result == 0)
         return file;
     message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    if (is_live && is_lack_of_room(result))
+        leave_word();
     return NULL;
 }
 

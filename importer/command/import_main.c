@@ -401,5 +401,5 @@ int main(int argc, char **argv)
     }
     if (code && interrupted)
         return 128 + interrupted;
-    return code && err.os_errno == ENOSPC ? ERROR_EXIT_NO_ROOM : error_exit_status(code);
+    return code && error_is_disk_full(&err) ? ERROR_EXIT_NO_ROOM : error_exit_status(code);
 }

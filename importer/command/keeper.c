@@ -195,7 +195,7 @@ static int take_in(struct keeper *keeper, struct error *err)
         code = advance(keeper, instant_ns, err);
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
-        if (code && err->os_errno == ENOSPC) { /* what is reserved would be gone with us */
+        if (code && error_is_disk_full(err)) { /* what is reserved would be gone with us */
             rest_ns = later(LONG_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
             code = 0;
         } else if (keeper->state.is_behind) {

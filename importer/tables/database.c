@@ -67,7 +67,9 @@ int database_error(sqlite3 *db, struct error *err)
     int length;
     const char *name = target_of(db, &length);
 
-    if (sqlite3_errcode(db) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC)
+    if (error_means_disk_full(sqlite3_system_errno(db)))
+        return database_write_error(db, sqlite3_system_errno(db), err);
+    if (sqlite3_errcode(db) == SQLITE_FULL)
         return database_write_error(db, ENOSPC, err);
     if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* by the guard: nobody else interrupts */
         return error_set(err, ERROR_FORMAT,

@@ -156,6 +156,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     if (!place)
         return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
     mend(tracee);
+    urgency_look(&tracee->urgency, call->pid);
     do {
         code = try_threads(tracee, place, call, &why, ret_answer, err);
         if (code == 1)

@@ -8,7 +8,8 @@
 static_assert(sizeof(struct entry_code_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct entry_code_parameters, argument) == 56, "offsets in the code");
 static_assert(offsetof(struct entry_code_frame, is_heard) == 40, "offsets in the code");
-static_assert(sizeof(struct entry_code_frame) == 64, "bytes in the code");
+static_assert(offsetof(struct entry_code_frame, policy) == 64, "offsets in the code");
+static_assert(sizeof(struct entry_code_frame) == 80, "bytes in the code");
 static_assert(ENTRY_CODE_MAPPED_BYTES == 0x60000, "bytes in the code");
 
 /*
@@ -27,15 +28,15 @@ __asm__(
     "    push %r13\n    push %r14\n    push %r15\n"
     "    cld\n"
     /* rt_sigprocmask(SIG_SETMASK, all, old, 8) */
-    "    sub $64, %rsp\n"
+    "    sub $80, %rsp\n"
     "    mov %rsp, %rbx\n"
     "    movq $-1, 48(%rbx)\n"
     "    mov $14, %eax\n    mov $2, %edi\n    lea 48(%rbx), %rsi\n    mov %rbx, %rdx\n"
-    "    mov $8, %r10d\n    syscall\n"
+    "    push $8\n    pop %r10\n    syscall\n"
     "    xor %ebp, %ebp\n    mov %rbp, 40(%rbx)\n"
     /* mmap(NULL, 0x60000, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) */
     "    mov $9, %eax\n    xor %edi, %edi\n    mov $0x60000, %esi\n    mov $3, %edx\n"
-    "    mov $0x22, %r10d\n    mov $-1, %r8\n    xor %r9d, %r9d\n    syscall\n"
+    "    push $0x22\n    pop %r10\n    or $-1, %r8\n    xor %r9d, %r9d\n    syscall\n"
     "    mov $0x40000, %r15d\n"
     "    cmp $-4096, %rax\n    ja 6f\n"
     "    mov %rax, %r12\n"
@@ -52,7 +53,7 @@ __asm__(
     /* ppoll(NULL, 0, a millisecond, NULL, 8), which leaves the rest of the time, and of which the kernel keeps nothing: nanosleep would take the place of
        what it is to begin anew. */
     "4:  movq $0, 48(%rbx)\n    movq $1000000, 56(%rbx)\n    mov $271, %eax\n    xor %edi, %edi\n"
-    "    xor %esi, %esi\n    lea 48(%rbx), %rdx\n    xor %r10d, %r10d\n    mov $8, %r8d\n    syscall\n"
+    "    xor %esi, %esi\n    lea 48(%rbx), %rdx\n    xor %r10d, %r10d\n    push $8\n    pop %r8\n    syscall\n"
     "    ret\n"
     "3:\n"
     "    mov $-1, %eax\n    mov $-1, %edx\n    xsave64 0x8000(%r12)\n"
@@ -83,9 +84,12 @@ __asm__(
     "    call 4b\n"
     "    dec %r13d\n    jnz 7b\n"
     "8:  movq $0, 8(%rbx)\n"
-    "9:  mov $14, %eax\n    mov $2, %edi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
-    "    mov $8, %r10d\n    syscall\n"
-    "    add $64, %rsp\n"
+    /* sched_setscheduler(0, policy, &priority) */
+    "9:  mov 64(%rbx), %esi\n    dec %esi\n    js 2f\n"
+    "    mov $144, %eax\n    xor %edi, %edi\n    lea 72(%rbx), %rdx\n    syscall\n"
+    "2:  mov $14, %eax\n    mov $2, %edi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
+    "    push $8\n    pop %r10\n    syscall\n"
+    "    add $80, %rsp\n"
     "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n"
     "    pop %r11\n    pop %r10\n    pop %r9\n    pop %r8\n"
     "    pop %rbp\n    pop %rdi\n    pop %rsi\n    pop %rdx\n"

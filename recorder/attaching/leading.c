@@ -158,10 +158,33 @@ static bool clear_state(const struct tracee *tracee)
                         sizeof(no_state));
 }
 
+/* EC-4, UR-1: the frame has what the code gives back before the thread is lifted. */
+static bool note_policy(struct tracee *tracee)
+{
+    struct {
+        uint64_t policy, priority;
+    } ending = {0, 0};
+
+    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->policy);
+
+    if (may_lift)
+        ending.policy = (uint64_t)tracee->policy + 1;
+    return write_memory(tracee, tracee->frame + offsetof(struct entry_code_frame, policy), &ending,
+                        sizeof(ending))
+           && may_lift;
+}
+
+static void lift(struct tracee *tracee)
+{
+    if (urgency_lift(tracee->tid, tracee->policy))
+        tracee->lifted_until_ns = monotonic_now_ns() + URGENCY_MOST_NS;
+}
+
 /* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
 static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
+    bool may_lift;
 
     tracee->is_blocked = tracee->is_given_up = false;
     if (ptrace(get_signal_mask, tracee->tid, sizeof(tracee->signals), &tracee->signals) != 0)
@@ -175,9 +198,14 @@ static bool begin(struct tracee *tracee)
     regs.orig_rax = (unsigned long long)-1;
     tracee->frame = regs.rsp - ENTRY_CODE_FRAME_AT;
     (void)clear_state(tracee); /* where the stack has no page yet nothing stands */
-    return put_code(tracee)
-           && write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
-           && tracee_set_regs(tracee, &regs);
+    may_lift = note_policy(tracee);
+    if (!put_code(tracee)
+        || !write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
+        || !tracee_set_regs(tracee, &regs))
+        return false;
+    if (may_lift)
+        lift(tracee);
+    return true;
 }
 
 static uint64_t add_text(struct entry_code_parameters *parameters, size_t *used, const char *text,
@@ -232,6 +260,7 @@ static bool may_give_up(struct tracee *tracee)
 /* Its call shall see the signal. */
 static bool give_up(struct tracee *tracee, int number)
 {
+    tracee_lower(tracee);
     if (!tracee_set_regs(tracee, &tracee->stopped))
         return false;
     take_code(tracee);
@@ -262,6 +291,7 @@ static bool pass_on(struct tracee *tracee, int status)
 static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
                      struct entry_code_frame *ret_frame)
 {
+    const uint64_t began_ns = monotonic_now_ns();
     int status;
 
     while (!read_frame(tracee, ret_frame)
@@ -269,7 +299,9 @@ static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
         if (monotonic_now_ns() > until_ns
             || (tracee_wait_until(tracee, 0, &status) && !pass_on(tracee, status)))
             return false;
-        tracee_nap(30000);
+        if (tracee->lifted_until_ns && monotonic_now_ns() > tracee->lifted_until_ns)
+            tracee_lower(tracee);
+        tracee_nap_since(began_ns);
     }
     tracee->is_blocked = true;
     return true;
@@ -334,6 +366,7 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
 
     if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
         return false;
+    tracee_lower(tracee); /* while it may still give that back itself */
     fault_point("heard");
     tracee->is_back = !is_code(tracee->target, regs.rip);
     return tracee->is_back
@@ -378,8 +411,10 @@ int leading_call(struct tracee *tracee, const struct attaching_call *call,
         fault_point("back");
         take_code(tracee);
     }
-    if (tracee->is_given_up)
+    if (tracee->is_given_up) {
+        urgency_give(&tracee->urgency);
         return 1;
+    }
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
     tracee_let_go(tracee);
     if (tracee->has_told)

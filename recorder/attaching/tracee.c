@@ -33,13 +33,35 @@ void tracee_nap(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-bool tracee_wait_until(const struct tracee *tracee, uint64_t until_ns, int *ret_status)
+enum {
+    FIRST_NAP_NS = 20000,
+    LAST_NAP_NS = 1000000,
+    NAPS_IN_A_WAIT = 16 /* the part of it that may be waited in vain */
+};
+
+/* We are above all others: who looks every moment takes a processor from them. */
+void tracee_nap_since(uint64_t began_ns)
 {
+    uint64_t ns = (monotonic_now_ns() - began_ns) / NAPS_IN_A_WAIT;
+
+    if (ns < FIRST_NAP_NS)
+        ns = FIRST_NAP_NS;
+    tracee_nap(ns > LAST_NAP_NS ? LAST_NAP_NS : ns);
+}
+
+bool tracee_wait_until(struct tracee *tracee, uint64_t until_ns, int *ret_status)
+{
+    const uint64_t began_ns = monotonic_now_ns();
+    uint64_t now_ns = began_ns;
     pid_t got;
 
-    while ((got = waitpid(tracee->tid, ret_status, __WALL | WNOHANG)) == 0
-           && monotonic_now_ns() < until_ns)
-        tracee_nap(20000);
+    while ((got = waitpid(tracee->tid, ret_status, __WALL | WNOHANG)) == 0) {
+        tracee->seen_ns = now_ns;
+        if (now_ns >= until_ns)
+            break;
+        tracee_nap_since(began_ns);
+        now_ns = monotonic_now_ns();
+    }
     return got == tracee->tid;
 }
 
@@ -90,8 +112,14 @@ static void mend_call(struct tracee *tracee)
         (void)tracee_set_regs(tracee, &regs);
 }
 
-/* Where it runs, and cannot be stopped, it is left when this thread ends. */
-void tracee_let_go(struct tracee *tracee)
+void tracee_lower(struct tracee *tracee)
+{
+    if (tracee->lifted_until_ns)
+        urgency_lower(tracee->tid, tracee->policy);
+    tracee->lifted_until_ns = 0;
+}
+
+static void detach(struct tracee *tracee)
 {
     int status;
 
@@ -103,6 +131,14 @@ void tracee_let_go(struct tracee *tracee)
         return;
     mend_call(tracee);
     (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status) & 0x7f);
+}
+
+/* Where it runs, and cannot be stopped, it is left when this thread ends. */
+void tracee_let_go(struct tracee *tracee)
+{
+    tracee_lower(tracee); /* while it is stopped: if we are killed behind that it is what it was */
+    detach(tracee);
+    urgency_give(&tracee->urgency);
 }
 
 /* ---- may it be stopped? ------------------------------------------------------------------------- */
@@ -141,14 +177,18 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
             refuse(tracee, err);
         return false;
     }
-    tracee->since_ns = monotonic_now_ns();
+    urgency_take(&tracee->urgency);
+    tracee->seen_ns = monotonic_now_ns();
     if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
         && tracee_wait_until(tracee, monotonic_now_ns() + TRACEE_STOP_NS, &status)
         && WIFSTOPPED(status)) {
-        if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
+        if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP) {
+            tracee->since_ns = tracee->seen_ns;
             return true;
+        }
         tracee->is_given_up = true; /* it gets its signal */
         (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+        urgency_give(&tracee->urgency);
         return false;
     }
     tracee_let_go(tracee);

@@ -10,6 +10,7 @@
 #define MTRACE_RECORDER_TRACEE_H
 
 #include "recorder/attaching/target.h"
+#include "recorder/attaching/urgency.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -30,7 +31,11 @@ struct tracee {
     struct user_regs_struct stopped; /* as it was */
     struct user_regs_struct regs;    /* with which it comes back by itself */
     uint64_t signals;                /* that it blocks itself */
-    uint64_t since_ns;               /* it is stopped */
+    uint64_t seen_ns;                /* it was looked at last, and not stopped */
+    uint64_t since_ns;               /* it is stopped, or shortly later */
+    struct urgency urgency;          /* ours, while it is stopped */
+    int policy;                      /* its own, of urgency.h */
+    uint64_t lifted_until_ns;        /* 0: it is what it was */
     uint64_t saved_n;
     uint8_t saved[ONCE_CODE_BYTES];
     uint64_t frame; /* of entry_code.h: where it is */
@@ -44,8 +49,11 @@ struct tracee {
 
 void tracee_nap(uint64_t ns);
 
+/* A part of the time that is waited already: what takes long is looked for more rarely. */
+void tracee_nap_since(uint64_t began_ns);
+
 /* Its next stop or end, as waitpid says; false: none by then. */
-bool tracee_wait_until(const struct tracee *tracee, uint64_t until_ns, int *ret_status);
+bool tracee_wait_until(struct tracee *tracee, uint64_t until_ns, int *ret_status);
 
 bool tracee_get_regs(struct tracee *tracee, struct user_regs_struct *ret);
 bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
@@ -53,7 +61,10 @@ bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
 /* A system call that a stop ended is one that the kernel begins anew. */
 void tracee_mend_end(struct user_regs_struct *regs);
 
-/* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. err is set only where no thread of the process can be traced. */
+/* It has its own policy again. */
+void tracee_lower(struct tracee *tracee);
+
+/* Until it is let go we are urgent. False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. err is set only where no thread of the process can be traced. */
 bool tracee_stop(struct tracee *tracee, struct error *err);
 
 /* Where it runs, and cannot be stopped, it is left when the tracing thread ends. */

@@ -74,6 +74,10 @@ static const char no_log_text[] =
     "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit; "
     "or a signal handler forked it in the middle of a heap call, and did not return";
 
+static const char no_room_text[] =
+    "there was no room for its log, neither beside FILE nor in shared memory: make room, or record "
+    "onto another disk, with -o; see 'ulimit -f', too";
+
 static const char left_text[] =
     "it did nothing meanwhile: with its next allocation the log FILE.PID.N.live ends, and "
     "'mtrace-record --pack' packs it afterwards";
@@ -212,6 +216,8 @@ static void say_who_is_missing(const struct closing *closing)
     } reasons[] = {
         {FAMILY_NO_LOG, "not recorded", no_log_text},
         {FAMILY_WENT_ON, "recorded only up to an exec: what followed is not", no_log_text},
+        {FAMILY_NO_ROOM, "not recorded", no_room_text},
+        {FAMILY_PART_ROOM, "not recorded wholly", no_room_text},
         {FAMILY_INCOMPLETE, "not recorded wholly", "it dropped events, see below"},
         {FAMILY_RUNNING, "still running",
          "the log FILE.PID.N.live grows on; --wait waits, and "

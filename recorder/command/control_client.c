@@ -142,12 +142,22 @@ static int answer_seconds(const struct search *search, pid_t recorder)
     return verb == CONTROL_REPORT || verb == CONTROL_DETACH ? REPORT_SECONDS : ANSWER_SECONDS;
 }
 
+/* One that is there and cannot be looked at: /proc hides those of others (hidepid). */
+static bool is_hidden(pid_t recorder)
+{
+    return kill(recorder, 0) != 0 && errno == EPERM;
+}
+
 /* Before it is connected to: who never looks at its socket would hold us up. */
 static bool may_answer(struct search *search, pid_t recorder)
 {
     struct thread_status status;
 
-    if (!thread_status_read(recorder, recorder, &status) || !is_trusted(search, status.uid))
+    if (!thread_status_read(recorder, recorder, &status)) {
+        search->n_of_others += is_hidden(recorder);
+        return false;
+    }
+    if (!is_trusted(search, status.uid))
         return false;
     if (status.state == 'T')
         note_silent(search, recorder);

@@ -25,6 +25,8 @@ struct member {
     uint64_t nothing_ticks;   /* its exec failed, it was its parent's all the time; 0: none did */
     uint64_t start_ns;        /* of the latest log that ended */
     enum log_end end_kind;    /* of that */
+    bool had_no_room;         /* for one of its logs, or more */
+    bool has_raw;             /* a log that was not read */
     bool is_elsewhere;        /* the pid is of another namespace: no use to look for it here */
     uint32_t n_renamed;       /* children that have a log under another pid than it announced */
     uint32_t n_missed;        /* that it announced, and no log has their pid */
@@ -137,6 +139,22 @@ void family_note_log(struct family *family, pid_t pid, bool is_here)
     member->is_elsewhere |= !is_here;
 }
 
+void family_note_no_room(struct family *family, pid_t pid)
+{
+    struct member *member = get(family, pid);
+
+    if (member)
+        member->had_no_room = true;
+}
+
+void family_note_raw(struct family *family, pid_t pid)
+{
+    struct member *member = get(family, pid);
+
+    if (member)
+        member->has_raw = true;
+}
+
 void family_note_renamed(struct family *family, pid_t parent)
 {
     struct member *member = get(family, parent);
@@ -169,11 +187,17 @@ void family_note_started(struct family *family, uint32_t n)
 
 static enum family_fate fate_of(const struct member *member)
 {
+    if (member->n_logs == 0 && member->had_no_room)
+        return FAMILY_NO_ROOM;
     if (member->n_logs == 0)
-        return member->announced_ticks > member->nothing_ticks ? FAMILY_NO_LOG : FAMILY_RECORDED;
+        return member->announced_ticks > member->nothing_ticks && !member->has_raw
+                   ? FAMILY_NO_LOG
+                   : FAMILY_RECORDED;
     if (member->n_ended < member->n_logs)
         return FAMILY_RUNNING;
-    if (member->end_kind == LOG_END_EXEC)
+    if (member->had_no_room)
+        return FAMILY_PART_ROOM;
+    if (member->end_kind == LOG_END_EXEC && !member->has_raw)
         return FAMILY_WENT_ON;
     return member->n_dropped ? FAMILY_INCOMPLETE : FAMILY_RECORDED;
 }
@@ -186,7 +210,8 @@ bool family_is_expecting(const struct family *family)
         for (const struct member *member = family->buckets[i]; member; member = member->next) {
             if (fate_of(member) == FAMILY_NO_LOG && running_is(member->pid))
                 return true;
-            n_known += member->announced_ticks > member->nothing_ticks || member->n_logs > 0;
+            n_known += member->announced_ticks > member->nothing_ticks || member->n_logs > 0
+                       || member->had_no_room || member->has_raw;
         }
     return n_known < family->n_started + 1;
 }

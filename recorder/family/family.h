@@ -27,6 +27,8 @@ enum family_fate {
     FAMILY_WENT_ON,    /* its log ended with an exec, and none followed */
     FAMILY_RUNNING,    /* its log still grows */
     FAMILY_INCOMPLETE, /* its log lacks events */
+    FAMILY_NO_ROOM,    /* it had no room for a log */
+    FAMILY_PART_ROOM,  /* and one for another of its images */
     FAMILY_FATES,
 };
 
@@ -42,6 +44,12 @@ void family_learn(struct family *family, pid_t pid, const void *payload, size_t 
 /* A log of process `pid` is there, and grows until family_note_end. Not `is_here`: that is its number in
  * another pid namespace, and here another one's. */
 void family_note_log(struct family *family, pid_t pid, bool is_here);
+
+/* Process `pid` would have begun a log, and had no room for one. */
+void family_note_no_room(struct family *family, pid_t pid);
+
+/* The log of process `pid` stays raw, and was never read. */
+void family_note_raw(struct family *family, pid_t pid);
 
 /* A child of this one, which is in another pid namespace, has a log: under its pid there, and not under the one that was announced. */
 void family_note_renamed(struct family *family, pid_t parent);

@@ -45,6 +45,11 @@ bool later_logs_is_name(const char *first, const char *name, const char *suffix)
     return strcmp(at, suffix) == 0;
 }
 
+pid_t later_logs_get_pid(const char *first, const char *name)
+{
+    return (pid_t)strtol(name + strlen(first) + 1, NULL, 10);
+}
+
 /* FILE.report.N.txt of own_reports.h, or what a recorder that was killed left of one. */
 static bool is_report_name(const char *first, const char *name)
 {

@@ -9,10 +9,14 @@
 #define MTRACE_RECORDER_LATER_LOGS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Is `name`, without a folder, that of a later log of the file called `first`? `suffix` is what shall
  * stand behind N: "" or ".live". */
 bool later_logs_is_name(const char *first, const char *name, const char *suffix);
+
+/* Of such a name. */
+pid_t later_logs_get_pid(const char *first, const char *name);
 
 /* Calls found(context, path) for each packed log of the run in FILE, but FILE; a parent comes before its children. */
 void later_logs_find(const char *path, void (*found)(void *context, const char *path),

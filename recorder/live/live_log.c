@@ -145,7 +145,7 @@ static int create_that_fits(const char *path, uint64_t run_id, uint32_t *n_segme
 {
     int failure = create_somewhere(path, run_id, *n_segments, log);
 
-    while ((failure == ENOSPC || failure == EDQUOT) && *n_segments > 1) {
+    while (error_means_disk_full(failure) && *n_segments > 1) {
         *n_segments /= 2;
         failure = create_somewhere(path, run_id, *n_segments, log);
     }

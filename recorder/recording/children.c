@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/children.h"
 
+#include "common/file_systems.h"
+#include "recorder/family/family.h"
 #include "recorder/family/later_logs.h"
 #include "support/error.h"
 #include "support/running.h"
@@ -34,7 +36,9 @@ struct child {
     bool has_end;     /* `end` is known */
     bool is_known;    /* that its process is there; else only that it may be */
     bool is_over;     /* nobody can write to it any more; who answers for it is to end */
-    bool is_refused;  /* it stays raw (CH-2) */
+    bool is_refused;  /* it stays raw (CH-2), or is none */
+    bool is_word;     /* in its place is a link that says why there is none */
+    bool lacks_room;  /* beside it, when it was to be adopted last */
     bool is_finished; /* to be forgotten */
 };
 
@@ -47,6 +51,7 @@ struct children {
     uint32_t n_logs;
     uint32_t n_unpacked;
     struct error unpacked_err; /* of the first */
+    struct error room_err;     /* of the latest that lacked room */
     pid_t program_pid;
     struct recording_end program_end;
     bool is_program_over;
@@ -235,6 +240,34 @@ static void finish(struct children *children, struct child *child)
     child->recording = NULL;
 }
 
+static pid_t pid_of(const struct children *children, const struct child *child)
+{
+    return later_logs_get_pid(children->first, strrchr(child->live_path, '/') + 1);
+}
+
+/* It cannot be adopted. */
+static void refuse(struct children *children, struct child *child, const struct error *err)
+{
+    child->is_refused = true;
+    note_unpacked(children, err);
+    if (children->settings.family)
+        family_note_raw(children->settings.family, pid_of(children, child));
+}
+
+/* It left that there was no room for a log. The link stays for as long as numbers of images are looked for. */
+static bool take_word(const struct children *children, struct child *child)
+{
+    char target[sizeof(FILE_SYSTEMS_NO_ROOM)];
+    const ssize_t n = readlink(child->live_path, target, sizeof(target));
+
+    if (n != (ssize_t)sizeof(target) - 1 || memcmp(target, FILE_SYSTEMS_NO_ROOM, (size_t)n) != 0)
+        return false;
+    child->is_refused = child->is_word = true;
+    if (children->settings.family)
+        family_note_no_room(children->settings.family, pid_of(children, child));
+    return true;
+}
+
 /* Others may end, and give theirs back. */
 static bool is_lack_of_descriptors(const struct error *err)
 {
@@ -252,11 +285,14 @@ static void adopt(struct children *children, struct child *child, uint64_t now_n
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
                != 0) {
-        if (is_lack_of_descriptors(&err))
+        if (is_lack_of_descriptors(&err) || error_is_disk_full(&err))
             child->look_due_ns = now_ns + look_every_ns;
-        else if (err.code != ERROR_FORMAT && err.os_errno != ENOSPC
-                 && access(child->live_path, F_OK) == 0)
-            child->is_refused = true;
+        if (error_is_disk_full(&err))
+            children->room_err = err;
+        else if (!is_lack_of_descriptors(&err) && !take_word(children, child)
+                 && err.code != ERROR_FORMAT && access(child->live_path, F_OK) == 0)
+            refuse(children, child, &err);
+        child->lacks_room = error_is_disk_full(&err);
     }
     free(path);
 }
@@ -428,6 +464,10 @@ void children_abandon(struct children *children)
             finish(children, child);
         else if (child->recording)
             recording_abandon(child->recording);
+        else if (child->lacks_room && !child->is_refused)
+            refuse(children, child, &children->room_err);
+        else if (child->is_word)
+            (void)unlink(child->live_path);
     }
     forget_finished(children);
 }

@@ -9,6 +9,7 @@
  * Invariants
  *   CH-1 A log is finished only when nobody can write to it any more; where that cannot be known (RU-1) it stays live.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
+ *        One that lacks room beside it is tried again until the end; one that never began for want of room is said to be so.
  *   CH-3 While other processes run, nobody is waited for: a log is finished when what answered for it has ended.
  *   CH-4 How a process ended is in its log if it is our child: the program's pid after exec, and
  *        orphans of --wait. Of others it is seen only in the moment before their parent hears it.

@@ -167,7 +167,7 @@ static bool ask_keeper(const struct answering *answering, enum cut_extent extent
 
 static void take_failure(struct answering *answering, const struct cut_reply *reply)
 {
-    answering->failure = reply->os_errno == ENOSPC ? ENOSPC : EIO;
+    answering->failure = error_means_disk_full(reply->os_errno) ? ENOSPC : EIO;
     if (answering->failure == ENOSPC)
         explain_no_room(answering);
     else

@@ -114,8 +114,8 @@ def address_space(tools, args, place):
     return check_all(tools, args, place, place / "run.dat")
 
 
-def mounted(place):
-    """A small file system in a mount namespace of our own, which takes it away with us."""
+def unshared():
+    """In a mount namespace of our own, which takes away with us what is mounted."""
     if os.environ.get("MTRACE_TEST_UNSHARED") != "1":
         unshare = shutil.which("unshare")
         if os.geteuid() != 0 or unshare is None:
@@ -125,11 +125,20 @@ def mounted(place):
             raise Skip(f"no mount namespace can be made here: {probe.stderr.strip()}")
         os.environ["MTRACE_TEST_UNSHARED"] = "1"
         os.execv(unshare, [unshare, "--mount", "--propagation", "private", sys.executable, *sys.argv])
-    disk = place / "disk"
-    disk.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", disk], capture_output=True, text=True)
+
+
+def mount(where, options):
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", where], capture_output=True, text=True)
     if done.returncode != 0:
         raise Skip(f"no file system can be mounted here: {done.stderr.strip()}")
+
+
+def mounted(place):
+    """A small file system."""
+    unshared()
+    disk = place / "disk"
+    disk.mkdir()
+    mount(disk, f"size={DISK_BYTES}")
     return disk
 
 

@@ -303,6 +303,20 @@ def unanswered(tools, _):
             raise Failure(f"not '{wanted}': {run.stdout}{run.stderr}")
 
 
+def behind_hidepid(tools, pid):
+    """Who may not see the processes of others in /proc is told no less. The mount is our own, and ends with who asks."""
+    if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) < (5, 8):
+        print("no hidden processes: this kernel hides them everywhere, or nowhere")
+        return
+    asks = 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
+    run = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", asks, "sh", tools.record, "--ctl", str(pid), "stop"],
+                         capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
+    if run.returncode in (32, 126) or "unshare" in run.stderr:
+        print(f"no hidden processes: {run.stderr.strip()}")
+    elif "those of other users" not in run.stderr:
+        raise Failure(f"behind hidepid=2 another user is told {run.stdout}{run.stderr}")
+
+
 def nobody(tools, place):
     server = Server(tools, place)
     other = Server(tools, place, name="other")
@@ -320,6 +334,7 @@ def nobody(tools, place):
                              capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
         if run.returncode != 126 and "those of other users" not in run.stderr:
             raise Failure(f"another user is told {run.stdout}{run.stderr}")
+        behind_hidepid(tools, server.pid)
         with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as deaf:
             expect("a deaf one says", deaf.stdout.readline(), b"full\n")

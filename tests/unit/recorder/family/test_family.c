@@ -68,6 +68,34 @@ static void one_without_log_is_missing(void **state)
     assert_int_equal(count(FAMILY_NO_LOG), 0);
 }
 
+static void who_had_no_room_is_told_apart(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
+    family_note_no_room(family, CHILD);
+    assert_int_equal(count(FAMILY_NO_LOG), 0);
+    assert_int_equal(count(FAMILY_NO_ROOM), 1);
+    assert_false(family_is_expecting(family));
+    family_note_log(family, CHILD, true); /* of its next image */
+    assert_int_equal(count(FAMILY_NO_ROOM), 0);
+    assert_int_equal(count(FAMILY_RUNNING), 2);
+    family_note_end(family, CHILD, LOG_END_EXIT, 1, 0);
+    assert_int_equal(count(FAMILY_PART_ROOM), 1);
+}
+
+/* What is not packed is said of the log. */
+static void a_raw_log_is_a_log(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
+    family_note_raw(family, CHILD);
+    assert_int_equal(count(FAMILY_NO_LOG), 0);
+    family_note_end(family, PARENT, LOG_END_EXEC, 1, 0);
+    assert_int_equal(count(FAMILY_WENT_ON), 1);
+    family_note_raw(family, PARENT);
+    assert_int_equal(count(FAMILY_WENT_ON), 0);
+}
+
 static void the_latest_word_counts(void **state)
 {
     (void)state;
@@ -153,6 +181,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
+        cmocka_unit_test_setup_teardown(who_had_no_room_is_told_apart, make, destroy),
+        cmocka_unit_test_setup_teardown(a_raw_log_is_a_log, make, destroy),
         cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
         cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
         cmocka_unit_test_setup_teardown(an_exec_without_successor_is_told, make, destroy),

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attaching/urgency.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LIFTED_PRIORITY = 1,
+    OWN_PRIORITY = 2, /* UR-2 */
+    FLAG_RESET_ON_FORK = 1,
+};
+
+/* Of the kernel, as its first version had it. */
+struct attributes {
+    uint32_t n_bytes, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline_ns, period_ns;
+};
+
+/* Of a thread that shares the processors with others: one that does in another way is as urgent as it shall be. */
+static bool find_fair(pid_t tid, struct attributes *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    return syscall(SYS_sched_getattr, tid, ret, sizeof(*ret), 0) == 0
+           && (ret->policy == SCHED_OTHER || ret->policy == SCHED_BATCH
+               || ret->policy == SCHED_IDLE);
+}
+
+static int policy_of(const struct attributes *attributes)
+{
+    return (int)attributes->policy
+           | (attributes->flags & FLAG_RESET_ON_FORK ? SCHED_RESET_ON_FORK : 0);
+}
+
+static bool set_policy(pid_t tid, int policy, int priority)
+{
+    const struct sched_param param = {.sched_priority = priority};
+
+    return sched_setscheduler(tid, policy, &param) == 0;
+}
+
+/* prlimit tells only who may set it, too. */
+void urgency_look(struct urgency *urgency, pid_t pid)
+{
+    char path[64];
+    char line[128];
+    char limit[16];
+    FILE *file;
+
+    urgency->may_lift = false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "Max realtime timeout %15s", limit) == 1)
+            urgency->may_lift = strcmp(limit, "unlimited") == 0;
+    fclose(file);
+}
+
+void urgency_take(struct urgency *urgency)
+{
+    struct attributes own;
+
+    if (urgency->is_taken || !find_fair(0, &own))
+        return;
+    urgency->slice_ns = own.slice_ns;
+    urgency->policy = policy_of(&own);
+    urgency->is_taken = set_policy(0, SCHED_FIFO, OWN_PRIORITY);
+}
+
+void urgency_give(struct urgency *urgency)
+{
+    if (urgency->is_taken)
+        (void)set_policy(0, urgency->policy, 0);
+    urgency->is_taken = false;
+}
+
+/* A slice of its own (of Linux 6.12) would be lost: it is one that differs from ours. */
+bool urgency_find(const struct urgency *urgency, pid_t tid, int *ret_policy)
+{
+    struct attributes its;
+
+    if (!urgency->may_lift || !urgency->is_taken || !find_fair(tid, &its)
+        || its.slice_ns != urgency->slice_ns)
+        return false;
+    *ret_policy = policy_of(&its);
+    return true;
+}
+
+bool urgency_lift(pid_t tid, int policy)
+{
+    return set_policy(tid, SCHED_FIFO | (policy & SCHED_RESET_ON_FORK), LIFTED_PRIORITY);
+}
+
+void urgency_lower(pid_t tid, int policy)
+{
+    (void)set_policy(tid, policy, 0);
+}
