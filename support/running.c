@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -334,11 +335,43 @@ static enum running_state look_elsewhere(const struct log_file *header, int fd, 
     return state == RUNNING_UNKNOWN && must_map && is_too_old(header, fd) ? RUNNING_GONE : state;
 }
 
-/* RU-2. It is there, began before the log, and has not mapped this file: it was another program then, or the file is the layer of overlayfs in which
- * the one lies that it has mapped. */
-static bool may_map_other(const struct log_file *header)
+static const char *last_part(const char *path)
 {
-    return running_writes((pid_t)header->pid, header);
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+struct namesake {
+    const char *name;
+    bool is_found;
+};
+
+static bool compare_name(const struct process_mapping *mapping, void *context)
+{
+    struct namesake *sought = context;
+
+    sought->is_found =
+        mapping->permissions[3] == 's' && strcmp(last_part(mapping->path), sought->name) == 0;
+    return !sought->is_found;
+}
+
+/* RU-2. Of overlayfs a process has mapped another file than the one of the layer below, but by the same name. */
+static bool maps_namesake(pid_t pid, int fd)
+{
+    struct namesake sought = {.is_found = false};
+    char link[64];
+    char name[PATH_MAX];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, name, sizeof(name) - 1);
+    if (n <= 0)
+        return false;
+    name[n] = '\0';
+    sought.name = last_part(name);
+    (void)process_maps_visit(pid, compare_name, &sought);
+    return sought.is_found;
 }
 
 /* RU-2. Who did not know its namespace may be of another. */
@@ -351,7 +384,8 @@ static enum running_state look_at_log(const struct log_file *header, int fd, boo
         return look_elsewhere(header, fd, must_map);
     by_pid = look_at_own(header, fd, must_map);
     if (by_pid == RUNNING_THERE
-        || (by_pid == RUNNING_GONE && header->pid_space && !(must_map && may_map_other(header))))
+        || (by_pid == RUNNING_GONE && header->pid_space
+            && !(must_map && maps_namesake((pid_t)header->pid, fd))))
         return by_pid;
     by_file = running_look_at_file(fd);
     return by_file == RUNNING_UNKNOWN ? by_pid : by_file;

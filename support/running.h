@@ -10,7 +10,7 @@
  *   RU-1 What cannot be known (no descriptor left, a /proc that hides others or is of another pid namespace than we are, a pid of a namespace
  *        that is not below ours, a file system that does not tell) is never taken for gone.
  *   RU-2 Of a log the pid of its program decides where it is one of our own pid namespace; the file is asked where that says nothing, and where
- *        that process has another file mapped, of which this one may be a layer (overlayfs).
+ *        that process has another file of that name mapped, of which this one may be a layer (overlayfs).
  *   RU-3 Where nothing else is known, a log that began before this machine did has no writer, unless other machines may write to that file system. While a
  *        program is recorded this is not asked: the clock may be set.
  * Threads: any.

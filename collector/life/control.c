@@ -57,6 +57,8 @@ void control_begin(bool is_on)
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_last_beat, 0, memory_order_relaxed);
+    presence_forget();
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
 }
 

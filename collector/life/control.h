@@ -14,7 +14,7 @@
  *        our memory obeys nothing for us: it may be killed alone, in the midst of it. We do with our next event.
  *   CT-6 Who was switched off by its recorder, which is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
  *        filled a segment with that, and another two seconds later. Who has a signal for it, or ever called mtrace_tracking, may switch itself on: it
- *        writes on, also which blocks end.
+ *        writes on, also which blocks end; and so does whose recorder is of another pid namespace (PS-1), and may be stopped.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H

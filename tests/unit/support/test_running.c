@@ -176,6 +176,29 @@ static void a_log_of_another_pid_namespace(void **state)
     unlink(path);
 }
 
+/* It has executed another program, and its recorder has the log open still, to write to it. */
+static void who_has_the_log_no_more_is_no_writer(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int recorders = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(ftruncate(recorders, 65536), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = running_pid_space();
+    assert_int_equal(running_look_at_writer(&header, fd), RUNNING_GONE);
+    void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
+    assert_ptr_not_equal(log, MAP_FAILED);
+    assert_int_equal(running_look_at_writer(&header, fd), RUNNING_THERE);
+    assert_int_equal(munmap(log, 65536), 0);
+    assert_int_equal(running_look_at_writer(&header, fd), RUNNING_GONE);
+    close(recorders);
+    close(fd);
+    unlink(path);
+}
+
 /* As long as the machine has been up nobody has written to it, wherever he was. */
 static void a_log_of_an_earlier_boot_has_no_writer(void **state)
 {
@@ -270,6 +293,7 @@ int main(void)
         cmocka_unit_test(without_a_descriptor_nobody_is_gone),
         cmocka_unit_test(a_log_of_another_pid_namespace),
         cmocka_unit_test(asking_disturbs_nobody),
+        cmocka_unit_test(who_has_the_log_no_more_is_no_writer),
         cmocka_unit_test(a_log_of_an_earlier_boot_has_no_writer),
         cmocka_unit_test(a_process_of_a_namespace_below_is_found),
     };
