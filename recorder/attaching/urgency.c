@@ -100,5 +100,9 @@ bool urgency_lift(pid_t tid, int policy)
 
 void urgency_lower(pid_t tid, int policy)
 {
-    (void)set_policy(tid, policy, 0);
+    struct sched_param param;
+
+    if ((sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO
+        && sched_getparam(tid, &param) == 0 && param.sched_priority == LIFTED_PRIORITY)
+        (void)set_policy(tid, policy, 0);
 }

@@ -41,6 +41,8 @@ void urgency_give(struct urgency *urgency);
 bool urgency_find(const struct urgency *urgency, pid_t tid, int *ret_policy);
 
 bool urgency_lift(pid_t tid, int policy);
+
+/* Unless somebody has scheduled it in another way meanwhile. */
 void urgency_lower(pid_t tid, int policy);
 
 #endif

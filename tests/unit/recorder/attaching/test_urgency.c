@@ -112,6 +112,9 @@ static void others_are_left_alone(void **unused)
     assert_int_equal(prlimit(pid, RLIMIT_RTTIME, &limit, NULL), 0);
     urgency_look(&urgency, pid);
     assert_false(urgency_find(&urgency, pid, &policy));
+    set(pid, SCHED_FIFO, 7); /* by somebody else, meanwhile */
+    urgency_lower(pid, SCHED_OTHER);
+    assert_int_equal(sched_getscheduler(pid), SCHED_FIFO);
     end(pid);
     urgency_look(&urgency, pid);
     assert_false(urgency_find(&urgency, pid, &policy));
