@@ -398,11 +398,13 @@ static void more_than_totals(void)
     say("no_rule", ask_into("no_rule.csv", "leaks --csv --fail-if 'leaked_bytes > 1000000000'"));
     say("page", ask_into("page.html", "report"));
     say("pools", ask_into("pools.csv", "by-pool --csv"));
+    say("views",
+        ask_into("views.csv", "sql --csv \"SELECT sum(name = 'leaks') AS n FROM sqlite_schema\""));
     say("stack", ask_into("stack.txt", "stack 99999"));
     say("quote", ask_into("quote.txt", "leaks 'unclosed"));
     say("blank", ask_into("blank.txt", " "));
-    say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
     say("about", ask_into("about.txt", "leaks --about=x"));
+    say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
 }
 
 enum {
