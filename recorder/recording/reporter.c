@@ -538,6 +538,9 @@ static void begin(struct reporter *reporter, const struct live_log *live, uint32
     (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
     close_answer(reporter); /* of a question that its thread has left */
     reporter->number = number;
+    if (!reporter->bell)
+        reporter->bell = question_bell_new(live->fd);
+    question_bell_set(reporter->bell, number);
     reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
@@ -565,6 +568,13 @@ bool reporter_is_asked(const struct reporter *reporter, const struct live_log *l
     return reporter->work.helper.pid <= 0
            && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
                   != reporter->number;
+}
+
+bool reporter_is_awaited(const struct reporter *reporter)
+{
+    bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
+
+    return reporter->number != 0 && (is_answered || !reporter->bell);
 }
 
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
@@ -605,6 +615,8 @@ bool reporter_try_done(struct reporter *reporter)
         return false;
     reporter_end(&reporter->work);
     close_answer(reporter);
+    question_bell_done(reporter->bell);
+    reporter->bell = NULL;
     return true;
 }
 
