@@ -38,23 +38,48 @@ static bool put_request(int end, const struct cut_request *request, int reply_fd
     return n == sizeof *request;
 }
 
-bool cut_request_ask(int end, const struct cut_request *request, struct cut_reply *ret_reply)
+int cut_request_begin(int end, const struct cut_request *request)
 {
-    int pipe_fds[2];
+    int ends[2];
+
+    if (cut_request_open(ends) != 0)
+        return -1;
+    bool is_sent = put_request(end, request, ends[1]);
+
+    close(ends[1]); /* else we would wait for ourselves */
+    if (!is_sent)
+        close(ends[0]);
+    return is_sent ? ends[0] : -1;
+}
+
+/* False: the other one is gone. */
+static bool put(int end, const void *packet, size_t n_bytes)
+{
+    ssize_t n;
+
+    do
+        n = send(end, packet, n_bytes, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)n_bytes;
+}
+
+bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_reply *ret_reply)
+{
     ssize_t n = 0;
 
-    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return false;
-    bool is_sent = put_request(end, request, pipe_fds[1]);
-
-    close(pipe_fds[1]); /* else we would wait for ourselves */
-    if (is_sent) {
-        do
-            n = read(pipe_fds[0], ret_reply, sizeof *ret_reply);
-        while (n < 0 && errno == EINTR);
-    }
-    close(pipe_fds[0]);
+    /* one that failed has replied by now, and may be gone */
+    (void)put(own_end, order, sizeof *order);
+    do
+        n = recv(own_end, ret_reply, sizeof *ret_reply, 0);
+    while (n < 0 && errno == EINTR);
+    close(own_end);
     return n == sizeof *ret_reply;
+}
+
+void cut_request_cancel(int own_end)
+{
+    if (own_end >= 0)
+        close(own_end);
 }
 
 static int descriptor_of(struct msghdr *message)
@@ -90,11 +115,12 @@ int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd
     return -EPROTO;
 }
 
+bool cut_request_hear(int reply_fd, struct cut_order *ret_order)
+{
+    return recv(reply_fd, ret_order, sizeof *ret_order, 0) == sizeof *ret_order;
+}
+
 void cut_request_reply(int reply_fd, const struct cut_reply *reply)
 {
-    ssize_t n;
-
-    do
-        n = write(reply_fd, reply, sizeof *reply);
-    while (n < 0 && errno == EINTR);
+    (void)put(reply_fd, reply, sizeof *reply);
 }

@@ -3,10 +3,11 @@
  * cut_request: what a recorder asks the importer that keeps up with its log for: a database of the recording as of one instant.
  *
  * Model:   requests go through a socket of packets, whole or not at all, from whoever holds an end of it. With each comes
- *          the end of a pipe, which the reply to this one request is written to: who asked may be gone by then, and
- *          who waits sees at once when nobody will reply any more.
+ *          the end of another one, for what belongs to this one request: how much the database is to have, which who asks may learn later
+ *          than that he needs one, so that the log is opened meanwhile; and the reply. Who asked may be gone by then, and
+ *          who waits sees at once when nobody will say anything any more.
  * Invariants
- *   CR-1 A reply is written by one write, of less than PIPE_BUF.
+ *   CR-1 Nothing is made for who hung up before he said how much.
  * Threads: any; each waits for its own reply.
  * Failure: an errno value.
  */
@@ -35,6 +36,9 @@ struct cut_request {
         run_id; /* of the log whose process alone is asked about, and whose the marker is; 0: of all */
     char until_marker[64]; /* "": none */
     char target[PATH_MAX];
+};
+
+struct cut_order {
     enum cut_extent extent;
     bool has_symbols;
 };
@@ -48,11 +52,20 @@ struct cut_reply {
 /* Two ends, closed on exec. */
 int cut_request_open(int ret_ends[2]);
 
-/* Sends the request and waits. False: nobody replied. */
-bool cut_request_ask(int end, const struct cut_request *request, struct cut_reply *ret_reply);
+/* Sends the request: the end to say more at, or -1: nobody is there. */
+int cut_request_begin(int end, const struct cut_request *request);
+
+/* Says how much, and waits. False: nobody replied. The end is closed. */
+bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_reply *ret_reply);
+
+/* Nothing is wanted any more. -1 is fine. */
+void cut_request_cancel(int own_end);
 
 /* The next request: 1, or 0 when nobody can ask any more; negative errno value otherwise. *ret_reply_fd is the caller's to close. */
 int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd);
+
+/* Waits for how much. False: who asked has hung up, or a signal came. */
+bool cut_request_hear(int reply_fd, struct cut_order *ret_order);
 
 /* To who may be gone. */
 void cut_request_reply(int reply_fd, const struct cut_reply *reply);

@@ -28,6 +28,8 @@ enum left_out {
 /* What mtrace-query --needs ends with: more by one of these. */
 #define LEFT_OUT_NEEDS_EXIT 16
 
+/* mtrace-query --await says the same without it, by a packet of one byte to the socket that is its standard input, goes on when one comes back, and ends
+ * when there is nobody: who has the database made meanwhile need not start it a second time. */
 enum left_out_needs {
     LEFT_OUT_NEEDS_LITTLE, /* an import without LEFT_OUT_STACKS answers it */
     LEFT_OUT_NEEDS_STACKS, /* one without LEFT_OUT_SITES */

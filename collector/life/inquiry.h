@@ -5,7 +5,8 @@
  * Model:   a marker in the log is the instant of the answer; number and words are put into the header page of the log
  *          (struct log_question of log_format.h), which the recorder looks at. The answer is in a file of the
  *          recorder's, opened and closed here; who may not open it gets it in parts through the header page.
- *          It is waited for in the kernel, as is a turn: the recorder wakes who waits, who looks ten times a second whether there is one, and
+ *          Who asks wakes the recorder (question_bell.h).
+ *          The answer is waited for in the kernel, as is a turn: the recorder wakes who waits, who looks ten times a second whether there is one, and
  *          who gives a turn up wakes who is next.
  * Invariants
  *   IQ-1 One thread asks at a time; no other thread waits for anything but its turn to ask.

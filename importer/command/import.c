@@ -247,8 +247,11 @@ static int write_names_and_sites(struct import *import, sqlite3 *db, struct erro
         code = function_totals_write(db, err);
     if (code || left_out >= LEFT_OUT_SITES)
         return code;
-    return site_totals_write(db, import->facts, left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
-                             err);
+    if (left_out != LEFT_OUT_NOTHING)
+        code = site_totals_load_views(db, err);
+    return code ? code
+                : site_totals_write(db, import->facts,
+                                    left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL, err);
 }
 
 /* ---- what was wrong with the logs ---- */

@@ -209,7 +209,8 @@ static int take_in(struct keeper *keeper, struct error *err)
 /* ---- requests ---- */
 
 static struct import_options options_of(const struct keeper *keeper,
-                                        const struct cut_request *request)
+                                        const struct cut_request *request,
+                                        const struct cut_order *order)
 {
     struct import_options options = *keeper->options;
 
@@ -220,25 +221,43 @@ static struct import_options options_of(const struct keeper *keeper,
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
     options.run_id = request->run_id;
-    options.is_aggregate = keeper->has_state && request->extent == CUT_ROWS;
-    options.slim = request->extent < CUT_ROWS || options.is_aggregate;
+    options.is_aggregate = keeper->has_state && order->extent == CUT_ROWS;
+    options.slim = order->extent < CUT_ROWS || options.is_aggregate;
     options.left_out =
-        request->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - request->extent) : LEFT_OUT_NOTHING;
-    options.no_symbols = !request->has_symbols;
+        order->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - order->extent) : LEFT_OUT_NOTHING;
+    options.no_symbols = !order->has_symbols;
     return options;
 }
 
 /* The first request has all to be read; a little before its instant it is the beginning of what is kept. */
-static int make(struct keeper *keeper, const struct cut_request *request, struct error *err)
+static int open_cut(struct keeper *keeper, const struct cut_request *request, struct error *err)
 {
-    struct import_options options = options_of(keeper, request);
-    struct import_result result;
+    const struct cut_order any = {.extent = CUT_SLIM};
+    struct import_options options = options_of(keeper, request, &any);
     int code = 0;
 
     keeper->is_of_instants |= !options.until_marker;
     if (standing_import_n_beginnings(keeper->standing) == 0)
         code = advance(keeper, request->asked_ns, err);
-    return code ? code : standing_import_cut(keeper->standing, &options, &result, err);
+    return code ? code : standing_import_open_cut(keeper->standing, &options, err);
+}
+
+/* CR-1. The log is opened while who asks finds out how much he needs; all of it is not read for who may need nothing. */
+static int make(struct keeper *keeper, const struct cut_request *request, int reply_fd,
+                struct error *err)
+{
+    bool is_soon = standing_import_n_beginnings(keeper->standing) > 0;
+    struct cut_order order;
+    struct import_options options;
+    struct import_result result;
+
+    if (!is_soon && !cut_request_hear(reply_fd, &order))
+        return 0;
+    int code = open_cut(keeper, request, err);
+    if (code || (is_soon && !cut_request_hear(reply_fd, &order)))
+        return code;
+    options = options_of(keeper, request, &order);
+    return standing_import_cut(keeper->standing, &options, &result, err);
 }
 
 /* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
@@ -261,7 +280,7 @@ static void look_soon(struct keeper *keeper, uint64_t asked_ns)
 static void serve(struct keeper *keeper, const struct cut_request *request, int reply_fd)
 {
     struct error err = {.code = 0};
-    struct cut_reply reply = {.code = make(keeper, request, &err)};
+    struct cut_reply reply = {.code = make(keeper, request, reply_fd, &err)};
 
     reply.os_errno = err.os_errno;
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);

@@ -76,7 +76,8 @@ void standing_import_close(struct standing_import *standing)
         return;
     standing_import_forget(standing);
     log_set_close(standing->import.logs);
-    database_blank_done(&standing->blank);
+    database_blank_done(&standing->whole);
+    database_blank_done(&standing->lean);
     free(standing);
 }
 

@@ -72,7 +72,11 @@ bool standing_import_is_behind(const struct standing_import *standing);
 int standing_import_write(struct standing_import *standing, const struct import_options *options,
                           bool is_last, struct import_result *ret_result, struct error *err);
 
-/* At any time: a database as of the instant that `options` name, which the log must hold already (KI-3). */
+/* At any time: what is to be known of the log for a database as of the instant that `options` name, which it must hold already (KI-3). */
+int standing_import_open_cut(struct standing_import *standing, const struct import_options *options,
+                             struct error *err);
+
+/* Right behind that, whose options are the same but for what the database is to have. */
 int standing_import_cut(struct standing_import *standing, const struct import_options *options,
                         struct import_result *ret_result, struct error *err);
 

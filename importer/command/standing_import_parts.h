@@ -35,7 +35,8 @@ struct standing_import {
     bool is_behind;      /* the last one left some for that */
     bool has_no_rows;    /* none can be written of what is kept */
     bool is_unfit;       /* nothing can be kept of this recording */
-    struct database_blank blank; /* of the databases of children */
+    /* Of the databases of children: of those that lack something without views, as mtrace-query alone opens them. */
+    struct database_blank whole, lean;
     uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
     uint64_t sure_mark, final_ticks;

@@ -159,14 +159,24 @@ static bool write_in_child(struct standing_import *standing, const struct import
     return has_report;
 }
 
+/* NULL: there is no memory for it. */
+static const struct database_blank *blank_for(struct standing_import *standing,
+                                              const struct import_options *options)
+{
+    bool has_views = options->left_out == LEFT_OUT_NOTHING;
+    struct database_blank *blank = has_views ? &standing->whole : &standing->lean;
+    bool is_made = blank->bytes || database_blank_make(blank, has_views, NULL) == 0;
+
+    return is_made ? blank : NULL;
+}
+
 /* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
 static struct child_report make_database(struct standing_import *standing,
                                          const struct import_options *options, make_fn *make)
 {
     struct child_report report = {0};
 
-    if (!standing->import.blank && database_blank_make(&standing->blank, NULL) == 0)
-        standing->import.blank = &standing->blank;
+    standing->import.blank = blank_for(standing, options);
     if (write_in_child(standing, options, make, &report))
         return report;
     report = make(standing, options);
@@ -308,8 +318,8 @@ static bool is_too_late(const struct standing_import *standing)
 }
 
 /* What is kept goes on with the log as it is now, if it can. */
-static int open_cut(struct standing_import *standing, const struct import_options *options,
-                    struct error *err)
+int standing_import_open_cut(struct standing_import *standing, const struct import_options *options,
+                             struct error *err)
 {
     bool is_other = false;
     int code = standing_import_open_logs(standing, err);
@@ -335,10 +345,7 @@ static int open_cut(struct standing_import *standing, const struct import_option
 int standing_import_cut(struct standing_import *standing, const struct import_options *options,
                         struct import_result *ret_result, struct error *err)
 {
-    int code = open_cut(standing, options, err);
-
-    if (code)
-        return code;
     struct child_report report = make_database(standing, options, cut_here);
+
     return take_report(&report, ret_result, err);
 }

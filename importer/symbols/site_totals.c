@@ -8,6 +8,7 @@
 #include "importer/tables/database.h"
 #include "importer/tables/event_rows.h"
 #include "support/database_guard.h"
+#include "support/database_views.h"
 #include "support/saturating.h"
 
 #include <stdint.h>
@@ -168,6 +169,20 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     sqlite3_finalize(snapshots);
     sqlite3_finalize(stacks);
     sqlite3_finalize(insert);
+    return code;
+}
+
+int site_totals_load_views(sqlite3 *db, struct error *err)
+{
+    struct database_views views;
+    int code = database_views_find(&views, err);
+
+    if (code == 0) {
+        (void)database_views_need(&views, "_suppressed_stacks _site_shapes _site_growth");
+        if (database_views_load(&views, db) != SQLITE_OK)
+            code = database_error(db, err);
+    }
+    database_views_done(&views);
     return code;
 }
 

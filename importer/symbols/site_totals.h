@@ -19,6 +19,9 @@
 struct event_rows;
 struct facts;
 
+/* The views that it needs, in a database that was begun without any (database_blank). */
+int site_totals_load_views(sqlite3 *db, struct error *err);
+
 /* Needs all other totals, code with names and call sites, and the views. facts: after facts_finish, with the ids of the
  * database; snapshots: that kept what snapshot_backtraces says. Each NULL: the tables have what it says. */
 int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,

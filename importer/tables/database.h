@@ -25,14 +25,16 @@
 
 struct database;
 
-/* An empty database with small pages, as bytes: for who makes many, since to make its tables and views takes longer than to read them. */
+/* An empty database with small pages, as bytes: for who makes many, since to make its tables and views takes longer than to read them. The views of
+ * reports may be left out: whoever opens a database parses them all, which takes five times as long as its tables, and mtrace-query
+ * has its own (database_guard.h). */
 struct database_blank {
     unsigned char *bytes;
     size_t n_bytes;
 };
 
 /* Call database_blank_done. */
-int database_blank_make(struct database_blank *blank, struct error *err);
+int database_blank_make(struct database_blank *blank, bool has_views, struct error *err);
 
 /* All zero is fine. */
 void database_blank_done(struct database_blank *blank);

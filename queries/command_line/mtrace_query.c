@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static struct queries *question; /* a signal handler has no other way to it */
@@ -22,7 +23,7 @@ static struct queries *question; /* a signal handler has no other way to it */
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
-static int needs_status;       /* of --needs; 0: it was not asked */
+static int early_status;       /* without an answer: of --needs, of --await; 0: there is one */
 
 static void handle_signal(int number)
 {
@@ -140,6 +141,14 @@ static int set_names(const struct query_names *names, struct error *err)
     return rc == 0 ? queries_check(question, err) : rc;
 }
 
+/* Of --await. False: nobody waits for the answer any more. */
+static bool wait_for_database(void)
+{
+    char byte = (char)queries_needs(question);
+
+    return send(STDIN_FILENO, &byte, 1, MSG_NOSIGNAL) == 1 && recv(STDIN_FILENO, &byte, 1, 0) == 1;
+}
+
 static int run(int argc, char **argv, struct error *err)
 {
     struct command_line line;
@@ -149,7 +158,11 @@ static int run(int argc, char **argv, struct error *err)
     if (rc == 0)
         rc = set_names(&line.names, err);
     if (rc == 0 && line.is_needs_asked) {
-        needs_status = LEFT_OUT_NEEDS_EXIT + (int)queries_needs(question);
+        early_status = LEFT_OUT_NEEDS_EXIT + (int)queries_needs(question);
+        return 0;
+    }
+    if (rc == 0 && line.is_to_wait && !wait_for_database()) {
+        early_status = EXIT_FAILURE;
         return 0;
     }
     if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
@@ -234,7 +247,7 @@ int main(int argc, char **argv)
         question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
     status = rc != 0                        ? report(&err)
              : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
-                                            : needs_status;
+                                            : early_status;
     queries_free(question);
     return status;
 }

@@ -19,6 +19,7 @@ enum option_key {
     KEY_CSV,
     KEY_ABOUT,
     KEY_NEEDS,
+    KEY_AWAIT,
     KEY_PARAMETER = 0x1000, /* and the parameter's index */
 };
 
@@ -48,6 +49,7 @@ static const struct argp_option option_table[] = {
      "the database, and no other name is of a file: for questions of those you trust less",
      GROUP_OUTPUT},
     {"needs", KEY_NEEDS, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT}, /* support/left_out.h */
+    {"await", KEY_AWAIT, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT},
     {"help", KEY_HELP, NULL, 0, "print this and exit", -1},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version and exit", -1},
@@ -195,6 +197,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case KEY_NEEDS:
         parser->line->is_needs_asked = true;
+        break;
+    case KEY_AWAIT:
+        parser->line->is_to_wait = true;
         break;
     case KEY_JSON:
         set(parser, "format", "json");

@@ -80,13 +80,23 @@ static bool is_about_rows(const struct query_options *options)
     return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 
+/* A lean database has no views: what lists those of the file is about one that has. */
+static bool is_about_file(const struct query_options *options)
+{
+    const char *statement = options->n_arguments > 0 && strcmp(options->command->name, "sql") == 0
+                                ? options->arguments[0]
+                                : "";
+
+    return strcasestr(statement, "sqlite_") != NULL;
+}
+
 enum left_out_needs query_needs(const struct query_options *options)
 {
     if (is_about_rows(options))
         return LEFT_OUT_NEEDS_ROWS;
     if (options->command->wants_rows)
         return LEFT_OUT_WANTS_ROWS;
-    return options->command->needs;
+    return is_about_file(options) ? LEFT_OUT_NEEDS_MOMENTS : options->command->needs;
 }
 
 /* The one place that knows: to a slim import every question about rows would be answered by none.

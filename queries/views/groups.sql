@@ -22,10 +22,11 @@ CREATE VIEW groups(
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
+WITH named AS MATERIALIZED (SELECT call_site_id, function, source, line, module FROM _sites)
 SELECT t.process_id, t.backtrace_id, t.allocated_blocks, t.allocated_bytes, t.freed_blocks, t.freed_bytes,
   t.leaked_blocks, t.leaked_bytes, t.min_size_bytes, t.max_size_bytes, t.first_ns, t.last_ns, t.last_ns - t.first_ns,
   t.own_peak_bytes, t.own_peak_ns, s.function, s.source, s.line, s.module, b.call_site_id
 FROM backtrace_totals AS t
 JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id
+LEFT JOIN named AS s ON s.call_site_id = b.call_site_id
 ORDER BY t.allocated_bytes DESC, t.allocated_blocks DESC, t.process_id, t.backtrace_id;

@@ -165,7 +165,7 @@ static uint64_t most_sleep_ns(const struct session *session)
 {
     const struct options *options = session->options;
 
-    if (recording_is_asked(session->recording) || control_server_is_busy(&session->control))
+    if (recording_is_awaited(session->recording) || control_server_is_busy(&session->control))
         return MAX_SLEEP_NS_ASKED;
     if (options->sample_bytes == 0 || options->follows_children || options->report_every_ns
         || own_windows_are_any(&session->windows))

@@ -274,9 +274,9 @@ void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
     packing_hold_until(recording->packing, monotonic_ns);
 }
 
-bool recording_is_asked(const struct recording *recording)
+bool recording_is_awaited(const struct recording *recording)
 {
-    return recording->reporter.number != 0;
+    return reporter_is_awaited(&recording->reporter);
 }
 
 static uint64_t flush_every_ns(const struct recording *recording)

@@ -99,8 +99,8 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 /* Somebody will ask about this instant of CLOCK_MONOTONIC, which is behind all that was packed (PG-6). */
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
 
-/* Has the program asked for a report? It may do so again, and wait. */
-bool recording_is_asked(const struct recording *recording);
+/* As reporter_is_awaited. */
+bool recording_is_awaited(const struct recording *recording);
 
 /* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */
 bool recording_is_replaced(struct recording *recording);

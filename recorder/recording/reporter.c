@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -39,6 +40,7 @@ struct answering {
     const struct reporter_job *job;
     const char *database;
     int keeper_end; /* -1: none */
+    int cut_end;    /* of what the keeper was asked for already; -1: of nothing */
     int complaints; /* of those who make the answer */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* the database */
@@ -79,26 +81,40 @@ static int exit_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
 }
 
-/* Its exit status. */
-static int run(const struct answering *answering, const char *const *words, int out)
+/* Its pid, or -1, which is said. in -1: what we have. */
+static pid_t start(const struct answering *answering, const char *const *words, int in, int out)
 {
-    int status = -1;
     pid_t pid = fork();
 
     if (pid == 0) {
         limit_question(answering, words[0]);
-        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(answering->complaints, STDERR_FILENO) >= 0)
+        if ((in < 0 || dup2(in, STDIN_FILENO) >= 0) && dup2(out, STDOUT_FILENO) >= 0
+            && dup2(answering->complaints, STDERR_FILENO) >= 0)
             execv(words[0], (char *const *)(uintptr_t)words);
         _exit(EXIT_NOT_RUN);
     }
     if (pid < 0)
         (void)dprintf(answering->complaints, "'%s' cannot be run: %s\n", words[0], strerror(errno));
-    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+    return pid;
+}
+
+/* Its exit status. */
+static int wait_for(const struct answering *answering, const char *program, pid_t pid)
+{
+    int status = -1;
+
+    if (pid < 0)
+        return EXIT_NOT_RUN;
+    while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return EXIT_NOT_RUN;
-    if (pid > 0)
-        explain_end(answering, words[0], status);
-    return pid > 0 ? exit_status(status) : EXIT_NOT_RUN;
+    explain_end(answering, program, status);
+    return exit_status(status);
+}
+
+static int run(const struct answering *answering, const char *const *words, int out)
+{
+    return wait_for(answering, words[0], start(answering, words, -1, out));
 }
 
 /* What a word to whoever imports by hand would not help. */
@@ -145,24 +161,41 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     return status == 0;
 }
 
-/* False: there is no keeper, or none any more. */
-static bool ask_keeper(const struct answering *answering, enum cut_extent extent, bool has_symbols,
-                       struct cut_reply *ret_reply)
+/* Of a keeper, where there is one: it opens the log meanwhile. */
+static void begin_cut(struct answering *answering)
 {
     const struct reporter_job *job = answering->job;
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
                                   .marker_ticks = job->marker_ticks,
-                                  .run_id = job->is_of_family ? 0 : job->run_id,
-                                  .extent = extent,
-                                  .has_symbols = has_symbols};
+                                  .run_id = job->is_of_family ? 0 : job->run_id};
 
-    if (answering->keeper_end < 0)
-        return false;
+    if (answering->keeper_end < 0 || answering->cut_end >= 0)
+        return;
     (void)snprintf(request.target, sizeof(request.target), "%s", answering->database);
     if (job->until_marker)
         (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
-    return cut_request_ask(answering->keeper_end, &request, ret_reply);
+    answering->cut_end = cut_request_begin(answering->keeper_end, &request);
+}
+
+static void cancel_cut(struct answering *answering)
+{
+    cut_request_cancel(answering->cut_end);
+    answering->cut_end = -1;
+}
+
+/* False: there is no keeper, or none any more. */
+static bool ask_keeper(struct answering *answering, enum cut_extent extent, bool has_symbols,
+                       struct cut_reply *ret_reply)
+{
+    const struct cut_order order = {.extent = extent, .has_symbols = has_symbols};
+    bool has_reply;
+
+    begin_cut(answering);
+    has_reply =
+        answering->cut_end >= 0 && cut_request_finish(answering->cut_end, &order, ret_reply);
+    answering->cut_end = -1;
+    return has_reply;
 }
 
 static void take_failure(struct answering *answering, const struct cut_reply *reply)
@@ -191,7 +224,7 @@ static bool make_database(struct answering *answering, enum cut_extent extent, b
     return answering->is_made;
 }
 
-static enum cut_extent extent_for(int needs)
+static enum cut_extent extent_for(enum left_out_needs needs)
 {
     return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : CUT_ROWS;
 }
@@ -199,10 +232,12 @@ static enum cut_extent extent_for(int needs)
 /* A question as words; --no-symbols is a word of the import. */
 struct question {
     struct question_words split;
-    const char
-        *words[QUESTION_WORDS_MOST
-               + 5]; /* of mtrace-query --needs; without that, from the second on, mtrace-query */
+    const char *words[QUESTION_WORDS_MOST
+                      + 5]; /* of mtrace-query --await; from the second on, mtrace-query */
     bool has_symbols;
+    pid_t
+        pid; /* of who has said what it needs, and waits for the database at `end`; 0: nobody does */
+    int end;
 };
 
 /* NULL, or what is wrong with it. */
@@ -213,10 +248,11 @@ static const char *parse(struct question *question, const struct answering *answ
     size_t n = 0;
 
     question->has_symbols = true;
+    question->pid = 0;
     if (wrong || question->split.n == 0)
         return wrong ? wrong : "it is empty";
     question->words[n++] = answering->job->programs->query;
-    question->words[n++] = "--needs";
+    question->words[n++] = "--await";
     question->words[n++] = "--about";
     question->words[n++] = answering->database;
     for (size_t i = 0; i < question->split.n; i++) {
@@ -229,13 +265,53 @@ static const char *parse(struct question *question, const struct answering *answ
     return NULL;
 }
 
-/* What cannot be answered, whatever is made for it, is refused before anything is. 0: it answered itself, and was help. */
-static int ask_needs(const struct answering *answering, struct question *question)
+/* Of who waits, whether the database is there or not. */
+static int let_answer(const struct answering *answering, struct question *question,
+                      bool has_database)
 {
-    int status = run(answering, question->words, answering->job->fd);
+    const char *program = answering->job->programs->query;
+    pid_t pid = question->pid;
 
+    if (has_database)
+        (void)send(question->end, "", 1, MSG_NOSIGNAL);
+    close(question->end);
+    question->pid = 0;
+    return wait_for(answering, program, pid);
+}
+
+/* What cannot be answered, whatever is made for it, is refused before anything is. True: it waits for its database; else it has ended, as one that was
+ * wrong, or wanted help. */
+static bool ask_needs(struct answering *answering, struct question *question,
+                      enum left_out_needs *ret_needs, int *ret_status)
+{
+    unsigned char needs;
+    int ends[2];
+
+    *ret_status = EXIT_NOT_RUN;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        (void)dprintf(answering->complaints, "no socket: %s\n", strerror(errno));
+        return false;
+    }
+    question->pid = start(answering, question->words, ends[1], answering->job->fd);
     question->words[1] = question->words[0];
-    return status;
+    question->end = ends[0];
+    close(ends[1]);
+    if (!answering->is_made)
+        begin_cut(answering);
+    if (recv(question->end, &needs, 1, 0) == 1) {
+        *ret_needs = (enum left_out_needs)needs;
+        return true;
+    }
+    cancel_cut(answering);
+    *ret_status = let_answer(answering, question, false);
+    return false;
+}
+
+/* The first time by who waits. */
+static int ask(const struct answering *answering, struct question *question)
+{
+    return question->pid ? let_answer(answering, question, true)
+                         : run(answering, question->words + 1, answering->job->fd);
 }
 
 /* After one that lacks something: which of what was left out, nobody says. */
@@ -245,7 +321,7 @@ static enum cut_extent next_extent(enum cut_extent extent)
 }
 
 /* Most questions need little of a database; SQL says what it needs when it has one. */
-static int try_databases(struct answering *answering, const struct question *question,
+static int try_databases(struct answering *answering, struct question *question,
                          enum cut_extent extent, int *ret_status)
 {
     int fd = answering->job->fd;
@@ -258,7 +334,7 @@ static int try_databases(struct answering *answering, const struct question *que
             return answering->failure;
         if (!empty(answering->complaints, 0))
             return EIO;
-        *ret_status = run(answering, question->words + 1, fd);
+        *ret_status = ask(answering, question);
         if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
             extent = CUT_ROWS;
         else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
@@ -272,12 +348,14 @@ static int answer_parsed(struct answering *answering, struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    int status = ask_needs(answering, question);
-    int needs = status - LEFT_OUT_NEEDS_EXIT;
+    enum left_out_needs needs;
+    int status;
     int code = 0;
 
-    if (needs >= LEFT_OUT_NEEDS_LITTLE && needs <= LEFT_OUT_NEEDS_ROWS)
+    if (ask_needs(answering, question, &needs, &status))
         code = try_databases(answering, question, extent_for(needs), &status);
+    if (question->pid)
+        (void)let_answer(answering, question, false);
     if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
         return status == 0 ? 0 : ERANGE;
     if (!empty(fd, start))
@@ -322,6 +400,7 @@ static int answer_all(const struct reporter_job *job, const struct report_folder
     struct answering answering = {.job = job,
                                   .database = database,
                                   .keeper_end = keeper_process_end(keeper),
+                                  .cut_end = -1,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};
     int code = answering.complaints < 0 ? errno : 0;
@@ -459,6 +538,9 @@ static void begin(struct reporter *reporter, const struct live_log *live, uint32
     (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
     close_answer(reporter); /* of a question that its thread has left */
     reporter->number = number;
+    if (!reporter->bell)
+        reporter->bell = question_bell_new(live->fd);
+    question_bell_set(reporter->bell, number);
     reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
@@ -486,6 +568,13 @@ bool reporter_is_asked(const struct reporter *reporter, const struct live_log *l
     return reporter->work.helper.pid <= 0
            && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
                   != reporter->number;
+}
+
+bool reporter_is_awaited(const struct reporter *reporter)
+{
+    bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
+
+    return reporter->number != 0 && (is_answered || !reporter->bell);
 }
 
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
@@ -526,6 +615,8 @@ bool reporter_try_done(struct reporter *reporter)
         return false;
     reporter_end(&reporter->work);
     close_answer(reporter);
+    question_bell_done(reporter->bell);
+    reporter->bell = NULL;
     return true;
 }
 

@@ -23,6 +23,7 @@
 
 #include "recorder/live/live_log.h"
 #include "recorder/recording/keeper_process.h"
+#include "recorder/recording/question_bell.h"
 #include "recorder/recording/report_folder.h"
 
 #include <stdbool.h>
@@ -69,15 +70,19 @@ struct reporter {
     struct keeper_process own_keeper;
     struct keeper_process *
         keeper; /* of the log, and of all who ask about it: own_keeper; or of the run, which ends it */
-    uint32_t number;   /* of the question that it answers, or that was answered last */
-    int answer_fd;     /* until the program has read it */
-    bool has_ended;    /* the process that answers, as reporter_note_end was told */
-    int wait_status;   /* then */
-    off_t given_bytes; /* of it, in parts */
+    struct question_bell *bell; /* from the first question on; NULL: none */
+    uint32_t number;            /* of the question that it answers, or that was answered last */
+    int answer_fd;              /* until the program has read it */
+    bool has_ended;             /* the process that answers, as reporter_note_end was told */
+    int wait_status;            /* then */
+    off_t given_bytes;          /* of it, in parts */
 };
 
 /* Is there a question that the next step begins to answer? */
 bool reporter_is_asked(const struct reporter *reporter, const struct live_log *live);
+
+/* Has somebody an answer to take, perhaps in parts, or will nobody wake us when he asks again? Then the next step is to be soon. */
+bool reporter_is_awaited(const struct reporter *reporter);
 
 /* Looks whether there is a question or an answer; cheap when there is not. */
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,

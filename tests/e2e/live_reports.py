@@ -142,12 +142,13 @@ def bad(tools, place):
 
 def more(tools, place):
     outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "more"], place)
-    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL"})
+    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "views": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL"})
     text = {path.name: path.read_text() for path in place.iterdir() if path.suffix in (".csv", ".html", ".txt")}
     expect("rows for which a rule holds", [row["leaked_blocks"] for row in rows(text["rule.csv"])], [1])
     expect("rows for which it does not", rows(text["no_rule.csv"]), [])
     pool = rows(text["pools.csv"])[0]
     expect("the pool", [pool[column] for column in ("live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")], [300, 1, 1_000_777, 1_000_777, 1_000_477])
+    expect("a view of the file, which a database of less has not", rows(text["views.csv"]), [{"n": 1}])
     page = text["page.html"]
     if not page.startswith("<!DOCTYPE html>") or not page.endswith("</html>\n") or page.count("<svg") < 3 or "--slim" in page:
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
@@ -178,6 +179,11 @@ def quiet(tools, place):
     expect("the answers", figures["quietly"], "0")
     if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
         raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
+    expect("who waits for a question", said(run([tools.record, "-q", "-f", "-o", place / "run.dat", "--", tools.workloads / "asking", "rings"], place)), {"rings": "0"})
+    figures = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
+    print(figures)
+    if not 0 < int(figures["looks"]) < 100:
+        raise Failure(f"a recorder that has been asked looks too often at a program that does nothing, for two seconds: {figures}")
 
 
 def crowd(tools, place):
@@ -189,6 +195,14 @@ def crowd(tools, place):
         raise Failure(f"too many sleeps: {figures}")
 
 
+def has_database(pid):
+    """It answers, and does not wait for its database any more."""
+    try:
+        return any(os.readlink(entry.path).endswith("/run.db") for entry in os.scandir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
+
+
 def endless(tools, place):
     """Its limit is looked at, and it is ended as the kernel would when that is reached."""
     process = subprocess.Popen([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "without_end"], cwd=place,
@@ -197,7 +211,7 @@ def endless(tools, place):
         asked = []
         while not asked and process.poll() is None:
             asked = [pid for maker, _ in children_of(process.pid, "mtrace-record") for pid, words in children_of(maker, "mtrace-query")
-                     if b"sql" in words and b"--needs" not in words]
+                     if b"sql" in words and has_database(pid)]
             time.sleep(0.002)
         if not asked:
             raise Failure(f"nobody asked: {process.communicate()}")

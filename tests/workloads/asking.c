@@ -3,16 +3,21 @@
  * asking WHAT: questions that are hard to answer. Says what came of them, for tests/e2e/live_reports.py.
  */
 #include "api/mtrace.h"
+#include "common/log_format.h"
 #include "tests/workloads/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -398,11 +403,13 @@ static void more_than_totals(void)
     say("no_rule", ask_into("no_rule.csv", "leaks --csv --fail-if 'leaked_bytes > 1000000000'"));
     say("page", ask_into("page.html", "report"));
     say("pools", ask_into("pools.csv", "by-pool --csv"));
+    say("views",
+        ask_into("views.csv", "sql --csv \"SELECT sum(name = 'leaks') AS n FROM sqlite_schema\""));
     say("stack", ask_into("stack.txt", "stack 99999"));
     say("quote", ask_into("quote.txt", "leaks 'unclosed"));
     say("blank", ask_into("blank.txt", " "));
-    say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
     say("about", ask_into("about.txt", "leaks --about=x"));
+    say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
 }
 
 enum {
@@ -418,6 +425,61 @@ static long milliseconds(void)
 }
 
 /* How often the thread that asks goes to sleep meanwhile, once its recorder is there. */
+static long switches_of(pid_t pid)
+{
+    char line[128];
+    long n = -1;
+    FILE *file;
+
+    (void)snprintf(line, sizeof line, "/proc/%d/status", (int)pid);
+    file = fopen(line, "re");
+    while (file && n < 0 && fgets(line, sizeof line, file))
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+    if (file)
+        fclose(file);
+    return n;
+}
+
+static atomic_bool g_is_woken;
+
+/* As a recorder does, in run.dat.live. */
+static void *wait_for_question(void *unused)
+{
+    int fd = open("run.dat.live", O_RDONLY | O_CLOEXEC);
+    void *page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    const struct log_question *question =
+        page == MAP_FAILED ? NULL : log_question_of((struct log_file *)page);
+
+    while (question && !atomic_load(&g_is_woken))
+        atomic_store(&g_is_woken, syscall(SYS_futex, &question->n_asked, FUTEX_WAIT,
+                                          atomic_load(&question->n_asked), NULL, NULL, 0)
+                                      == 0);
+    return unused;
+}
+
+/* Who waits for a question is woken by it. */
+static void rings(void)
+{
+    pthread_t waiter;
+
+    pthread_create(&waiter, NULL, wait_for_question, NULL);
+    for (int i = 0; i < 100 && !atomic_load(&g_is_woken); i++) {
+        usleep(20000);
+        (void)mtrace_report("leaks 'unclosed", -1);
+    }
+    say("rings", atomic_load(&g_is_woken) ? 0 : EAGAIN);
+}
+
+/* Of its main thread, while it looks after a program that does nothing any more. */
+static long looks_of_recorder(void)
+{
+    const struct timespec rest = {.tv_sec = 2};
+    long before = switches_of(getppid());
+
+    nanosleep(&rest, NULL);
+    return switches_of(getppid()) - before;
+}
+
 static void quietly(void)
 {
     struct rusage before, after;
@@ -430,6 +492,7 @@ static void quietly(void)
         code = mtrace_report("threads --no-symbols", null);
     getrusage(RUSAGE_THREAD, &after);
     printf("ms %ld\nsleeps %ld\n", milliseconds() - ms, after.ru_nvcsw - before.ru_nvcsw);
+    printf("looks %ld\n", looks_of_recorder());
     say("quietly", code);
 }
 
@@ -522,6 +585,7 @@ int main(int argc, char **argv)
         {"left_behind", left_behind},
         {"more", more_than_totals},
         {"quietly", quietly},
+        {"rings", rings},
         {"crowd", crowd},
     };
 

@@ -43,3 +43,10 @@ for from in allocations "allocation_rows a" "(SELECT size_bytes FROM allocations
     mtrace-query --about rows.db sql "SELECT count(*) FROM $from" || echo "sql $from $?"
 done
 mtrace-query --about rows.db sql "SELECT count(*) > 0 AS threads FROM threads"
+# A lean database of a report has no views: SQL that lists those of the file is about one that has.
+for from in leaks sqlite_schema; do
+    mtrace-query --needs --about rows.db sql "SELECT count(*) FROM $from" && needs=0 || needs=$?
+    echo "$from needs $needs"
+done
+# Who waits for a database that nobody makes ends, and says nothing.
+mtrace-query --await --about rows.db threads < /dev/null || echo "await $?"

@@ -750,6 +750,8 @@ static void cut_both(struct standing_import *standing, const struct place *place
         options->slim ? (enum left_out)(outcome->n_read % (LEFT_OUT_STACKS + 1)) : LEFT_OUT_NOTHING;
     pair.code = standing_import_advance(standing, kept_until_ns, &pair.err);
     if (pair.code == 0)
+        pair.code = standing_import_open_cut(standing, &kept, &pair.err);
+    if (pair.code == 0)
         pair.code = standing_import_cut(standing, &kept, &pair.kept, &pair.err);
     import_single(&pair, place, options);
     if (pair.code)
