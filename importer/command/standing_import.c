@@ -77,6 +77,7 @@ void standing_import_close(struct standing_import *standing)
     standing_import_forget(standing);
     log_set_close(standing->import.logs);
     database_blank_done(&standing->blank);
+    state_memo_done(&standing->memo);
     free(standing);
 }
 
