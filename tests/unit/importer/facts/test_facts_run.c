@@ -164,7 +164,7 @@ static size_t feed(struct facts *facts, const struct program *program, bool has_
     return n_taken;
 }
 
-/* The facts as a state has them: blocks, totals, heaps and what is known of these. What an open bucket has live is of its end, which was not yet. */
+/* Where heaps reach, and what is known of them, as a state has it. Other parts have padding, or are compared field by field. */
 struct saved {
     uint8_t bytes[1 << 20];
     size_t n;
@@ -176,7 +176,7 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     struct saved *saved = context;
 
     (void)err;
-    if (head->part == STATE_FACTS)
+    if (head->part != STATE_HEAPS && head->part != STATE_SAMPLES)
         return 0;
     assert_true(saved->n + n_bytes <= sizeof saved->bytes);
     memcpy(saved->bytes + saved->n, chunk, n_bytes);
