@@ -84,7 +84,6 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
             i += n - 1;
             continue;
         }
-        facts_expect(import->facts, batch->events + i, batch->n_events - i);
         if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
             process = event->process;
             if (sample_stream_time(samples, process) <= event->time_ns)
@@ -93,6 +92,7 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
         }
         if (code == 0)
             code = facts_event(import->facts, event, err);
+        facts_expect(import->facts, event, batch->n_events - i);
     }
     return code;
 }

@@ -78,6 +78,7 @@ void standing_import_close(struct standing_import *standing)
     log_set_close(standing->import.logs);
     database_blank_done(&standing->whole);
     database_blank_done(&standing->lean);
+    state_memo_done(&standing->memo);
     free(standing);
 }
 

@@ -22,6 +22,7 @@ struct standing_import {
     struct import import; /* facts NULL: nothing is kept */
     struct stream_state stream;
     struct numbering numbering;
+    struct state_memo memo; /* of the state that was saved last */
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;

@@ -122,7 +122,7 @@ int standing_import_save(struct standing_import *standing, const struct state_si
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = standing_import_take_pasts(standing, err);
     if (code == 0)
-        code = state_io_save(sink, &io, err);
+        code = state_io_save(sink, &standing->memo, &io, err);
     if (code == 0) {
         room = *facts_room(standing->import.facts);
         visit_head(standing, &room, io);
@@ -261,7 +261,7 @@ int standing_import_make_room(struct standing_import *standing, struct error *er
     const struct state_sink sink = {.put = put_chunk, .context = &chunks};
     const struct state_source source = {.next = next_chunk, .context = &chunks};
     struct state_io *io = NULL;
-    int code = state_io_save(&sink, &io, err);
+    int code = state_io_save(&sink, NULL, &io, err);
 
     if (code == 0)
         code = visit_facts(import->facts, io);

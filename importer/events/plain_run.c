@@ -86,11 +86,18 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
     event->chunk_flags = (uint8_t)(flags & 0xff & ~(uint64_t)LOG_CALL_MASK);
 }
 
+/* Of a run, at the event that comes next or, at its end, at the last one that was handed out: what the source knows of it. */
+struct place {
+    const uint64_t *words, *behind;
+    uint64_t ticks, time;
+    uint64_t bytes, claimed_bytes; /* that it claims; that all have so far */
+    bool is_backward;
+};
+
 /* To the record behind, if it is plain. Nothing has changed if not. */
-static bool go_on(struct segment_sources *all, struct segment_source *source,
-                  const struct ground *ground)
+static inline bool go_on(struct place *place, const struct ground *ground)
 {
-    const uint64_t *words = source->reader.at;
+    const uint64_t *words = place->behind;
 
     if (mtrace_unlikely(ground->end - words < ALLOC_WORDS || !is_plain(words)))
         return false;
@@ -99,45 +106,74 @@ static bool go_on(struct segment_sources *all, struct segment_source *source,
     uint64_t rounded = ticks & ground->tick_mask;
     uint64_t bytes = is_free ? 0 : event_words_size(words) + event_words_slack(words);
     if (mtrace_unlikely(rounded - ground->line.from_ticks >= ground->line.n_ticks
-                        || bytes > EVENT_MAX_SUM - all->claimed_bytes))
+                        || bytes > EVENT_MAX_SUM - place->claimed_bytes))
         return false;
     uint64_t fixed = clock_line_fixed_ns(&ground->line, rounded);
     uint64_t time = fixed > ground->origin ? fixed - ground->origin : 0;
-    all->claimed_bytes += bytes;
-    source->claimed_bytes = bytes;
-    source->reader.at = words + (is_free ? FREE_WORDS : ALLOC_WORDS);
-    source->record.words = words;
-    source->record.ticks = ticks;
-    source->ticks = rounded;
-    source->is_backward = time < source->time;
-    if (!source->is_backward)
-        source->time = time;
+    place->claimed_bytes += bytes;
+    place->bytes = bytes;
+    place->behind = words + (is_free ? FREE_WORDS : ALLOC_WORDS);
+    place->words = words;
+    place->ticks = ticks;
+    place->is_backward = time < place->time;
+    if (!place->is_backward)
+        place->time = time;
     return true;
+}
+
+static struct place place_of(const struct segment_sources *all, const struct segment_source *source)
+{
+    return (struct place){.words = source->record.words,
+                          .behind = source->reader.at,
+                          .ticks = source->record.ticks,
+                          .time = source->time,
+                          .bytes = source->claimed_bytes,
+                          .claimed_bytes = all->claimed_bytes,
+                          .is_backward = source->is_backward};
+}
+
+static void leave(struct segment_sources *all, struct segment_source *source,
+                  const struct place *place, const struct ground *ground)
+{
+    source->record.words = place->words;
+    source->reader.at = place->behind;
+    source->record.ticks = place->ticks;
+    source->ticks = place->ticks & ground->tick_mask;
+    source->time = place->time;
+    source->claimed_bytes = place->bytes;
+    source->is_backward = place->is_backward;
+    all->claimed_bytes = place->claimed_bytes;
 }
 
 void plain_run_take(struct segment_sources *all, struct segment_source *source,
                     struct plain_run *run, struct event *events)
 {
     struct ground ground;
-    uint32_t stack;
+    uint64_t last_time = run->last_time;
+    uint64_t told_time = source->told_time;
     uint64_t key;
+    size_t n = 0;
 
     run->n = 0;
     run->is_at_next = true;
-    if (!find_ground(all, source, &ground))
+    if (!find_ground(all, source, &ground) || !is_plain(source->record.words))
         return;
+    struct place place = place_of(all, source);
     do {
-        const uint64_t *words = source->record.words;
-        stack = is_plain(words) ? stack_of(&ground, words) : 0;
+        uint32_t stack = stack_of(&ground, place.words);
         if (mtrace_unlikely(stack == 0))
-            return;
-        all->n_backward += source->is_backward || source->time < run->last_time;
-        if (source->time >= run->last_time)
-            run->last_time = source->time;
-        fill_event(&ground, words, stack, run->last_time, &events[run->n++]);
-        source->told_time = source->time;
-        source->n_told++;
-        run->is_at_next = go_on(all, source, &ground);
-        key = source->time << 1 | (event_words_kind(source->record.words) != LOG_FREE);
-    } while (run->is_at_next && key < run->bound && run->n < run->most);
+            break;
+        all->n_backward += place.is_backward || place.time < last_time;
+        if (place.time >= last_time)
+            last_time = place.time;
+        told_time = place.time;
+        fill_event(&ground, place.words, stack, last_time, &events[n++]);
+        run->is_at_next = go_on(&place, &ground);
+        key = place.time << 1 | (event_words_kind(place.words) != LOG_FREE);
+    } while (mtrace_likely(run->is_at_next) && key < run->bound && n < run->most);
+    leave(all, source, &place, &ground);
+    source->told_time = told_time;
+    source->n_told += n;
+    run->last_time = last_time;
+    run->n = n;
 }

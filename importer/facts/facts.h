@@ -89,7 +89,7 @@ void facts_free(struct facts *facts);
 
 /* ---- pass 1, in this order ---- */
 
-/* events[0] comes next, and then the others: a hint, so that what they need is in the cache by
+/* events[0] came, and the others will: a hint, so that what they need is in the cache by
  * then. */
 void facts_expect(struct facts *facts, const struct event *events, size_t n_events);
 

@@ -155,19 +155,22 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
 bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
                         struct error *err)
 {
+    struct live_table *live = pairing_live(facts->pairing, event->process);
+    struct live_table_seat *seat = &facts_expected(facts, live, event)->seat;
     const struct live_block *block;
-    struct pairing_end end;
 
     if (event->kind == EVENT_ALLOC) {
-        block = pairing_plain_birth(facts->pairing, event);
+        block = pairing_plain_birth(facts->pairing, event, seat);
         if (block)
             *ret_code = count_birth(facts, event->process, block, 0, NULL, err);
     } else {
-        block = pairing_plain_end(facts->pairing, event, &end);
+        uint64_t intervening;
+        block = pairing_plain_end(facts->pairing, event, seat, &intervening);
         if (block) {
+            struct pairing_end end = pairing_end_of_free(event, intervening);
             end.node = facts_known_node(end.node);
             *ret_code = count_end(facts, event->process, block, &end, err);
-            pairing_plain_remove(facts->pairing, event->process, block);
+            live_table_remove_seat(live, seat);
         }
     }
     return block != NULL;

@@ -4,13 +4,6 @@
 #include "importer/facts/facts.h"
 #include "importer/facts/facts_parts.h"
 
-/* How many events ahead a slot of the live table, then a block, and then the totals of its stack are fetched. */
-enum {
-    EXPECT_STACK = 4,
-    EXPECT_BLOCK = 8,
-    EXPECT_SLOT = 16,
-};
-
 /* No peak of the process is below one of a bucket, so that a new one is not quiet. */
 static void plan_quiet(const struct facts *facts, uint32_t process)
 {
@@ -250,36 +243,13 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     }
 }
 
-static bool begins_block(const struct event *event)
-{
-    return event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END;
-}
-
-static bool ends_block(const struct event *event)
-{
-    return event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN;
-}
-
 void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
 {
-    uint32_t now = facts->n_expected++;
+    const struct expecting own = {facts, events->process,
+                                  pairing_live(facts->pairing, events->process),
+                                  &facts->totals->processes[events->process]};
 
-    if (n_events > EXPECT_SLOT)
-        pairing_expect_slot(facts->pairing, &events[EXPECT_SLOT]);
-    if (n_events > EXPECT_BLOCK)
-        facts->expected[(now + EXPECT_BLOCK) % FACTS_EXPECTED] =
-            ends_block(&events[EXPECT_BLOCK])
-                ? pairing_expect_block(facts->pairing, &events[EXPECT_BLOCK])
-                : NULL;
-    if (n_events > EXPECT_STACK) {
-        const struct event *event = &events[EXPECT_STACK];
-        const struct live_block *block = facts->expected[(now + EXPECT_STACK) % FACTS_EXPECTED];
-        if (begins_block(event))
-            totals_expect(facts->totals, event->process, event->node);
-        /* or it is of another event, or gone: what is gone has address 0 */
-        else if (ends_block(event) && event->address && block && block->address == event->address)
-            totals_expect(facts->totals, event->process, block->node);
-    }
+    facts_expect_behind(&own, events, n_events);
 }
 
 /* A realloc arrives as two events, but is one in the log; a loss is none of it. */

@@ -7,6 +7,7 @@
 #ifndef MTRACE_IMPORTER_FACTS_PARTS_H
 #define MTRACE_IMPORTER_FACTS_PARTS_H
 
+#include "common/attr.h"
 #include "importer/facts/chain_totals.h"
 #include "importer/facts/facts_numbers.h"
 #include "importer/facts/facts_sink.h"
@@ -54,8 +55,18 @@ struct process_facts {
     struct life_part life_part;    /* while leaked blocks are told */
 };
 
+/* How many events ahead a slot of the live table, then a block, and then the totals of its stack are fetched. */
 enum {
-    FACTS_EXPECTED = 16 /* a power of two */
+    FACTS_EXPECT_STACK = 4,
+    FACTS_EXPECT_BLOCK = 8,
+    FACTS_EXPECT_SLOT = 12,
+    FACTS_EXPECTED = 16 /* a power of two, and more than the farthest */
+};
+
+/* What was found out of an event before it comes: nothing, where its seat is none of its address. */
+struct expected {
+    struct live_table_seat seat;
+    struct stack_totals *stack; /* whose block it begins or ends, most likely; NULL: not known */
 };
 
 enum facts_moment {
@@ -91,8 +102,8 @@ struct facts {
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the row that was told last */
-    const struct live_block
-        *expected[FACTS_EXPECTED]; /* of events to come, maybe (facts_expect); NULL: none */
+    struct expected
+        expected[FACTS_EXPECTED]; /* of event n_expected modulo that, and of those behind */
     uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
@@ -117,6 +128,82 @@ int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, stru
 
 /* The last instant of the process is over: before anything ends behind a new peak. */
 void facts_tell_peak(const struct facts *facts, uint32_t process);
+
+/* A process whose events come next, nearly always. */
+struct expecting {
+    struct facts *facts;
+    uint32_t process;
+    struct live_table *live;
+    const struct process_totals *totals;
+};
+
+static inline void facts_expect_slot(const struct expecting *own, const struct event *event,
+                                     struct expected *ret)
+{
+    const struct live_table *live = mtrace_likely(event->process == own->process)
+                                        ? own->live
+                                        : pairing_live(own->facts->pairing, event->process);
+
+    live_table_expect(live, event->address, &ret->seat);
+    ret->stack = NULL;
+}
+
+/* The seat may be of an event of an earlier batch: which was first in this one nobody expected. */
+static inline void facts_expect_block(const struct event *event, struct expected *expected)
+{
+    if ((event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN)
+        && expected->seat.address == event->address && event->address
+        && live_table_guess(expected->seat.table, &expected->seat))
+        __builtin_prefetch(expected->seat.block, 1);
+}
+
+/* What is gone, or was never there, has another address. */
+static inline void facts_expect_stack(const struct expecting *own, const struct event *event,
+                                      struct expected *expected)
+{
+    const struct process_totals *totals = mtrace_likely(event->process == own->process)
+                                              ? own->totals
+                                              : &own->facts->totals->processes[event->process];
+    const struct live_block *block = expected->seat.block;
+
+    if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
+        expected->stack = totals_stack_find(totals, event->node);
+    else if (block && event->address && block->address == event->address)
+        expected->stack = totals_stack_find(totals, block->node);
+    if (expected->stack)
+        totals_stack_fetch(expected->stack);
+}
+
+/* To be called once for each event, in their order: what is known of those behind the first becomes more, and the next one is expected[n_expected]. */
+static inline void facts_expect_behind(const struct expecting *own, const struct event *events,
+                                       size_t n_events)
+{
+    struct facts *facts = own->facts;
+    uint32_t now = facts->n_expected++;
+
+    if (mtrace_likely(n_events > FACTS_EXPECT_SLOT))
+        facts_expect_slot(own, &events[FACTS_EXPECT_SLOT],
+                          &facts->expected[(now + FACTS_EXPECT_SLOT) % FACTS_EXPECTED]);
+    if (mtrace_likely(n_events > FACTS_EXPECT_BLOCK))
+        facts_expect_block(&events[FACTS_EXPECT_BLOCK],
+                           &facts->expected[(now + FACTS_EXPECT_BLOCK) % FACTS_EXPECTED]);
+    if (mtrace_likely(n_events > FACTS_EXPECT_STACK))
+        facts_expect_stack(own, &events[FACTS_EXPECT_STACK],
+                           &facts->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
+}
+
+/* What was found out of the event that comes now, in the table of its process: its seat is one of the address. */
+static inline struct expected *facts_expected(struct facts *facts, const struct live_table *live,
+                                              const struct event *event)
+{
+    struct expected *expected = &facts->expected[facts->n_expected % FACTS_EXPECTED];
+
+    if (mtrace_unlikely(!live_table_is_seat(live, event->address, &expected->seat))) {
+        live_table_expect(live, event->address, &expected->seat);
+        expected->stack = NULL;
+    }
+    return expected;
+}
 
 /* An ALLOC or FREE as nearly all are (pairing_plain_birth), which need not be told by pairing. False: it is for pairing_event. */
 bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,

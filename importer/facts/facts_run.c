@@ -3,15 +3,30 @@
 
 #include "common/attr.h"
 #include "importer/facts/facts_parts.h"
+#include "importer/facts/memory_samples.h"
 #include "support/lifetime_class.h"
+#include "support/report_grid.h"
 #include "support/size_class.h"
+
+enum {
+    TOLD_UNITS = 8
+};
+
+/* Addresses between which a birth tells nothing new of where heaps lie. */
+struct told {
+    uint64_t start, end;
+};
 
 struct run {
     struct facts *facts;
+    struct expecting expecting;
     struct process_facts *own;
     struct process_totals *totals;
     struct thread_totals *thread;
     struct timeline_bucket *bucket;
+    struct told told_heap;              /* to memory_samples */
+    struct told told_units[TOLD_UNITS]; /* to heap_ranges, of units of one class: by number */
+    uint32_t told_class;
     uint64_t began_bytes, thread_began_bytes; /* live when it began */
     uint64_t n_births, born_bytes, n_ends, ended_bytes;
     uint64_t heap_bytes,
@@ -42,6 +57,7 @@ static struct run begin(struct facts *facts, const struct event *first, uint64_t
         totals_settle_thread(thread, first->time_ns);
     return (struct run){
         .facts = facts,
+        .expecting = {facts, first->process, pairing_live(facts->pairing, first->process), totals},
         .own = own,
         .totals = totals,
         .thread = thread,
@@ -91,12 +107,57 @@ static inline void begin_instant(struct run *run, uint64_t time_ns)
     totals->now_ns = time_ns;
 }
 
+static MTRACE_NOINLINE int tell_heaps(struct run *run, const struct heap_birth *birth,
+                                      struct told *unit, struct error *err)
+{
+    const struct facts *facts = run->facts;
+    int code = facts_born_in_heap(run->facts, birth, err);
+
+    if (code)
+        return code;
+    if (run->told_class != (birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN)))
+        for (int i = 0; i < TOLD_UNITS; i++)
+            run->told_units[i] = (struct told){0};
+    run->told_class = birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
+    heap_ranges_told(facts->heaps, &unit->start, &unit->end);
+    run->told_heap = (struct told){.end = UINT64_MAX};
+    if (birth->call & LOG_CHUNK_KNOWN)
+        memory_samples_told(facts->memory_samples, run->process, birth->address,
+                            &run->told_heap.start, &run->told_heap.end);
+    return 0;
+}
+
+static inline bool lies_in(const struct told *told, uint64_t start, uint64_t end)
+{
+    return start >= told->start && end <= told->end;
+}
+
+static inline int born_in_heap(struct run *run, const struct event *event, uint8_t call,
+                               uint64_t occupied, struct error *err)
+{
+    uint64_t end = event->address + (occupied ? occupied : 1);
+    struct told *unit = &run->told_units[(event->address >> REPORT_GRID_UNIT_SHIFT) % TOLD_UNITS];
+
+    if (mtrace_likely(lies_in(unit, event->address, end)
+                      && lies_in(&run->told_heap, event->address, end)
+                      && run->told_class == (call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN))))
+        return 0;
+    return tell_heaps(run,
+                      &(struct heap_birth){.time_ns = event->time_ns,
+                                           .address = event->address,
+                                           .usable_bytes = occupied,
+                                           .process = run->process,
+                                           .call = call},
+                      unit, err);
+}
+
 static inline int count_birth(struct run *run, struct stack_totals *stack,
                               const struct event *event, const struct live_block *block,
                               struct error *err)
 {
     uint64_t size = event->size;
     uint64_t slack = live_block_known_slack(block);
+    uint64_t occupied = size + slack;
     struct size_class_totals *class = &run->totals->sizes[size_class_of(size)];
 
     totals_settle(run->totals, stack, event->time_ns);
@@ -119,55 +180,60 @@ static inline int count_birth(struct run *run, struct stack_totals *stack,
     run->n_births++;
     run->born_bytes += size;
     int code = 0;
-    if (mtrace_likely(heap_ranges_is_heap_block(block->call, size + slack))) {
-        run->heap_bytes += size + slack;
-        code = facts_born_in_heap(run->facts,
-                                  &(struct heap_birth){.time_ns = event->time_ns,
-                                                       .address = event->address,
-                                                       .usable_bytes = size + slack,
-                                                       .process = run->process,
-                                                       .call = block->call},
-                                  err);
+    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
+        run->heap_bytes += occupied;
+        code = born_in_heap(run, event, block->call, occupied, err);
     } else {
-        run->other_bytes += size + slack;
+        run->other_bytes += occupied;
     }
     return code || !run->facts->fates ? code
                                       : fates_born(run->facts->fates, block, 0, false, NULL, err);
+}
+
+static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
+                                            uint32_t node)
+{
+    struct stack_totals *stack = expected->stack;
+
+    return mtrace_likely(stack && stack->node == node) ? stack
+                                                       : totals_stack_find(run->totals, node);
 }
 
 /* What comes first of a stack, of a class of sizes, or where nothing may come, is for others. */
 static inline bool take_birth(struct run *run, const struct event *event, int *ret_code,
                               struct error *err)
 {
-    struct stack_totals *stack = totals_stack_find(run->totals, event->node);
+    const struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    struct stack_totals *stack = stack_of(run, expected, event->node);
 
     if (mtrace_unlikely(!stack || size_class_of(event->size) >= run->totals->n_sizes))
         return false;
     if (event->time_ns != run->totals->now_ns) /* before the block has a number */
         begin_instant(run, event->time_ns);
-    const struct live_block *block = pairing_plain_birth(run->facts->pairing, event);
+    const struct live_block *block =
+        pairing_plain_birth(run->facts->pairing, event, &expected->seat);
     if (mtrace_unlikely(!block))
         return false;
     *ret_code = count_birth(run, stack, event, block, err);
     return true;
 }
 
-static inline int count_end(struct run *run, const struct live_block *block,
-                            const struct pairing_end *end, struct error *err)
+static inline int count_end(struct run *run, struct stack_totals *stack, const struct event *event,
+                            const struct live_block *block, uint64_t intervening, struct error *err)
 {
     struct facts *facts = run->facts;
     struct process_totals *totals = run->totals;
     const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
-    struct stack_totals *stack = totals_stack_find(totals, block->node);
-    uint64_t lifetime = end->time_ns - block->alloc_ns;
+    uint32_t node = facts_known_node(event->node);
+    uint64_t lifetime = event->time_ns - block->alloc_ns;
     struct lifetime_class_totals *class = &totals->lifetimes[lifetime_class_of(lifetime)];
     int code = 0;
 
-    totals_settle(totals, stack, end->time_ns);
+    totals_settle(totals, stack, event->time_ns);
     stack->live_bytes -= weight.bytes;
     stack->live_blocks--;
     stack->lifetime_sum_ns += (double)lifetime;
-    if (end->intervening <= 1) {
+    if (intervening <= 1) {
         stack->temporary_blocks++;
         stack->temporary_bytes += weight.bytes;
         totals->sizes[size_class_of(weight.bytes)].temporary_blocks++;
@@ -179,26 +245,32 @@ static inline int count_end(struct run *run, const struct live_block *block,
     uint64_t occupied = weight.bytes + live_block_known_slack(block);
     *(heap_ranges_is_heap_block(block->call, occupied) ? &run->heap_bytes : &run->other_bytes) -=
         occupied;
-    if (end->node)
-        code = totals_count_free_site(facts->totals, run->process, stack, end->node, &weight, err);
+    if (node)
+        code = totals_count_free_site(facts->totals, run->process, stack, node, &weight, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, run->process, block, err);
-    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
+    if (code || !facts->fates)
+        return code;
+    struct pairing_end end = pairing_end_of_free(event, intervening);
+    end.node = node;
+    return fates_ended(facts->fates, block, &end, err);
 }
 
 static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
                             struct error *err)
 {
-    struct pairing_end end;
-    const struct live_block *block = pairing_plain_end(run->facts->pairing, event, &end);
+    struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    uint64_t intervening;
+    const struct live_block *block =
+        pairing_plain_end(run->facts->pairing, event, &expected->seat, &intervening);
 
     if (mtrace_unlikely(!block || block->thread != run->thread_id))
         return false;
-    end.node = facts_known_node(end.node);
     if (event->time_ns != run->totals->now_ns)
         begin_instant(run, event->time_ns);
-    *ret_code = count_end(run, block, &end, err);
-    pairing_plain_remove(run->facts->pairing, run->process, block);
+    *ret_code =
+        count_end(run, stack_of(run, expected, block->node), event, block, intervening, err);
+    live_table_remove_seat(run->expecting.live, &expected->seat);
     return true;
 }
 
@@ -262,7 +334,7 @@ int facts_run_take(struct facts *facts, const struct event *events, size_t n_eve
         if (mtrace_unlikely(!is_plain))
             break;
         run.last_ns = event->time_ns;
-        facts_expect(facts, event, n_events - n++);
+        facts_expect_behind(&run.expecting, event, n_events - n++);
     }
     *ret_n = n;
     return code ? code : finish(&run, n, err);

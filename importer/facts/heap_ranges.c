@@ -146,6 +146,15 @@ int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth,
     return 0;
 }
 
+void heap_ranges_told(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end)
+{
+    const struct unit *unit = ranges->last;
+    uint64_t unit_end = (unit->key.number + 1) * UNIT_BYTES;
+
+    *ret_start = unit->lowest;
+    *ret_end = unit->highest_end < unit_end ? unit->highest_end : unit_end;
+}
+
 void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents)
 {
     ranges->most_extents = most_extents;

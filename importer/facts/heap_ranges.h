@@ -84,6 +84,9 @@ struct heap_birth {
 /* In order of time. */
 int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth, struct error *err);
 
+/* Behind heap_ranges_born: of a block of the same process and LOG_CHUNK_* that lies between these, in the same MiB, it would learn nothing. */
+void heap_ranges_told(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end);
+
 /* A heap was seen to reach from start to end. */
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err);

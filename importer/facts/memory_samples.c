@@ -242,6 +242,22 @@ int memory_samples_born(struct memory_samples *samples, uint32_t id,
     return 0;
 }
 
+void memory_samples_told(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                         uint64_t *ret_start, uint64_t *ret_end)
+{
+    const struct process_samples *process = &samples->processes[id];
+    uint64_t region = address / process->arena_bytes * process->arena_bytes;
+    size_t last = process->last[address / process->arena_bytes % LAST_HEAPS];
+
+    *ret_start = *ret_end = 0;
+    if (last >= process->n_heaps)
+        return;
+    const struct seen_heap *heap = &process->heaps[last];
+    *ret_start = heap->start < region ? region : heap->start;
+    *ret_end =
+        heap->end < region + process->arena_bytes ? heap->end : region + process->arena_bytes;
+}
+
 int memory_samples_finish(struct memory_samples *samples, struct error *err)
 {
     for (uint32_t id = 1; id <= samples->n_processes; id++) {

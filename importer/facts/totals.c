@@ -301,14 +301,6 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
-{
-    const struct stack_totals *stack = totals_stack_find(&totals->processes[process], node);
-
-    if (stack)
-        totals_stack_fetch(stack);
-}
-
 static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned class,
                                     struct error *err)
 {

@@ -156,9 +156,6 @@ void totals_free(struct totals *totals);
  * the one before is compared with the peak. Returns whether it did. */
 bool totals_advance(struct totals *totals, uint32_t process, uint64_t time_ns);
 
-/* Hint: the stack will be needed. */
-void totals_expect(const struct totals *totals, uint32_t process, uint32_t node);
-
 /* What the block stands for, itself included. */
 static inline struct sample_weight totals_weight(const struct totals *totals, uint32_t process,
                                                  const struct live_block *block)

@@ -12,6 +12,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+_Static_assert((int)STATE_PARTS <= (int)STATE_MEMO_PARTS, "a memo has all parts");
+
 #define CHUNK_MAGIC 0x5453544du /* "MTST" */
 
 enum {
@@ -29,8 +31,10 @@ struct state_io {
     int code;
     struct error *err;
     struct state_sink sink;
+    struct state_memo *memo; /* NULL: there is none */
     struct state_source source;
     enum state_part part;
+    size_t n_put; /* chunks of the part */
     unsigned version;
     uint8_t raw[RAW_BYTES];
     size_t n_raw, at; /* at: what was taken of it; loading only */
@@ -57,13 +61,15 @@ static int new (struct state_io **ret, struct error *err)
     return 0;
 }
 
-int state_io_save(const struct state_sink *sink, struct state_io **ret, struct error *err)
+int state_io_save(const struct state_sink *sink, struct state_memo *memo, struct state_io **ret,
+                  struct error *err)
 {
     int code = new (ret, err);
 
     if (code)
         return code;
     (*ret)->sink = *sink;
+    (*ret)->memo = memo;
     (*ret)->compressor = ZSTD_createCCtx();
     if (!(*ret)->compressor)
         state_no_memory(*ret);
@@ -148,7 +154,8 @@ static uint64_t checksum_of(const struct state_chunk *head, const void *stored)
     return XXH64(stored, head->stored_bytes, XXH64(&copy, sizeof copy, 0));
 }
 
-static void put_chunk(struct state_io *io)
+/* Into `chunk`; its length, 0 on failure. */
+static size_t pack(struct state_io *io)
 {
     struct state_chunk head = {.magic = CHUNK_MAGIC,
                                .part = (uint16_t)io->part,
@@ -160,12 +167,28 @@ static void put_chunk(struct state_io *io)
 
     if (ZSTD_isError(n)) {
         state_refuse(io, ERROR_BUG, "zstd: %s", ZSTD_getErrorName(n));
-        return;
+        return 0;
     }
     head.stored_bytes = (uint32_t)n;
     head.checksum = checksum_of(&head, stored);
     memcpy(io->chunk, &head, sizeof head);
-    io->code = io->sink.put(io->sink.context, io->chunk, sizeof head + n, io->err);
+    return sizeof head + n;
+}
+
+static void put_chunk(struct state_io *io)
+{
+    size_t n = 0;
+    const uint8_t *known =
+        io->memo ? state_memo_find(io->memo, io->part, io->n_put, io->raw, io->n_raw, &n) : NULL;
+
+    if (!known) {
+        n = pack(io);
+        if (io->memo && n)
+            state_memo_put(io->memo, io->part, io->n_put, io->chunk, n);
+    }
+    if (io->code == 0)
+        io->code = io->sink.put(io->sink.context, known ? known : io->chunk, n, io->err);
+    io->n_put++;
     io->n_raw = 0;
 }
 
@@ -229,6 +252,9 @@ void state_part(struct state_io *io, enum state_part part, unsigned version)
         state_check(io, io->at == io->n_raw, "a part is longer than what it holds");
     else if (io->code == 0 && io->n_raw)
         put_chunk(io);
+    if (io->memo && io->code == 0)
+        state_memo_cut(io->memo, io->part, io->n_put);
+    io->n_put = 0;
     io->part = part;
     io->version = version;
 }

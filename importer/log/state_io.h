@@ -19,6 +19,7 @@
 #define MTRACE_IMPORTER_STATE_IO_H
 
 #include "common/attr.h"
+#include "importer/log/state_memo.h"
 #include "importer/log/text_arena.h"
 #include "support/error.h"
 #include "support/keyed.h"
@@ -75,8 +76,10 @@ struct state_source {
 
 struct state_io;
 
-/* Sinks and sources are copied. The arena takes the texts. Close with state_io_close. */
-int state_io_save(const struct state_sink *sink, struct state_io **ret, struct error *err);
+/* Sinks and sources are copied. The arena takes the texts. The memo is of what was saved last to the same end, and lives longer; NULL: there is none. Close with
+ * state_io_close. */
+int state_io_save(const struct state_sink *sink, struct state_memo *memo, struct state_io **ret,
+                  struct error *err);
 int state_io_load(const struct state_source *source, struct text_arena *arena,
                   struct state_io **ret, struct error *err);
 

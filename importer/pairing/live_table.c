@@ -44,7 +44,7 @@ static struct live_block *block_at(const struct live_table *table, uint32_t numb
  * hash, the tag from the lower half: that end is where a product has mixed most, addresses in a row do not crowd there. */
 static uint32_t tag_of(const struct live_table *table, uint64_t hash)
 {
-    return (uint32_t)(hash & 0xffffffffu) >> table->number_bits << table->number_bits;
+    return (uint32_t)hash & ~table->number_mask;
 }
 
 static size_t home_of(const struct live_table *table, uint64_t hash)
@@ -54,23 +54,24 @@ static size_t home_of(const struct live_table *table, uint64_t hash)
 
 static uint32_t number_in(const struct live_table *table, uint32_t slot)
 {
-    return (slot & ((UINT32_C(1) << table->number_bits) - 1)) - SLOT_FIRST;
+    return (slot & table->number_mask) - SLOT_FIRST;
 }
 
 static bool slot_is_used(const struct live_table *table, uint32_t slot)
 {
-    return (slot & ((UINT32_C(1) << table->number_bits) - 1)) >= SLOT_FIRST;
+    return (slot & table->number_mask) >= SLOT_FIRST;
 }
 
-static struct live_table_recent *recent_of(const struct live_table *table, uint64_t address)
+/* Of a slot that is used. */
+static bool has_tag(const struct live_table *table, uint32_t slot, uint32_t tag)
 {
-    return &table->recent[(address >> 4 ^ address >> 12) % LIVE_TABLE_RECENT];
+    return (slot ^ tag) <= table->number_mask;
 }
 
 void live_table_init(struct live_table *table)
 {
     memset(table, 0, sizeof *table);
-    table->number_bits = 6;
+    table->number_mask = (1 << 6) - 1;
 }
 
 void live_table_done(struct live_table *table)
@@ -81,41 +82,32 @@ void live_table_done(struct live_table *table)
         munmap(table->pieces[i], SLAB_BYTES);
     free(table->pieces);
     free(table->slots);
-    free(table->recent);
     free(table->groups);
     live_table_init(table);
 }
 
-/* LT-4 */
-static bool is_recent(const struct live_table_recent *recent, uint64_t address)
+/* The block of the address; *ret_slot: that leads to it, or where it may be entered. The table has slots. */
+static struct live_block *seek(const struct live_table *table, uint64_t address, uint64_t hash,
+                               size_t *ret_slot)
 {
-    return recent->block && recent->block->address == address;
-}
-
-struct live_block *live_table_seek(struct live_table *table, uint64_t address)
-{
-    if (table->n_blocks == 0)
-        return NULL;
-    uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
     size_t mask = table->n_slots - 1;
     size_t vacant = SIZE_MAX;
 
-    table->sought = address;
-
     for (size_t i = home_of(table, hash);; i = (i + 1) & mask) {
         uint32_t slot = table->slots[i];
-        if (slot == SLOT_EMPTY) {
-            table->sought_slot = vacant == SIZE_MAX ? i : vacant;
+        if (slot <= SLOT_REMOVED) {
+            vacant = vacant == SIZE_MAX ? i : vacant;
+            if (slot == SLOT_REMOVED)
+                continue;
+            *ret_slot = vacant;
             return NULL;
         }
-        if (slot == SLOT_REMOVED && vacant == SIZE_MAX)
-            vacant = i;
-        if (tag_of(table, slot) != tag || !slot_is_used(table, slot))
+        if (!has_tag(table, slot, tag))
             continue;
         struct live_block *block = block_at(table, number_in(table, slot));
         if (block->address == address) {
-            table->sought_slot = i;
+            *ret_slot = i;
             return block;
         }
     }
@@ -125,43 +117,58 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
 {
     if (table->n_blocks == 0 || address == 0)
         return NULL;
-    const struct live_table_recent *recent = recent_of(table, address);
-    if (!is_recent(recent, address))
-        return live_table_seek(table, address);
     table->sought = address;
-    table->sought_slot = recent->slot;
-    return recent->block;
+    return seek(table, address, hash_of(address), &table->sought_slot);
 }
 
-void live_table_expect(const struct live_table *table, uint64_t address)
-{
-    if (table->n_slots)
-        __builtin_prefetch(&table->slots[home_of(table, hash_of(address))], 1);
-}
+/* ---- what is expected ---- */
 
-const struct live_block *live_table_guess(struct live_table *table, uint64_t address)
+void live_table_expect(const struct live_table *table, uint64_t address,
+                       struct live_table_seat *ret_seat)
 {
-    if (table->n_slots == 0 || address == 0)
-        return NULL;
-    struct live_table_recent *recent = recent_of(table, address);
-    if (is_recent(recent, address))
-        return recent->block;
     uint64_t hash = hash_of(address);
-    uint32_t tag = tag_of(table, hash);
+
+    ret_seat->table = table;
+    ret_seat->address = address;
+    ret_seat->hash = hash;
+    ret_seat->block = NULL;
+    if (table->n_slots)
+        __builtin_prefetch(&table->slots[home_of(table, hash)], 1);
+}
+
+const struct live_block *live_table_guess(const struct live_table *table,
+                                          struct live_table_seat *seat)
+{
+    if (table->n_slots == 0)
+        return NULL;
+    uint32_t tag = tag_of(table, seat->hash);
     size_t mask = table->n_slots - 1;
-    size_t i = home_of(table, hash);
+    size_t i = home_of(table, seat->hash);
 
     do { /* in the one line that was fetched */
         uint32_t slot = table->slots[i];
         if (slot == SLOT_EMPTY)
             return NULL;
-        if (tag_of(table, slot) == tag && slot_is_used(table, slot)) {
-            *recent = (struct live_table_recent){block_at(table, number_in(table, slot)), i};
-            return recent->block;
+        if (slot != SLOT_REMOVED && has_tag(table, slot, tag)) {
+            seat->block = block_at(table, number_in(table, slot));
+            seat->slot = i;
+            seat->content = slot;
+            return seat->block;
         }
         i = (i + 1) & mask;
     } while (i % SLOTS_PER_LINE != 0);
     return NULL;
+}
+
+struct live_block *live_table_find_seat(const struct live_table *table,
+                                        struct live_table_seat *seat)
+{
+    struct live_block *block = seat->block;
+
+    if (mtrace_likely(block && block->address == seat->address
+                      && table->slots[seat->slot] == seat->content))
+        return block;
+    return table->n_blocks ? seek(table, seat->address, seat->hash, &seat->slot) : NULL;
 }
 
 /* The first slot on the address's way that may be filled. */
@@ -200,10 +207,6 @@ static int grow_slots(struct live_table *table, struct error *err)
 {
     size_t n_slots = table->n_slots ? table->n_slots : MIN_SLOTS;
 
-    if (!table->recent)
-        table->recent = malloc(LIVE_TABLE_RECENT * sizeof *table->recent);
-    if (!table->recent)
-        return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
     while ((table->n_blocks + 1) * 2 > n_slots)
         n_slots *= 2;
     uint32_t *slots = calloc(n_slots, sizeof *slots);
@@ -215,9 +218,8 @@ static int grow_slots(struct live_table *table, struct error *err)
     table->home_shift = 64 - (unsigned)__builtin_ctzll(n_slots);
     table->n_removed = 0;
     table->sought = 0;
-    memset(table->recent, 0, LIVE_TABLE_RECENT * sizeof *table->recent);
-    while ((n_slots / 10 * MOST_TENTHS + SLOT_FIRST + 1) >> table->number_bits)
-        table->number_bits++;
+    while (n_slots / 10 * MOST_TENTHS + SLOT_FIRST + 1 > table->number_mask)
+        table->number_mask = table->number_mask << 1 | 1;
     reenter_all(table);
     return 0;
 }
@@ -268,9 +270,12 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
 {
     if (table->first_free) {
         *ret_number = table->first_free - 1;
-        table->first_free = block_at(table, *ret_number)->node;
-        if (table->first_free) /* freed long ago, maybe; the next birth will need it */
-            __builtin_prefetch(block_at(table, table->first_free - 1), 1);
+        table->first_free = table->second_free;
+        if (table
+                ->second_free) /* freed long ago, maybe; asked for one birth before it is read, two before it is filled */
+            table->second_free = block_at(table, table->second_free - 1)->node;
+        if (table->second_free)
+            __builtin_prefetch(block_at(table, table->second_free - 1), 1);
         return 0;
     }
     if (table->n_numbers == MAX_BLOCKS)
@@ -299,7 +304,6 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
     struct live_block *block = block_at(table, number);
     *block = (struct live_block){.address = address & ((UINT64_C(1) << 48) - 1)};
     enter(table, number, block->address);
-    *recent_of(table, address) = (struct live_table_recent){block, table->sought_slot};
     table->n_blocks++;
     *ret_block = block;
     return 0;
@@ -314,22 +318,22 @@ static bool take_place(struct live_table *table, uint32_t *ret_number)
     return has_one && take_number(table, ret_number, NULL) == 0;
 }
 
-struct live_block *live_table_put(struct live_table *table, uint64_t address)
+struct live_block *live_table_put_seat(struct live_table *table, const struct live_table_seat *seat)
 {
-    uint64_t hash = hash_of(address);
     uint32_t number;
+    size_t slot;
 
     if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10
                         > table->n_slots * MOST_TENTHS)
-        || table->n_blocks == 0 || live_table_seek(table, address) || !take_place(table, &number))
+        || table->n_blocks == 0 || seek(table, seat->address, seat->hash, &slot)
+        || !take_place(table, &number))
         return NULL;
     struct live_block *block = block_at(table, number);
-    size_t slot = table->sought_slot;
+    table->sought = 0;
     table->n_removed -= table->slots[slot] == SLOT_REMOVED;
-    table->slots[slot] = tag_of(table, hash) + number + SLOT_FIRST;
-    *recent_of(table, address) = (struct live_table_recent){block, slot};
+    table->slots[slot] = tag_of(table, seat->hash) + number + SLOT_FIRST;
     table->n_blocks++;
-    block->address = address & ((UINT64_C(1) << 48) - 1);
+    block->address = seat->address & ((UINT64_C(1) << 48) - 1);
     return block;
 }
 
@@ -345,14 +349,12 @@ static size_t slot_of(const struct live_table *table, const struct live_block *b
     }
 }
 
-void live_table_remove(struct live_table *table, const struct live_block *gone)
+static void remove_at(struct live_table *table, size_t i)
 {
     size_t mask = table->n_slots - 1;
-    size_t i = table->sought == gone->address ? table->sought_slot : slot_of(table, gone);
     uint32_t number = number_in(table, table->slots[i]);
     struct live_block *block = block_at(table, number);
 
-    MTRACE_ASSERT(block == gone);
     table->sought = 0;
 
     table->slots[i] = SLOT_REMOVED;
@@ -365,9 +367,24 @@ void live_table_remove(struct live_table *table, const struct live_block *gone)
         }
     }
     block->address = 0;
-    block->node = table->first_free;
+    if (table->first_free)
+        block_at(table, table->first_free - 1)->node = table->second_free;
+    table->second_free = table->first_free;
     table->first_free = number + 1;
     table->n_blocks--;
+}
+
+void live_table_remove_seat(struct live_table *table, const struct live_table_seat *seat)
+{
+    remove_at(table, seat->slot);
+}
+
+void live_table_remove(struct live_table *table, const struct live_block *gone)
+{
+    size_t slot = table->sought == gone->address ? table->sought_slot : slot_of(table, gone);
+
+    MTRACE_ASSERT(block_at(table, number_in(table, table->slots[slot])) == gone);
+    remove_at(table, slot);
 }
 
 static uint32_t number_of(const struct live_table *table, const struct live_block *block)

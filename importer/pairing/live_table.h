@@ -5,16 +5,16 @@
  * Model:   blocks lie in pieces that never move; an open-addressing index of 4-byte slots leads
  *          from an address to its block. A slot holds the block's number and, in the bits that
  *          number leaves free, some bits of the address's hash, so that few probes touch a block in
- *          vain. What was born or guessed last is found without that, by a few bits of its address: most blocks live shortly.
+ *          vain. Who knows some events ahead which addresses come has a seat for each: what was found out of it so far, while memory was waited for.
  * Invariants
  *   LT-1 An address is in the table at most once.
  *   LT-2 Memory: 48 bytes per block, at most 16 for its slots (24 while they grow) and less than one to find its piece, counted at the
- *        largest number of blocks that were live at once; and 8 KiB to begin with (`recent`, a piece, the first slots), 2 MiB more from 2^18
+ *        largest number of blocks that were live at once; and 4 KiB to begin with (a piece, the first slots), 2 MiB more from 2^18
  *        blocks on, where pieces share huge pages.
  *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
- *   LT-4 What `recent` says is a guess: the block there has the address, or it is not used. If it has, the slot is its own: a block that is
- *        added is entered there, too, and slots move only when all of `recent` is forgotten.
+ *   LT-4 What a seat says is a guess, but for the hash. It is used where its block has the address, and its slot has what it had then, so that
+ *        it leads there.
  * Threads: none; one user at a time.
  * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
  */
@@ -99,32 +99,35 @@ static inline uint64_t live_block_salt(const struct live_block *block)
 }
 
 enum {
-    LIVE_TABLE_PIECE_BLOCKS = 64,
-    LIVE_TABLE_RECENT = 256
-};
-
-struct live_table_recent {
-    struct live_block *block;
-    size_t slot;
+    LIVE_TABLE_PIECE_BLOCKS = 64
 };
 
 struct live_table {
     struct live_block **pieces;
-    uint32_t *slots; /* 0 empty, 1 removed, else (tag << number_bits) + number + 2 */
+    uint32_t *slots; /* 0 empty, 1 removed, else tag + number + 2 */
     size_t n_pieces, max_pieces;
     size_t n_slots; /* a power of two, or 0 */
     size_t n_blocks;
-    size_t n_removed;    /* slots that hold 1 */
-    uint32_t n_numbers;  /* block numbers ever given out */
-    uint32_t first_free; /* number + 1 of a place to reuse, linked through node */
-    uint32_t *groups;    /* by number, of blocks of no or another group than the root; 0: root */
+    size_t n_removed;   /* slots that hold 1 */
+    uint32_t n_numbers; /* block numbers ever given out */
+    uint32_t first_free,
+        second_free;  /* number + 1 of places to reuse, linked through node from the second on */
+    uint32_t *groups; /* by number, of blocks of no or another group than the root; 0: root */
     size_t max_groups;
-    unsigned number_bits;
-    unsigned home_shift;              /* of a hash: what is left of it is a slot */
-    struct live_table_recent *recent; /* LIVE_TABLE_RECENT; with the slots */
+    uint32_t number_mask; /* the bits of a slot that hold a number */
+    unsigned home_shift;  /* of a hash: what is left of it is a slot */
     uint64_t
         sought; /* address found, or not, by the last live_table_find; 0: things changed since */
     size_t sought_slot; /* where it is, or where it may be entered */
+};
+
+/* Of one address; all zero: of none. Another one for each event that is expected. */
+struct live_table_seat {
+    const struct live_table *table;
+    uint64_t address, hash;
+    struct live_block *block; /* NULL: none was found so far */
+    size_t slot;              /* that leads to it, and what that slot has */
+    uint32_t content;
 };
 
 void live_table_init(struct live_table *table);
@@ -133,21 +136,33 @@ void live_table_done(struct live_table *table);
 /* NULL when the address is not live. Adding it or removing its block next is cheap. */
 struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
-/* The same, fastest if it is not live. */
-struct live_block *live_table_seek(struct live_table *table, uint64_t address);
+/* Takes a seat for the address, which is not 0: the first slot on its way is fetched. */
+void live_table_expect(const struct live_table *table, uint64_t address,
+                       struct live_table_seat *ret_seat);
 
-/* Fetches the first slot on the way to the address. */
-void live_table_expect(const struct live_table *table, uint64_t address);
+/* When that is there: a block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. */
+const struct live_block *live_table_guess(const struct live_table *table,
+                                          struct live_table_seat *seat);
 
-/* A block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. It is found again soon. */
-const struct live_block *live_table_guess(struct live_table *table, uint64_t address);
+/* live_table_find, and live_table_remove of what it found. The seat is one of the address. */
+struct live_block *live_table_find_seat(const struct live_table *table,
+                                        struct live_table_seat *seat);
+void live_table_remove_seat(struct live_table *table, const struct live_table_seat *seat);
 
 /* A block for an address that is not in the table; all but the address is zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err);
 
 /* The same in one look, but the rest is as it comes; NULL, and nothing was done: the address is in the table, or the table has to grow. */
-struct live_block *live_table_put(struct live_table *table, uint64_t address);
+struct live_block *live_table_put_seat(struct live_table *table,
+                                       const struct live_table_seat *seat);
+
+/* Is it a seat of this address? */
+static inline bool live_table_is_seat(const struct live_table *table, uint64_t address,
+                                      const struct live_table_seat *seat)
+{
+    return seat->address == address && seat->table == table;
+}
 
 /* `block` is one of the table's; its content is lost. */
 void live_table_remove(struct live_table *table, const struct live_block *block);

@@ -245,27 +245,18 @@ static uint64_t births_since(const struct thread_births *births, const struct li
     return mtrace_likely(n < births->n - births->n_before) ? n : PAIRING_UNKNOWN;
 }
 
-static struct pairing_end end_of_free(const struct pairing *pairing, const struct event *event,
-                                      const struct live_block *block)
+/* PA-4 */
+static uint64_t intervening_of(const struct pairing *pairing, const struct event *event,
+                               const struct live_block *block)
 {
-    struct pairing_end end = {
-        .time_ns = event->time_ns,
-        .intervening = PAIRING_UNKNOWN,
-        .thread = event->thread,
-        .node = event->node,
-        .group = event->group,
-        .ended_by = PAIRING_FREED,
-    };
-
-    if (event->thread == block->thread)
-        end.intervening = births_since(&pairing->births[event->thread], block);
-    return end;
+    return event->thread == block->thread ? births_since(&pairing->births[event->thread], block)
+                                          : PAIRING_UNKNOWN;
 }
 
 static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
                       struct error *err)
 {
-    struct pairing_end end = end_of_free(pairing, event, block);
+    struct pairing_end end = pairing_end_of_free(event, intervening_of(pairing, event, block));
 
     end.block_group = live_table_group(&pairing->processes[event->process].live, block);
     return end_block(pairing, event->process, block, &end, err);
@@ -408,7 +399,7 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
                       const struct pairing_link *link, struct error *err)
 {
     struct live_table *live = &pairing->processes[event->process].live;
-    struct live_block *block = live_table_seek(live, event->address);
+    struct live_block *block = live_table_find(live, event->address);
     int code = 0;
 
     if (mtrace_unlikely(has_no_id_left(pairing)))
@@ -597,39 +588,40 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     }
 }
 
-const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event)
+struct live_table *pairing_live(struct pairing *pairing, uint32_t process)
+{
+    return &pairing->processes[process].live;
+}
+
+const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event,
+                                             const struct live_table_seat *seat)
 {
     struct live_table *live = &pairing->processes[event->process].live;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
                         || has_no_id_left(pairing)))
         return NULL;
-    struct live_block *block = live_table_put(live, event->address);
+    struct live_block *block = live_table_put_seat(live, seat);
     if (mtrace_unlikely(!block)
-        && (live_table_seek(live, event->address)
+        && (live_table_find(live, event->address)
             || live_table_add(live, event->address, &block, NULL) != 0))
         return NULL;
     fill_block(pairing, event, 0, block);
     return block;
 }
 
-const struct live_block *pairing_plain_end(struct pairing *pairing, const struct event *event,
-                                           struct pairing_end *ret_end)
+const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
+                                           struct live_table_seat *seat, uint64_t *ret_intervening)
 {
-    struct live_table *live = &pairing->processes[event->process].live;
+    const struct live_table *live = &pairing->processes[event->process].live;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->unseen.n > 0))
         return NULL;
-    const struct live_block *block = live_table_find(live, event->address);
+    const struct live_block *block = live_table_find_seat(live, seat);
     if (mtrace_unlikely(!block || block->chain))
         return NULL;
-    *ret_end = end_of_free(pairing, event, block);
+    *ret_intervening = intervening_of(pairing, event, block);
     return block;
-}
-
-void pairing_plain_remove(struct pairing *pairing, uint32_t process, const struct live_block *block)
-{
-    live_table_remove(&pairing->processes[process].live, block);
 }
 
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address)
@@ -641,21 +633,6 @@ const struct live_block *pairing_next_live(const struct pairing *pairing, uint32
                                            uint32_t *cursor)
 {
     return live_table_next(&pairing->processes[process].live, cursor);
-}
-
-void pairing_expect_slot(const struct pairing *pairing, const struct event *event)
-{
-    live_table_expect(&pairing->processes[event->process].live, event->address);
-}
-
-const struct live_block *pairing_expect_block(struct pairing *pairing, const struct event *event)
-{
-    const struct live_block *block =
-        live_table_guess(&pairing->processes[event->process].live, event->address);
-
-    if (block)
-        __builtin_prefetch(block, 1);
-    return block;
 }
 
 static int tell_left(struct pairing *pairing, uint32_t process, const struct live_block *block,

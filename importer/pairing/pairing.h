@@ -166,14 +166,30 @@ struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t pr
 /* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED_BIRTHS, NEXT_OWNER and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
+/* The table of the process, for seats of its addresses. Valid as long as the pairing. */
+struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
+
 /* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of
- * no group, while nothing waits for its partner. NULL: nothing was done, it is for pairing_event. Else what the sink would be told, and behind an
- * end its block is to be given to pairing_plain_remove. */
-const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event);
-const struct live_block *pairing_plain_end(struct pairing *pairing, const struct event *event,
-                                           struct pairing_end *ret_end);
-void pairing_plain_remove(struct pairing *pairing, uint32_t process,
-                          const struct live_block *block);
+ * no group, while nothing waits for its partner. The seat is one of the event's address, in the table of its process. NULL: nothing was done, it is for
+ * pairing_event. Else what the sink would be told, and behind an end its block is to be given to live_table_remove_seat. */
+const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event,
+                                             const struct live_table_seat *seat);
+const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
+                                           struct live_table_seat *seat, uint64_t *ret_intervening);
+
+/* The end of that block. */
+static inline struct pairing_end pairing_end_of_free(const struct event *event,
+                                                     uint64_t intervening)
+{
+    return (struct pairing_end){
+        .time_ns = event->time_ns,
+        .intervening = intervening,
+        .thread = event->thread,
+        .node = event->node,
+        .group = event->group,
+        .ended_by = PAIRING_FREED,
+    };
+}
 
 /* The block that is live at the address now, or NULL; valid until the next event. */
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
@@ -181,11 +197,6 @@ const struct live_block *pairing_find(struct pairing *pairing, uint32_t process,
 /* All that are live, in no order: *cursor starts at 0; NULL at the end. */
 const struct live_block *pairing_next_live(const struct pairing *pairing, uint32_t process,
                                            uint32_t *cursor);
-
-/* Hints that the event will come: its slot of the live table is fetched, then, when that is there,
- * the block it most likely ends, which is returned unread (live_table_guess). */
-void pairing_expect_slot(const struct pairing *pairing, const struct event *event);
-const struct live_block *pairing_expect_block(struct pairing *pairing, const struct event *event);
 
 /* Tells the sink what is left and forgets it; afterwards only counts can be asked for. */
 int pairing_finish(struct pairing *pairing, struct error *err);

@@ -29,7 +29,6 @@ static const int64_t longest_stretch_ns = INT64_C(1) << 31; /* 32 bits have its 
 
 /* A block of this segment that is still allocated. */
 struct live_block {
-    uint64_t key; /* address | epoch of the segment << 48; another epoch: none */
     uint64_t ticks;
     uint64_t size;
     uint32_t group;
@@ -66,6 +65,7 @@ struct cull {
     uint64_t max_ns;
     uint64_t n_culled;
     uint64_t n_before; /* the segment of the last call */
+    uint64_t n_events; /* of it, what is taken out included */
     struct cull_clock clock;
     unsigned time_shift;
     /* of the call */
@@ -88,6 +88,7 @@ struct cull {
     uint16_t pair_at[WORDS];   /* of the event at this word, its birth or end: index + 1 */
     uint16_t births_at[WORDS]; /* that were told before the allocation at this word */
     uint16_t last_ends[WORDS]; /* of stretches from which something was taken: rising */
+    uint64_t keys[SLOTS];      /* address | epoch of the segment << 48; another epoch: none */
     struct live_block live[SLOTS];
     bool is_sorted; /* CU-9: from the first word of a pool on */
     uint32_t n_sorted;
@@ -143,14 +144,24 @@ static struct live_block *find_block(struct cull *cull, uint64_t address)
     const uint64_t key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
     uint32_t slot = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> (64 - SLOTS_LOG2));
 
-    while (cull->live[slot].key != key && cull->live[slot].key >> LOG_ADDRESS_BITS == cull->epoch)
+    while (cull->keys[slot] != key && cull->keys[slot] >> LOG_ADDRESS_BITS == cull->epoch)
         slot = (slot + 1) & (SLOTS - 1);
     return &cull->live[slot];
 }
 
+static uint64_t key_of(const struct cull *cull, const struct live_block *block)
+{
+    return cull->keys[block - cull->live];
+}
+
+static uint64_t block_address(const struct cull *cull, const struct live_block *block)
+{
+    return address_of(key_of(cull, block));
+}
+
 static bool is_known(const struct cull *cull, const struct live_block *block)
 {
-    return block->key >> LOG_ADDRESS_BITS == cull->epoch && block->births;
+    return key_of(cull, block) >> LOG_ADDRESS_BITS == cull->epoch && block->births;
 }
 
 /* ---- blocks that pools give out of (CU-9) ---------------------------------------------------- */
@@ -177,7 +188,7 @@ static void sort_blocks(struct cull *cull)
     cull->n_sorted = 0;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         if (is_known(cull, &cull->live[slot]))
-            cull->sorted[cull->n_sorted++] = address_of(cull->live[slot].key);
+            cull->sorted[cull->n_sorted++] = address_of(cull->keys[slot]);
     qsort(cull->sorted, cull->n_sorted, sizeof cull->sorted[0], compare_addresses);
     cull->is_sorted = true;
 }
@@ -216,7 +227,7 @@ static void keep_around(struct cull *cull, uint64_t address)
     if (at == 0)
         return;
     struct live_block *block = find_block(cull, cull->sorted[at - 1]);
-    if (is_known(cull, block) && address - address_of(block->key) < block->size)
+    if (is_known(cull, block) && address - block_address(cull, block) < block->size)
         block->stays = true;
 }
 
@@ -339,7 +350,7 @@ static void go_on(struct cull *cull, uint64_t ticks, uint32_t word)
 static bool is_one_block(const struct cull *cull, const struct live_block *block)
 {
     return !cull->others
-           || last_frees_by_others(cull->others, address_of(block->key), cull->thread)
+           || last_frees_by_others(cull->others, block_address(cull, block), cull->thread)
                       + cull->margin_ticks
                   < block->ticks;
 }
@@ -383,7 +394,7 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint6
     cull->pair_at[block->word] = cull->pair_at[i] = (uint16_t)++cull->n_pairs;
     block->births = 0;
     if (cull->is_sorted)
-        remove_sorted(cull, address_of(block->key));
+        remove_sorted(cull, block_address(cull, block));
 }
 
 /* CU-6: was one told that is as low, and one that is as high? */
@@ -407,15 +418,19 @@ static bool is_within_unit(struct cull *cull, uint64_t address, uint64_t word)
     return false;
 }
 
-static void add_block(struct cull *cull, uint64_t address, const struct live_block *block)
+static void add_block(struct cull *cull, uint64_t address, uint64_t ticks, uint64_t size,
+                      uint32_t word, bool stays)
 {
-    struct live_block *slot = find_block(cull, address);
+    struct live_block *block = find_block(cull, address);
 
-    cull->course.sum += (int64_t)block->size;
-    *slot = *block;
-    slot->key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
-    slot->group = cull->group;
-    slot->births = (uint16_t)++cull->births;
+    cull->course.sum += (int64_t)size;
+    cull->keys[block - cull->live] = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
+    *block = (struct live_block){.ticks = ticks,
+                                 .size = size,
+                                 .group = cull->group,
+                                 .word = (uint16_t)word,
+                                 .births = (uint16_t)++cull->births,
+                                 .stays = stays};
     if (cull->is_sorted)
         insert_sorted(cull, address);
 }
@@ -435,11 +450,8 @@ static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i,
 {
     uint64_t address = address_of(words[i + 1]);
 
-    add_block(cull, address,
-              &(struct live_block){.ticks = ticks,
-                                   .size = narrow_size(words[i + 2]),
-                                   .stays = !is_within_unit(cull, address, words[i + 2]),
-                                   .word = (uint16_t)i});
+    add_block(cull, address, ticks, narrow_size(words[i + 2]), i,
+              !is_within_unit(cull, address, words[i + 2]));
 }
 
 static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks,
@@ -451,14 +463,12 @@ static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, ui
         (void)subtract(cull, old);
         old->births = 0;
         if (cull->is_sorted)
-            remove_sorted(cull, address_of(old->key));
+            remove_sorted(cull, block_address(cull, old));
     } else if (address_of(words[i + 3])) {
         tell_peak(cull);
     }
     if (address_of(words[i + 1]))
-        add_block(
-            cull, address_of(words[i + 1]),
-            &(struct live_block){.ticks = ticks, .size = size, .stays = true, .word = (uint16_t)i});
+        add_block(cull, address_of(words[i + 1]), ticks, size, i, true);
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
@@ -482,11 +492,7 @@ static void see_block_event(struct cull *cull, const uint64_t *words, uint32_t i
         see_free(cull, words, i, ticks);
         break;
     case LOG_ALLOC_WIDE:
-        add_block(cull, address_of(words[i + 1]),
-                  &(struct live_block){.ticks = ticks,
-                                       .size = wide_size(words[i + 3]),
-                                       .stays = true,
-                                       .word = (uint16_t)i});
+        add_block(cull, address_of(words[i + 1]), ticks, wide_size(words[i + 3]), i, true);
         break;
     case LOG_REALLOC:
         see_realloc(cull, words, i, ticks, narrow_size(words[i + 2]));
@@ -501,7 +507,7 @@ static void see_block_event(struct cull *cull, const uint64_t *words, uint32_t i
 static void begin_thread(struct cull *cull, uint32_t thread)
 {
     if (++cull->epoch >> (64 - LOG_ADDRESS_BITS)) {
-        memset(cull->live, 0, sizeof(cull->live));
+        memset(cull->keys, 0, sizeof(cull->keys));
         cull->epoch = 1;
     }
     cull->thread = thread;
@@ -561,9 +567,13 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
         n = length_at(words, i, n_words);
         if (n == 0 || cull->births > MOST_BIRTHS)
             return false;
-        if (mtrace_likely(is_of_block(kind)))
+        if (mtrace_likely(is_of_block(kind))) {
+            cull->n_events++;
             see_block_event(cull, words, i, base + time_of(words + i));
-        else if (kind == LOG_TIME_BASE)
+            continue;
+        }
+        cull->n_events += cull_totals_events_of(words + i);
+        if (kind == LOG_TIME_BASE)
             base = words[i + 1];
         else if (kind == LOG_GROUP)
             cull->group = (uint32_t)(words[i] >> 32);
@@ -831,6 +841,7 @@ static void begin_segment(struct cull *cull, const struct log_segment *segment,
     cull->n_threads = 1;
     cull->is_open = false;
     cull->next_ticks = 0;
+    cull->n_events = 0;
 }
 
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
@@ -851,6 +862,11 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
         return payload;
     *n_bytes = n_kept * 8;
     return cull->words;
+}
+
+uint64_t cull_n_events(const struct cull *cull)
+{
+    return cull->n_events;
 }
 
 /* Which of the units the segment changed is not known: of each a block is told anew. */

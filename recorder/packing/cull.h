@@ -66,6 +66,9 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
 /* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
 void cull_undo(struct cull *cull);
 
+/* Of the segment of the last call, which was culled: its events, what was left out included. */
+uint64_t cull_n_events(const struct cull *cull);
+
 /* Blocks left out so far; takes NULL. */
 uint64_t cull_count(const struct cull *cull);
 

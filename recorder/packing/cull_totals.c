@@ -216,7 +216,7 @@ uint64_t *cull_totals_put(struct cull_totals *totals, const uint64_t time[2], ui
     return out;
 }
 
-static uint64_t n_events_of(const uint64_t *event)
+uint64_t cull_totals_events_of(const uint64_t *event)
 {
     switch (event[0] & 255) {
     case LOG_CULLED:
@@ -242,7 +242,7 @@ uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words)
             n = words[i + 2] & 0xffff;
         if (n == 0 || n > n_words - i)
             break;
-        n_events += n_events_of(words + i);
+        n_events += cull_totals_events_of(words + i);
     }
     return n_events;
 }

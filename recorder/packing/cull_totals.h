@@ -65,8 +65,10 @@ struct cull_totals {
 void cull_totals_clear(struct cull_totals *totals);
 void cull_totals_add(struct cull_totals *totals, const struct cull_block *block);
 
-/* Events of the program that the payload tells of, which may be culled, without bookkeeping: each block that was taken out had two. What cannot be walked is
- * not counted. */
+/* Events of the program that the record tells of, 0 of bookkeeping: each block that was taken out had two. */
+uint64_t cull_totals_events_of(const uint64_t *event);
+
+/* Those of the payload, which may be culled. What cannot be walked is not counted. */
 uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words);
 
 /* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. Clears. */

@@ -333,7 +333,8 @@ size_t packing_put_culled(struct packing *packing, const struct log_segment *seg
         n_culled_bytes = n_bytes;
         n = n_other;
     }
-    *ret_n_events = cull_totals_count_events(culled, n_culled_bytes / 8);
+    *ret_n_events = culled == payload ? cull_totals_count_events(culled, n_culled_bytes / 8)
+                                      : cull_n_events(packing->cull);
     return n;
 }
 

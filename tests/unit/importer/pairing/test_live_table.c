@@ -74,6 +74,51 @@ static void random_blocks(void **state)
     live_table_done(&table);
 }
 
+/* The same by seats, of which each is taken and guessed with some steps before it is used: what comes between ends or moves what it found. */
+static void seats(void **state)
+{
+    enum {
+        ADDRESSES = 3000,
+        STEPS = 300000,
+        AHEAD = 8
+    };
+
+    static uint64_t ids[ADDRESSES];
+    struct live_table_seat seats[AHEAD] = {0};
+    uint32_t numbers[AHEAD] = {0};
+    struct live_table table;
+    uint64_t seed = 11;
+
+    (void)state;
+    live_table_init(&table);
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        struct live_table_seat *seat = &seats[step % AHEAD];
+        uint32_t number = numbers[step % AHEAD];
+        if (step > AHEAD) {
+            struct live_block *block = live_table_find_seat(&table, seat);
+            assert_true(live_table_is_seat(&table, address_of(number), seat));
+            assert_int_equal(block ? block->allocation_id : 0, ids[number]);
+            if (block) {
+                live_table_remove_seat(&table, seat);
+            } else {
+                block = live_table_put_seat(&table, seat);
+                if (!block) /* it has to grow */
+                    assert_int_equal(live_table_add(&table, address_of(number), &block, NULL), 0);
+                block->allocation_id = step & 0xffffff;
+            }
+            ids[number] = ids[number] ? 0 : step;
+        }
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        numbers[step % AHEAD] = (uint32_t)(seed >> 33) % (step / 20000 % 2 ? 20 : ADDRESSES);
+        live_table_expect(&table, address_of(numbers[step % AHEAD]), seat);
+        live_table_guess(&table, &seats[(step + AHEAD / 2) % AHEAD]);
+    }
+    live_table_check(&table);
+    for (uint32_t i = 0; i < ADDRESSES; i++)
+        assert_true(ids[i] == 0 || live_table_find(&table, address_of(i))->allocation_id == ids[i]);
+    live_table_done(&table);
+}
+
 /* One address again and again must not fill the slots with traces of it. */
 static void one_address(void **state)
 {
@@ -102,7 +147,6 @@ static void memory_per_block(void **state)
         assert_int_equal(live_table_add(&table, address_of(i), &block, NULL), 0);
         size_t n_bytes = table.n_pieces * LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block)
                          + table.max_pieces * sizeof *table.pieces
-                         + LIVE_TABLE_RECENT * sizeof *table.recent
                          + table.n_slots * sizeof *table.slots;
         assert_true(n_bytes <= table.n_blocks * 65 + 8 * 1024); /* LT-2 */
     }
@@ -136,8 +180,11 @@ static void many_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_fields), cmocka_unit_test(random_blocks),
-        cmocka_unit_test(one_address), cmocka_unit_test(memory_per_block),
+        cmocka_unit_test(wide_fields),
+        cmocka_unit_test(random_blocks),
+        cmocka_unit_test(seats),
+        cmocka_unit_test(one_address),
+        cmocka_unit_test(memory_per_block),
         cmocka_unit_test(many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

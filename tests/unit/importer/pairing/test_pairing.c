@@ -528,6 +528,14 @@ static void next_owner_of_a_number(void **state)
            COUNTS());
 }
 
+static const struct live_block *plain_birth(struct story *story, const struct event *event)
+{
+    struct live_table_seat seat;
+
+    live_table_expect(pairing_live(story->pairing, event->process), event->address, &seat);
+    return pairing_plain_birth(story->pairing, event, &seat);
+}
+
 /* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by either way in, and ends go on. */
 static void ids_are_given_once(void **state)
 {
@@ -544,16 +552,16 @@ static void ids_are_given_once(void **state)
     event.process = 1;
     for (uint64_t i = 0; i < 3; i++) {
         event.address = X + i * 16;
-        block = pairing_plain_birth(story.pairing, &event);
+        block = plain_birth(&story, &event);
         assert_non_null(block);
         assert_int_equal(block->allocation_id, (UINT64_C(1) << 40) + i);
     }
     counts->allocations = LIVE_BLOCK_MOST_ID - 1;
     event.address = Y;
-    block = pairing_plain_birth(story.pairing, &event);
+    block = plain_birth(&story, &event);
     assert_int_equal(block->allocation_id, LIVE_BLOCK_MOST_ID);
     event.address = Y + 16;
-    assert_null(pairing_plain_birth(story.pairing, &event));
+    assert_null(plain_birth(&story, &event));
     assert_int_equal(pairing_event(story.pairing, &event, &err), ERROR_FORMAT);
     assert_non_null(strstr(err.text, "2^46"));
     event =
