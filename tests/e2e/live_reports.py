@@ -91,7 +91,7 @@ def server(tools, place):
 
 def samples(tools, place):
     """What a sample stands for is whole blocks, the same ones each time: it must not depend on when it is read."""
-    run([tools.record, "-q", "--sample-bytes", "1KiB", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    run([tools.record, "-q", "--sample-bytes", "256", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
     for i, (name, *words) in enumerate((("threads", "threads"), ("stacks", "groups", "--stacks"), ("groups", "by-group"), ("tags", "by-tag"), ("flows", "flows"))):
         cut = place / f"{name}.db"
         run([tools.importer, "--no-symbols", "--only", "--until-marker", f"mtrace report {7 + i}", place / "run.dat", cut], place)
