@@ -88,7 +88,7 @@ class Run:
         database = harness.import_log(self.tools, self.place / "run.dat", self.place / "run.db")
         aggregate.check_sum(database, self, survive.published(self.counts))
         culled = database.value("SELECT sum(culled_blocks) FROM backtrace_totals")
-        if f" {culled:,} blocks culled" not in said:
+        if f" {culled:,} block{'' if culled == 1 else 's'} culled" not in said:
             raise Failure(f"{culled} blocks were culled, and this was said: {said}")
         return aggregate.events_of(database)[1]
 
