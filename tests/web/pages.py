@@ -805,7 +805,7 @@ def record_totals(tools, folder):
     """With rows of blocks, without them, and with those of some."""
     full = harness.record_database(tools, folder, "full", [tools.workloads / "threads", *THREADS[1:]])
     harness.import_log(tools, folder / "full.dat", folder / "slim.db", "--slim")
-    culled = harness.record_database(tools, folder, "culled", [tools.workloads / "threads", *THREADS[1:]], ["--cull-temporary=1000"])
+    culled = harness.record_database(tools, folder, "culled", [tools.workloads / "crossed_frees"], ["--cull-temporary=1000"])
     return [full, folder / "slim.db", culled]
 
 
