@@ -25,10 +25,7 @@ enum left_out {
 #define LEFT_OUT_EXIT      4
 #define LEFT_OUT_ROWS_EXIT 6 /* one that has rows of single blocks */
 
-/* What mtrace-query --needs ends with: more by one of these. */
-#define LEFT_OUT_NEEDS_EXIT 16
-
-/* mtrace-query --await says the same without it, by a packet of one byte to the socket that is its standard input, goes on when one comes back, and ends
+/* What mtrace-query --await says first, in a packet of one byte to the socket that is its standard input. It goes on when one comes back, and ends
  * when there is nobody: who has the database made meanwhile need not start it a second time. */
 enum left_out_needs {
     LEFT_OUT_NEEDS_LITTLE, /* an import without LEFT_OUT_STACKS answers it */

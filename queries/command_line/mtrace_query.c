@@ -23,7 +23,7 @@ static struct queries *question; /* a signal handler has no other way to it */
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
-static int early_status;       /* without an answer: of --needs, of --await; 0: there is one */
+static bool is_left;           /* nobody waits for the answer (--await) */
 
 static void handle_signal(int number)
 {
@@ -157,14 +157,9 @@ static int run(int argc, char **argv, struct error *err)
     is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
         rc = set_names(&line.names, err);
-    if (rc == 0 && line.is_needs_asked) {
-        early_status = LEFT_OUT_NEEDS_EXIT + (int)queries_needs(question);
+    is_left = rc == 0 && line.is_to_wait && !wait_for_database();
+    if (is_left)
         return 0;
-    }
-    if (rc == 0 && line.is_to_wait && !wait_for_database()) {
-        early_status = EXIT_FAILURE;
-        return 0;
-    }
     if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
         rc = output_file_check_input(line.output_path, line.names.database, err);
     if (rc == 0 && line.names.database)
@@ -247,7 +242,8 @@ int main(int argc, char **argv)
         question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
     status = rc != 0                        ? report(&err)
              : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
-                                            : early_status;
+             : is_left                      ? EXIT_FAILURE
+                                            : EXIT_SUCCESS;
     queries_free(question);
     return status;
 }

@@ -18,7 +18,6 @@ enum option_key {
     KEY_JSON,
     KEY_CSV,
     KEY_ABOUT,
-    KEY_NEEDS,
     KEY_AWAIT,
     KEY_PARAMETER = 0x1000, /* and the parameter's index */
 };
@@ -48,8 +47,7 @@ static const struct argp_option option_table[] = {
     {"about", KEY_ABOUT, "FILE", 0,
      "the database, and no other name is of a file: for questions of those you trust less",
      GROUP_OUTPUT},
-    {"needs", KEY_NEEDS, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT}, /* support/left_out.h */
-    {"await", KEY_AWAIT, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT},
+    {"await", KEY_AWAIT, NULL, OPTION_HIDDEN, NULL, GROUP_OUTPUT}, /* support/left_out.h */
     {"help", KEY_HELP, NULL, 0, "print this and exit", -1},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version and exit", -1},
@@ -194,9 +192,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case KEY_ABOUT:
         set_only_file(parser, text);
-        break;
-    case KEY_NEEDS:
-        parser->line->is_needs_asked = true;
         break;
     case KEY_AWAIT:
         parser->line->is_to_wait = true;

@@ -23,8 +23,8 @@ struct command_line {
     const char *output_path; /* NULL: stdout */
     const char *only_file;   /* NULL: any name may be of one */
     bool is_forced;
-    bool is_needs_asked; /* what the question needs is wanted, and no answer */
-    bool is_to_wait;     /* that is wanted first, and the answer when the database is there */
+    bool
+        is_to_wait; /* what the question needs is wanted first, and the answer when the database is there */
 };
 
 /* Texts point into argv; the question has its parameters and its command, not its names. */
