@@ -2,6 +2,7 @@
 #include "support/running.h"
 
 #include "common/file_systems.h"
+#include "support/link_target.h"
 #include "support/process_maps.h"
 
 #include <dirent.h>
@@ -42,10 +43,8 @@ static const int64_t set_clock_ns = 3600 * (int64_t)1000000000;
 static bool has_own_proc(void)
 {
     char text[16];
-    ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
 
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 && strtol(text, NULL, 10) == getpid();
+    return link_target("/proc/self", text, sizeof(text)) && strtol(text, NULL, 10) == getpid();
 }
 
 /* What follows the name in /proc/PID/stat, NULL when there is none. */
@@ -335,13 +334,6 @@ static enum running_state look_elsewhere(const struct log_file *header, int fd, 
     return state == RUNNING_UNKNOWN && must_map && is_too_old(header, fd) ? RUNNING_GONE : state;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 struct namesake {
     const char *name;
     bool is_found;
@@ -352,7 +344,7 @@ static bool compare_name(const struct process_mapping *mapping, void *context)
     struct namesake *sought = context;
 
     sought->is_found =
-        mapping->permissions[3] == 's' && strcmp(last_part(mapping->path), sought->name) == 0;
+        mapping->permissions[3] == 's' && strcmp(basename(mapping->path), sought->name) == 0;
     return !sought->is_found;
 }
 
@@ -362,14 +354,11 @@ static bool maps_namesake(pid_t pid, int fd)
     struct namesake sought = {.is_found = false};
     char link[64];
     char name[PATH_MAX];
-    ssize_t n;
 
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    n = readlink(link, name, sizeof(name) - 1);
-    if (n <= 0)
+    if (!link_target(link, name, sizeof(name)))
         return false;
-    name[n] = '\0';
-    sought.name = last_part(name);
+    sought.name = basename(name);
     (void)process_maps_visit(pid, compare_name, &sought);
     return sought.is_found;
 }

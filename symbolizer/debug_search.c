@@ -125,13 +125,6 @@ static int folder_length(const char *path)
     return slash ? (int)(slash - path) : 0;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* As it continues the name of another folder. */
 static const char *below_root(const char *path)
 {
@@ -205,7 +198,7 @@ bool debug_search_object(const struct debug_search *search, struct elf_image *re
     struct wanted wanted = wanted_object(search);
 
     return each_dir(search, &wanted, NULL, try_object_id, ret_image)
-           || each_dir(search, &wanted, file_name(search->path), try_object_name, ret_image);
+           || each_dir(search, &wanted, basename(search->path), try_object_name, ret_image);
 }
 
 bool debug_search_object_far(const struct debug_search *search, struct elf_image *ret_image)
@@ -220,7 +213,7 @@ bool debug_search_dwarf(const struct debug_search *search, struct elf_image *ret
     struct wanted wanted = wanted_dwarf(search);
 
     return each_dir(search, &wanted, NULL, try_build_id, ret_image) || try_link(search, ret_image)
-           || each_dir(search, &wanted, file_name(search->path), try_names, ret_image)
+           || each_dir(search, &wanted, basename(search->path), try_names, ret_image)
            || try_debuginfod(search, &wanted, ret_image);
 }
 
@@ -228,8 +221,8 @@ static bool try_alternate_name(const struct debug_search *search, const struct w
                                const char *name, const char *dir, struct elf_image *ret_image)
 {
     (void)search;
-    return try_file(wanted, ret_image, "%s/.dwz/%s", dir, file_name(name))
-           || try_file(wanted, ret_image, "%s/%s", dir, file_name(name));
+    return try_file(wanted, ret_image, "%s/.dwz/%s", dir, basename(name))
+           || try_file(wanted, ret_image, "%s/%s", dir, basename(name));
 }
 
 bool debug_search_alternate(const struct debug_search *search, const char *dwarf_path,

@@ -5,6 +5,7 @@
 #include "queries/database/rundb.h"
 #include "support/database_file.h"
 #include "support/error.h"
+#include "support/link_target.h"
 #include "support/log_header.h"
 
 #include <dirent.h>
@@ -155,10 +156,9 @@ static int check_database(const char *database_path, const char *log_path, bool 
 /* The program beside this one; its bare name, to be looked for in PATH, when there is none. */
 static void find_importer(char *path, size_t size)
 {
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
     char *slash;
 
-    path[length > 0 ? length : 0] = '\0';
+    (void)link_target("/proc/self/exe", path, size);
     slash = strrchr(path, '/');
     if (slash && (size_t)(slash + 1 - path) + sizeof(importer) <= size) {
         memcpy(slash + 1, importer, sizeof(importer));

@@ -81,16 +81,9 @@ static bool read_image(pid_t pid, struct target_image *ret_image)
     return true;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static bool is_libc(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = basename(path);
 
     return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
 }
@@ -114,7 +107,7 @@ static bool see_mapping(const struct process_mapping *mapping, void *context)
 
     if (*mapping->path != '/')
         return true;
-    seen->has_musl = seen->has_musl || is_musl(base_name(mapping->path));
+    seen->has_musl = seen->has_musl || is_musl(basename(mapping->path));
     if (mapping->start == target->loader_base)
         (void)snprintf(seen->loader, sizeof(seen->loader), "%s", mapping->path);
     if (*seen->loader && strcmp(seen->loader, mapping->path) == 0)

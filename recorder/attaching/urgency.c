@@ -13,7 +13,7 @@ enum {
     FLAG_RESET_ON_FORK = 1,
 };
 
-/* Of the kernel, as its first version had it. */
+/* Of the kernel, as its first version had it: linux/sched/types.h, which tells it, cannot stand beside sched.h. */
 struct attributes {
     uint32_t n_bytes, policy;
     uint64_t flags;

@@ -9,6 +9,7 @@
 #include "recorder/command/mapped_log.h"
 #include "recorder/command/program.h"
 #include "recorder/recording/orders.h"
+#include "support/link_target.h"
 #include "support/monotonic.h"
 #include "support/process_maps.h"
 
@@ -114,14 +115,9 @@ static char *read_program(pid_t pid)
 {
     char link[64];
     char path[PATH_MAX];
-    ssize_t n;
 
     (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-    n = readlink(link, path, sizeof(path) - 1);
-    if (n <= 0)
-        return NULL;
-    path[n] = '\0';
-    return strdup(path);
+    return link_target(link, path, sizeof(path)) ? strdup(path) : NULL;
 }
 
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err)

@@ -2,6 +2,7 @@
 #include "recorder/command/collector_library.h"
 
 #include "common/log_format.h"
+#include "support/link_target.h"
 #include "support/log_header.h"
 
 #include <limits.h>
@@ -41,13 +42,11 @@ bool collector_library_is_own(const struct collector_library_kind *kind)
 char *collector_library_beside(const char *suffix)
 {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *slash;
     char *path = NULL;
 
-    if (n < 0)
+    if (!link_target("/proc/self/exe", self, sizeof(self)))
         return NULL;
-    self[n] = '\0';
     slash = strrchr(self, '/');
     if (!slash || asprintf(&path, "%.*s/%s", (int)(slash - self), self, suffix) < 0)
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "recorder/family/log_name.h"
 #include "support/file_lock.h"
+#include "support/link_target.h"
 #include "support/log_header.h"
 #include "support/regular_file.h"
 #include "support/running.h"
@@ -103,14 +104,10 @@ static bool is_deleted(const char *path)
 static bool read_name(pid_t pid, const struct process_mapping *mapping, char ret_name[PATH_MAX])
 {
     char link[96];
-    ssize_t n;
 
     (void)snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
                    mapping->start, mapping->end);
-    n = readlink(link, ret_name, PATH_MAX - 1);
-    if (n > 0)
-        ret_name[n] = '\0';
-    return n > 0;
+    return link_target(link, ret_name, PATH_MAX);
 }
 
 static bool open_either(struct mapped_log *log, const char *name,

@@ -178,13 +178,12 @@ static void remove_ring(const char *folder_path, const char *name)
 
 void later_logs_remove(const char *path)
 {
-    const char *slash = strrchr(path, '/');
     char *folder_path;
     DIR *folder;
     struct later_logs list;
 
     if (find_run(path, &list, &folder_path, &folder))
-        remove_reports(folder, slash ? slash + 1 : path);
+        remove_reports(folder, basename(path));
     for (size_t i = 0; i < list.n; i++)
         if (list.logs[i].rank && list.logs[i].name) {
             unlinkat(dirfd(folder), list.logs[i].name, 0);

@@ -17,11 +17,9 @@ enum {
 /* Writes what stands for the letter behind a percent sign. */
 static void put_value(FILE *out, char letter, const struct log_name_values *values, unsigned number)
 {
-    const char *base = strrchr(values->program, '/');
-
     switch (letter) {
     case 'e':
-        fputs(base ? base + 1 : values->program, out);
+        fputs(basename(values->program), out);
         break;
     case 't':
         fprintf(out, "%" PRId64, values->unix_seconds);

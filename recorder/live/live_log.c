@@ -4,6 +4,7 @@
 #include "common/file_systems.h"
 #include "common/invariant.h"
 #include "recorder/platform/fault_point.h"
+#include "support/link_target.h"
 #include "support/log_header.h"
 #include "support/patient_open.h"
 
@@ -214,12 +215,9 @@ static char *follow(const char *path)
 {
     char target[PATH_MAX];
     const size_t n_prefix = sizeof(FILE_SYSTEMS_MEMORY_PREFIX) - 1;
-    ssize_t n = readlink(path, target, sizeof(target) - 1);
 
-    if (n < 0)
-        return NULL;
-    target[n] = '\0';
-    if (strncmp(target, FILE_SYSTEMS_MEMORY_PREFIX, n_prefix) != 0
+    if (!link_target(path, target, sizeof(target))
+        || strncmp(target, FILE_SYSTEMS_MEMORY_PREFIX, n_prefix) != 0
         || strchr(target + n_prefix, '/'))
         return NULL;
     return strdup(target);

@@ -5,6 +5,7 @@
 #include "recorder/family/family.h"
 #include "recorder/family/later_logs.h"
 #include "support/error.h"
+#include "support/link_target.h"
 #include "support/running.h"
 
 #include <dirent.h>
@@ -257,10 +258,10 @@ static void refuse(struct children *children, struct child *child, const struct 
 /* It left that there was no room for a log. The link stays for as long as numbers of images are looked for. */
 static bool take_word(const struct children *children, struct child *child)
 {
-    char target[sizeof(FILE_SYSTEMS_NO_ROOM)];
-    const ssize_t n = readlink(child->live_path, target, sizeof(target));
+    char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one is another */
 
-    if (n != (ssize_t)sizeof(target) - 1 || memcmp(target, FILE_SYSTEMS_NO_ROOM, (size_t)n) != 0)
+    if (!link_target(child->live_path, target, sizeof(target))
+        || strcmp(target, FILE_SYSTEMS_NO_ROOM) != 0)
         return false;
     child->is_refused = child->is_word = true;
     if (children->settings.family)
@@ -285,14 +286,14 @@ static void adopt(struct children *children, struct child *child, uint64_t now_n
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
                != 0) {
-        if (is_lack_of_descriptors(&err) || error_is_disk_full(&err))
-            child->look_due_ns = now_ns + look_every_ns;
-        if (error_is_disk_full(&err))
-            children->room_err = err;
-        else if (!is_lack_of_descriptors(&err) && !take_word(children, child)
-                 && err.code != ERROR_FORMAT && access(child->live_path, F_OK) == 0)
-            refuse(children, child, &err);
         child->lacks_room = error_is_disk_full(&err);
+        if (child->lacks_room)
+            children->room_err = err;
+        if (child->lacks_room || is_lack_of_descriptors(&err))
+            child->look_due_ns = now_ns + look_every_ns;
+        else if (!take_word(children, child) && err.code != ERROR_FORMAT
+                 && access(child->live_path, F_OK) == 0)
+            refuse(children, child, &err);
     }
     free(path);
 }

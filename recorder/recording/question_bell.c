@@ -124,10 +124,9 @@ void question_bell_done(struct question_bell *bell)
         return;
     atomic_store_explicit(&bell->is_ending, true, memory_order_release);
     sem_post(&bell->is_set);
-    (void)syscall(SYS_futex, bell->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     while (!atomic_load_explicit(&bell->has_ended, memory_order_acquire)) {
-        nanosleep(&nap, NULL);
         (void)syscall(SYS_futex, bell->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        nanosleep(&nap, NULL);
     }
     (void)pthread_join(bell->thread, NULL);
     give_back(bell);
