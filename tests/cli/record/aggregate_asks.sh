@@ -8,7 +8,8 @@ cat >program.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { N = 1000 };
+/* Blocks live for longer than a segment lasts, or they are culled and it takes long until there is a state. */
+enum { N = 20000, AT_ONCE = 100 };
 
 static int ask(const char *question, const char *path)
 {
@@ -24,15 +25,18 @@ int main(void)
     static void *blocks[N];
     void *kept[3];
     struct mtrace_scope scope;
-    int codes[7];
+    int codes[7], next = 0;
 
     for (int round = 0; access("run.dat.state", F_OK) != 0 && round < 100000; round++) {
-        for (int i = 0; i < N; i++)
-            blocks[i] = malloc(10 + i % 200);
-        for (int i = 0; i < N; i++)
-            free(blocks[i]);
+        for (int i = 0; i < AT_ONCE; i++) {
+            free(blocks[next]);
+            blocks[next] = malloc(10 + i);
+            next = (next + 1) % N;
+        }
         usleep(1000);
     }
+    for (int i = 0; i < N; i++)
+        free(blocks[i]);
     scope = mtrace_enter(mtrace_group_intern("cache", NULL, 0));
     for (int i = 0; i < 3; i++)
         kept[i] = malloc(7000 + i);
