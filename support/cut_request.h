@@ -22,7 +22,8 @@
 enum cut_extent {
     CUT_BARE,  /* LEFT_OUT_STACKS */
     CUT_LEAN,  /* LEFT_OUT_SITES */
-    CUT_SITES, /* LEFT_OUT_HEAPS */
+    CUT_SITES, /* LEFT_OUT_LEAKS */
+    CUT_LEAKS, /* LEFT_OUT_HEAPS */
     CUT_HEAPS, /* LEFT_OUT_MOMENTS */
     CUT_SLIM,  /* rows alone */
     CUT_ROWS,  /* of a bounded log, of the blocks that are live alone */

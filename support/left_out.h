@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * left_out: tables that a lean import leaves out, because they take longer than the rest of it: what counts single pages, parts of lives and
- * moments of stacks; what heaps are made of; what blames call sites; stacks; and those of single blocks, which a slim one leaves out,
- * too. Whoever asks such a database about them must not be answered by nothing.
+ * moments of stacks; what heaps are made of; what call sites leak, and how; what else they add up to; stacks; and those of single blocks, which a
+ * slim one leaves out, too. Whoever asks such a database about them must not be answered by nothing.
  */
 #ifndef MTRACE_LEFT_OUT_H
 #define MTRACE_LEFT_OUT_H
@@ -17,7 +17,8 @@ enum left_out {
     LEFT_OUT_NOTHING,
     LEFT_OUT_MOMENTS, /* what stacks had, and where; what functions and files add up to */
     LEFT_OUT_HEAPS,   /* what each of them is made of */
-    LEFT_OUT_SITES,   /* what blames call sites */
+    LEFT_OUT_LEAKS,   /* what call sites leak, in which pattern, and how they grow */
+    LEFT_OUT_SITES,   /* what else they add up to */
     LEFT_OUT_STACKS,  /* and all code */
 };
 
@@ -31,6 +32,7 @@ enum left_out_needs {
     LEFT_OUT_NEEDS_LITTLE, /* an import without LEFT_OUT_STACKS answers it */
     LEFT_OUT_NEEDS_STACKS, /* one without LEFT_OUT_SITES */
     LEFT_OUT_NEEDS_SITES,  /* and so on */
+    LEFT_OUT_NEEDS_LEAKS,
     LEFT_OUT_NEEDS_HEAPS,
     LEFT_OUT_NEEDS_MOMENTS, /* a slim one */
     LEFT_OUT_WANTS_ROWS,    /* a slim one in part, one with rows wholly */
@@ -53,15 +55,15 @@ static const struct {
     {"heap_pages", LEFT_OUT_MOMENTS},
     {"heap_pins", LEFT_OUT_MOMENTS},
     {"heap_states", LEFT_OUT_HEAPS},
-    {"snapshots", LEFT_OUT_SITES},
-    {"snapshot_sites", LEFT_OUT_SITES},
+    {"snapshots", LEFT_OUT_LEAKS},
+    {"snapshot_sites", LEFT_OUT_LEAKS},
+    {"site_leaks", LEFT_OUT_LEAKS},
+    {"site_births", LEFT_OUT_LEAKS},
+    {"site_shapes", LEFT_OUT_LEAKS},
+    {"site_growth", LEFT_OUT_LEAKS},
+    {"suppressed_stacks", LEFT_OUT_LEAKS},
     {"site_totals", LEFT_OUT_SITES},
-    {"site_leaks", LEFT_OUT_SITES},
     {"site_frees", LEFT_OUT_SITES},
-    {"site_births", LEFT_OUT_SITES},
-    {"site_shapes", LEFT_OUT_SITES},
-    {"site_growth", LEFT_OUT_SITES},
-    {"suppressed_stacks", LEFT_OUT_SITES},
     {"backtraces", LEFT_OUT_STACKS},
     {"frames", LEFT_OUT_STACKS},
     {"frame_lines", LEFT_OUT_STACKS},

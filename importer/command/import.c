@@ -18,6 +18,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -236,22 +237,32 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
 }
 
 /* What needs to know who is to blame. */
-static int write_names_and_sites(struct import *import, sqlite3 *db, struct error *err)
+static int write_sites(struct import *import, sqlite3 *db, struct error *err)
 {
     enum left_out left_out = import->options->left_out;
-    int code = left_out < LEFT_OUT_STACKS ? write_names(import, db, err) : 0;
+    const struct site_source source = {.facts = import->facts,
+                                       .snapshots =
+                                           left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
+                                       .has_no_leaks = left_out >= LEFT_OUT_LEAKS,
+                                       .has_no_views = left_out != LEFT_OUT_NOTHING};
+    struct site_of_stack sites = {0};
+    int code = call_sites_write(db, log_set_definitions(import->logs), &sites, err);
 
-    if (code == 0 && left_out < LEFT_OUT_STACKS)
-        code = call_sites_write(db, log_set_definitions(import->logs), err);
     if (code == 0 && left_out < LEFT_OUT_MOMENTS)
         code = function_totals_write(db, err);
-    if (code || left_out >= LEFT_OUT_SITES)
-        return code;
-    if (left_out != LEFT_OUT_NOTHING)
-        code = site_totals_load_views(db, err);
-    return code ? code
-                : site_totals_write(db, import->facts,
-                                    left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL, err);
+    if (code == 0 && left_out < LEFT_OUT_SITES)
+        code = site_totals_write(db, &sites, &source, err);
+    free(sites.ids);
+    return code;
+}
+
+static int write_names_and_sites(struct import *import, sqlite3 *db, struct error *err)
+{
+    if (import->options->left_out >= LEFT_OUT_STACKS)
+        return 0;
+    int code = write_names(import, db, err);
+
+    return code ? code : write_sites(import, db, err);
 }
 
 /* ---- what was wrong with the logs ---- */
@@ -581,6 +592,8 @@ static bool has_given_names(sqlite3 *db)
 int import_resymbolize(const char *target, const struct symbols_options *symbols,
                        struct progress *progress, struct error *err)
 {
+    const struct site_source tables = {0};
+    struct site_of_stack sites = {0};
     struct database *database;
     int code = database_open(target, &database, err);
 
@@ -590,13 +603,14 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0 && !has_given_names(database_sqlite(database)))
         code = write_symbols(database_sqlite(database), symbols, progress, err);
     if (code == 0)
-        code = call_sites_write(database_sqlite(database), NULL, err);
+        code = call_sites_write(database_sqlite(database), NULL, &sites, err);
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_totals_write(database_sqlite(database), NULL, NULL, err);
+        code = site_totals_write(database_sqlite(database), &sites, &tables, err);
     if (code == 0)
         code = database_commit(database, err);
+    free(sites.ids);
     database_close(database);
     return code;
 }

@@ -340,7 +340,7 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
 
     facts->moments_ns[FACTS_AT_PEAK][id] = totals->peak_ns;
     facts->moments_ns[FACTS_AT_END][id] = process->last_ns;
-    if (facts->left_out >= LEFT_OUT_SITES)
+    if (facts->left_out >= LEFT_OUT_LEAKS)
         return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* nothing changed since its last event, but time went on */
         code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);

@@ -239,7 +239,7 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
                      uint32_t group, struct error *err)
 {
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
-    int code = facts->left_out >= LEFT_OUT_SITES
+    int code = facts->left_out >= LEFT_OUT_LEAKS
                    ? 0
                    : count_leaked_birth(facts, process, block, &weight, err);
 
@@ -307,7 +307,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         if (!pairing_is_single(&places[i]))
             continue;
         timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
-        if (facts->left_out < LEFT_OUT_SITES)
+        if (facts->left_out < LEFT_OUT_LEAKS)
             code = count_leaked_birth(facts, process, &places[i], &weight, err);
         all.blocks++;
         all.bytes += weight.bytes;

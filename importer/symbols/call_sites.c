@@ -369,7 +369,8 @@ static void done(struct finder *finder)
     free(finder->ids);
 }
 
-int call_sites_write(sqlite3 *db, const struct definitions *definitions, struct error *err)
+int call_sites_write(sqlite3 *db, const struct definitions *definitions,
+                     struct site_of_stack *ret_sites, struct error *err)
 {
     struct finder finder = {.db = db, .definitions = definitions, .err = err};
     int status = apply_rules(&finder);
@@ -385,6 +386,10 @@ int call_sites_write(sqlite3 *db, const struct definitions *definitions, struct 
             read_level);
     if (status == 0)
         status = write_sites(&finder);
+    if (status == 0 && ret_sites) {
+        *ret_sites = (struct site_of_stack){finder.call_site_ids, finder.n_nodes};
+        finder.call_site_ids = NULL;
+    }
     done(&finder);
     return status;
 }

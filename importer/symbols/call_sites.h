@@ -19,10 +19,19 @@
 #include "support/error.h"
 
 #include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Call sites by backtrace_id below n_stacks; 0: none. `ids` is from malloc. */
+struct site_of_stack {
+    uint32_t *ids;
+    size_t n_stacks;
+};
 
 /* Replaces call_sites, skipped_code and backtraces.call_site_id. Needs functions, sources, frame_lines and
  * backtraces, or definitions, which backtraces, empty so far, are then written from: rather than once and once more. The caller holds a
- * transaction. */
-int call_sites_write(sqlite3 *db, const struct definitions *definitions, struct error *err);
+ * transaction, and what *ret_sites has after success; NULL: nobody wants it. */
+int call_sites_write(sqlite3 *db, const struct definitions *definitions,
+                     struct site_of_stack *ret_sites, struct error *err);
 
 #endif

@@ -11,18 +11,11 @@
 #define MTRACE_IMPORTER_SITE_SUMS_H
 
 #include "importer/facts/facts.h"
+#include "importer/symbols/call_sites.h"
 #include "importer/symbols/stack_rules.h"
 #include "support/error.h"
 
 #include <sqlite3.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* Call sites by backtrace_id below n_stacks; 0: none. */
-struct site_of_stack {
-    const uint32_t *ids;
-    size_t n_stacks;
-};
 
 /* Into the empty tables site_totals and site_frees. After facts_finish, with the ids of the database. */
 int site_sums_write_totals(sqlite3 *db, const struct facts *facts,

@@ -16,57 +16,31 @@
 
 struct sites {
     const struct event_rows *snapshots; /* NULL: the table has them */
-    uint32_t *of_stack;                 /* call site by backtrace id; 0: none */
-    int64_t *stack_bytes;               /* live, as the last snapshot that names the stack says */
-    int64_t *change_bytes;              /* by call site, of the snapshot that is being read */
-    struct touched_ids stacks;          /* with bytes in a snapshot of the process */
-    struct touched_ids sites;           /* with a change in the snapshot */
-    size_t n_stacks, n_sites;           /* highest id + 1 */
+    const struct site_of_stack *of_stack;
+    int64_t *stack_bytes;      /* live, as the last snapshot that names the stack says */
+    int64_t *change_bytes;     /* by call site, of the snapshot that is being read */
+    struct touched_ids stacks; /* with bytes in a snapshot of the process */
+    struct touched_ids sites;  /* with a change in the snapshot */
 };
-
-static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
-{
-    sqlite3_stmt *statement = NULL;
-    int step;
-    int code = database_prepare(db,
-                                "SELECT backtrace_id, call_site_id FROM backtraces"
-                                " WHERE call_site_id IS NOT NULL",
-                                &statement, err);
-
-    if (code)
-        return code;
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW)
-        sites->of_stack[database_id(statement, 0, sites->n_stacks)] =
-            (uint32_t)database_id(statement, 1, sites->n_sites);
-    if (step != SQLITE_DONE)
-        code = database_error(db, err);
-    sqlite3_finalize(statement);
-    return code;
-}
 
 static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
 {
-    int code = database_ids(db, "backtraces", "backtrace_id", &sites->n_stacks, err);
+    size_t n_stacks = sites->of_stack->n_stacks;
+    size_t n_sites;
+    int code = database_ids(db, "call_sites", "call_site_id", &n_sites, err);
 
-    if (code == 0)
-        code = database_ids(db, "call_sites", "call_site_id", &sites->n_sites, err);
     if (code)
         return code;
-    sites->of_stack = calloc(sites->n_stacks, sizeof *sites->of_stack);
-    sites->stack_bytes = calloc(sites->n_stacks, sizeof *sites->stack_bytes);
-    sites->change_bytes = calloc(sites->n_sites, sizeof *sites->change_bytes);
-    if (!sites->of_stack || !sites->stack_bytes || !sites->change_bytes)
-        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks",
-                         sites->n_stacks);
-    code = touched_ids_init(&sites->stacks, sites->n_stacks, err);
-    if (code == 0)
-        code = touched_ids_init(&sites->sites, sites->n_sites, err);
-    return code ? code : read_sites(db, sites, err);
+    sites->stack_bytes = calloc(n_stacks, sizeof *sites->stack_bytes);
+    sites->change_bytes = calloc(n_sites, sizeof *sites->change_bytes);
+    if (!sites->stack_bytes || !sites->change_bytes)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks", n_stacks);
+    code = touched_ids_init(&sites->stacks, n_stacks, err);
+    return code ? code : touched_ids_init(&sites->sites, n_sites, err);
 }
 
 static void sites_done(struct sites *sites)
 {
-    free(sites->of_stack);
     free(sites->stack_bytes);
     free(sites->change_bytes);
     touched_ids_done(&sites->stacks);
@@ -92,7 +66,7 @@ static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *i
 
 static void take_stack(struct sites *sites, uint32_t stack, int64_t live_bytes)
 {
-    uint32_t site = sites->of_stack[stack];
+    uint32_t site = sites->of_stack->ids[stack];
 
     touched_ids_add(&sites->stacks, stack);
     touched_ids_add(&sites->sites, site);
@@ -108,7 +82,7 @@ static void take_kept(struct sites *sites, int64_t snapshot)
         event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
 
     for (size_t i = 0; i < n; i++)
-        take_stack(sites, stacks[i].node < sites->n_stacks ? stacks[i].node : 0,
+        take_stack(sites, stacks[i].node < sites->of_stack->n_stacks ? stacks[i].node : 0,
                    (int64_t)stacks[i].live_bytes);
 }
 
@@ -123,7 +97,7 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
     }
     sqlite3_bind_int64(stacks, 1, snapshot);
     while ((step = sqlite3_step(stacks)) == SQLITE_ROW)
-        take_stack(sites, (uint32_t)database_id(stacks, 0, sites->n_stacks),
+        take_stack(sites, (uint32_t)database_id(stacks, 0, sites->of_stack->n_stacks),
                    sqlite3_column_int64(stacks, 1));
     sqlite3_reset(stacks);
     return step == SQLITE_DONE ? 0 : database_error(db, err);
@@ -172,7 +146,8 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     return code;
 }
 
-int site_totals_load_views(sqlite3 *db, struct error *err)
+/* Those that are needed. */
+static int load_views(sqlite3 *db, struct error *err)
 {
     struct database_views views;
     int code = database_views_find(&views, err);
@@ -209,42 +184,46 @@ static int write_leaks(sqlite3 *db, const struct facts *facts, const struct site
                  : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
 }
 
-static int write_all(sqlite3 *db, const struct facts *facts, struct sites *sites,
-                     struct stack_rules *rules, struct error *err)
+static int write_leaks_and_growth(sqlite3 *db, const struct facts *facts, struct sites *sites,
+                                  struct stack_rules *rules, struct error *err)
 {
-    const struct site_of_stack of_stack = {.ids = sites->of_stack, .n_stacks = sites->n_stacks};
-    int code = write_totals(db, facts, &of_stack, err);
+    const struct site_of_stack *of_stack = sites->of_stack;
+    int code =
+        database_execute(db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
 
-    if (code == 0)
-        code = database_execute(
-            db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
     if (code == 0)
         code = stack_rules_read(db, rules, err);
     if (code == 0)
         code = write_snapshots(db, sites, err);
     if (code == 0)
         code =
-            site_births_write(db, &of_stack, rules, facts ? facts_leaked_births(facts) : NULL, err);
+            site_births_write(db, of_stack, rules, facts ? facts_leaked_births(facts) : NULL, err);
     if (code == 0)
         code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
     if (code == 0)
-        code = write_leaks(db, facts, &of_stack, rules, err);
+        code = write_leaks(db, facts, of_stack, rules, err);
     return code ? code
                 : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
 }
 
-int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,
-                      struct error *err)
+int site_totals_write(sqlite3 *db, const struct site_of_stack *sites,
+                      const struct site_source *source, struct error *err)
 {
-    struct sites sites = {.snapshots = snapshots};
+    struct sites of_snapshots = {.snapshots = source->snapshots, .of_stack = sites};
     struct stack_rules rules = {.list = NULL};
     int code = database_execute(db, delete_all, err);
 
     if (code == 0)
-        code = sites_new(db, &sites, err);
+        code = write_totals(db, source->facts, sites, err);
+    if (code || source->has_no_leaks)
+        return code;
+    if (source->has_no_views)
+        code = load_views(db, err);
     if (code == 0)
-        code = write_all(db, facts, &sites, &rules, err);
+        code = sites_new(db, &of_snapshots, err);
+    if (code == 0)
+        code = write_leaks_and_growth(db, source->facts, &of_snapshots, &rules, err);
     stack_rules_done(&rules);
-    sites_done(&sites);
+    sites_done(&of_snapshots);
     return code;
 }

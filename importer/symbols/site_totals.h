@@ -12,19 +12,25 @@
 #ifndef MTRACE_IMPORTER_SITE_TOTALS_H
 #define MTRACE_IMPORTER_SITE_TOTALS_H
 
+#include "importer/symbols/call_sites.h"
 #include "support/error.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 struct event_rows;
 struct facts;
 
-/* The views that it needs, in a database that was begun without any (database_blank). */
-int site_totals_load_views(sqlite3 *db, struct error *err);
+/* What there is beside the tables. Each NULL: the tables have what it says. */
+struct site_source {
+    const struct facts *facts;          /* after facts_finish, with the ids of the database */
+    const struct event_rows *snapshots; /* that kept what snapshot_backtraces says */
+    bool has_no_leaks; /* nobody wants more than site_totals and site_frees; LEFT_OUT_LEAKS */
+    bool has_no_views; /* the database was begun without any (database_blank) */
+};
 
-/* Needs all other totals, code with names and call sites, and the views. facts: after facts_finish, with the ids of the
- * database; snapshots: that kept what snapshot_backtraces says. Each NULL: the tables have what it says. */
-int site_totals_write(sqlite3 *db, const struct facts *facts, const struct event_rows *snapshots,
-                      struct error *err);
+/* Needs all other totals, and code with names and call sites. */
+int site_totals_write(sqlite3 *db, const struct site_of_stack *sites,
+                      const struct site_source *source, struct error *err);
 
 #endif

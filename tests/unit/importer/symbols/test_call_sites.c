@@ -90,7 +90,7 @@ static void test_default_rules(void **state)
 {
     struct error err;
 
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     assert_sites(*state,
                  "1 main 10, 2 _Z9make_listv 20, 3 _Z5swellv 31, 4 _Z5swellv 31, 5 main 10, "
                  "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
@@ -100,11 +100,11 @@ static void test_changed_rules_apply_again(void **state)
 {
     struct error err;
 
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     execute(*state, "DELETE FROM call_site_rules;"
                     "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'swell'),"
                     " ('source', '/usr/include/*'), ('object', '*/libc.so.*')");
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     assert_sites(
         *state, "1 main 10, 2 _Z9make_listv 20, 3 _Z9make_listv 20, 4 _Z9make_listv 20, 5 main 10, "
                 "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
@@ -117,7 +117,7 @@ static void test_a_bare_name_is_blamed(void **state)
 
     execute(*state, "UPDATE functions SET raw_name = 'grow' WHERE function_id = 4;"
                     "UPDATE functions SET raw_name = 'list_grow' WHERE function_id = 2");
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     assert_sites(*state, "1 main 10, 2 main 10, 3 grow 31, 4 grow 31, 5 main 10, "
                          "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
 }
@@ -127,7 +127,7 @@ static void test_no_unused_sites(void **state)
     struct error err;
     sqlite3_stmt *statement;
 
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     sqlite3_prepare_v2(*state,
                        "SELECT count(*), (SELECT count(DISTINCT call_site_id) FROM backtraces)"
                        " FROM call_sites",
@@ -145,7 +145,7 @@ static void test_what_is_skipped_is_written(void **state)
     sqlite3_stmt *statement;
 
     execute(*state, "INSERT INTO skipped_code VALUES ('function', 999)");
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     sqlite3_prepare_v2(*state, "SELECT group_concat(target || ' ' || id, ', ') FROM skipped_code",
                        -1, &statement, NULL);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
@@ -162,7 +162,7 @@ static void test_calls_without_symbols(void **state)
 
     execute(*state, "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL"
                     " WHERE frame_id IN (2, 6)");
-    assert_int_equal(call_sites_write(*state, NULL, &err), 0);
+    assert_int_equal(call_sites_write(*state, NULL, NULL, &err), 0);
     sqlite3_prepare_v2(*state,
                        "SELECT group_concat(backtrace_id || ' ' || object_offset, ', ') FROM"
                        " (SELECT * FROM backtraces JOIN call_sites USING (call_site_id)"
