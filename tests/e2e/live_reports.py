@@ -361,9 +361,9 @@ def threads_in(report):
     return sorted(words[3] for words in rows_of if words[5] == "-")
 
 
-def start_recording(tools, place, script, *options):
+def start_recording(tools, place, script, *options, env=None):
     return subprocess.Popen([tools.record, "-f", "--report-signal", "USR1", *options, "-o", place / "run.dat", "--", "sh", "-c", script, "sh",
-                             tools.workloads / "asking"], cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             tools.workloads / "asking"], cwd=place, env=harness.environment(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -439,9 +439,13 @@ def family(tools, place):
 def ask_in_vain(tools, process, place, number, reason):
     asked = subprocess.run([tools.record, "--ctl", str(process.pid), "report"], env=harness.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     expect("status of --ctl", asked.returncode, 1)
-    wanted = f"report {number} could not be made: its file cannot be written: {reason}\n"
+    wanted = f"report {number} could not be made: {reason}\n"
     if not asked.stderr.endswith(wanted):
         raise Failure(f"--ctl said {asked.stdout}{asked.stderr}instead of {wanted}")
+
+
+def ask_without_file(tools, process, place, number, reason):
+    ask_in_vain(tools, process, place, number, f"its file cannot be written: {reason}")
     expect("left of it", sorted(p.name for p in place.glob(f"run.dat.report.{number}.txt*") if not p.is_dir()), [])
 
 
@@ -450,8 +454,8 @@ def check_unwritten(tools, place, reason, forbid, allow):
     try:
         expect("the program", process.stdout.readline(), "ready 0\n")
         forbid(1), forbid(2)
-        ask_in_vain(tools, process, place, 1, reason)
-        ask_in_vain(tools, process, place, 2, reason)
+        ask_without_file(tools, process, place, 1, reason)
+        ask_without_file(tools, process, place, 2, reason)
         allow()
         process.send_signal(signal.SIGUSR1)
         wait_for(place / "run.dat.report.3.txt")
@@ -477,6 +481,21 @@ def fill(place):
             pass
 
 
+def check_no_room(tools, place, small):
+    """For the database of a report: its file says why there is none, and so does who asked for it."""
+    process = start_recording(tools, place, 'exec "$1" wait', env={"TMPDIR": str(small)})
+    reason = f"a report needs room for its database in '{small}': make some, or set TMPDIR for mtrace-record"
+    try:
+        expect("the program", process.stdout.readline(), "ready 0\n")
+        ask_in_vain(tools, process, place, 1, reason)
+        expect("the last line of the report", wait_for(place / "run.dat.report.1.txt").splitlines()[-1], reason)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    if "; 1 report could not be made; next: " not in said:
+        raise Failure(f"not said that there is no report:\n{said}")
+
+
 def unwritten(tools, place):
     """A report that cannot be written is none: who asks is told why, nothing is left of it, and the last line counts it."""
     check_unwritten(tools, place, "Is a directory", lambda n: (place / f"run.dat.report.{n}.txt").mkdir(), lambda: None)
@@ -486,6 +505,9 @@ def unwritten(tools, place):
         raise harness.Skip("mounting needs root")
     try:
         check_unwritten(tools, disk, "No space left on device", lambda n: fill(disk), lambda: (disk / "filler").unlink())
+        fill(disk)
+        (place / "run.dat.report.1.txt").rmdir()
+        check_no_room(tools, place, disk)
     finally:
         subprocess.run(["umount", disk], check=True)
 
