@@ -40,6 +40,13 @@ char *log_ring_state_name(const char *log_path)
     return asprintf(&name, "%s" STATE_SUFFIX, log_path) < 0 ? NULL : name;
 }
 
+static char *aside_name(const char *log_path)
+{
+    char *name;
+
+    return asprintf(&name, "%s" STATE_SUFFIX LOG_RING_ASIDE, log_path) < 0 ? NULL : name;
+}
+
 uint64_t log_ring_bytes(void)
 {
 #if defined(MTRACE_SMALL_RINGS)
@@ -224,4 +231,5 @@ void log_ring_remove(const char *log_path)
             remove_name(log_ring_name(log_path, ring.numbers[i]));
     log_ring_done(&ring);
     remove_name(log_ring_state_name(log_path));
+    remove_name(aside_name(log_path));
 }

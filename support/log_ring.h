@@ -30,6 +30,10 @@ enum {
 
 uint64_t log_ring_bytes(void);
 
+/* Behind the name of a state that cannot be read: its owner says by it that the log is to be read without. A log that merely lacks its state is a copy that
+ * lacks it. */
+#define LOG_RING_ASIDE ".bad"
+
 /* The caller frees them. */
 char *log_ring_name(const char *log_path, uint32_t number);
 char *log_ring_state_name(const char *log_path);
@@ -58,7 +62,7 @@ uint64_t log_ring_most_bytes(const char *log_path);
 /* Does the file's header say that it is of a bounded log? What else has such a name is somebody's own. */
 bool log_ring_is_part(const char *path);
 
-/* All of them, and the state; nothing that is no part of a bounded log. */
+/* All of them, and the state, be it put aside; nothing that is no part of a bounded log. */
 void log_ring_remove(const char *log_path);
 
 #endif

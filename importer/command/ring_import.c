@@ -6,6 +6,7 @@
 #include "importer/events/log_set.h"
 #include "importer/log/log_family.h"
 #include "importer/log/state_file.h"
+#include "support/log_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,9 @@ static void name_state(const char *path, struct error *err)
     if (state)
         error_set(
             err, ERROR_FORMAT,
-            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed what "
-            "came after it is imported alone",
-            state, said.text);
+            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
+            "'%s" LOG_RING_ASIDE "' what came after it is imported alone",
+            state, said.text, state);
     free(state);
 }
 
@@ -105,6 +106,8 @@ static int open_whole(const struct import_options *options, struct progress *pro
     struct state_reader *reader = NULL;
     int code = state_reader_open(path, &reader, err);
 
+    if (code == ERROR_FORMAT)
+        name_state(path, err);
     if (code == 0)
         code = standing_import_open(options, progress, ret, err);
     if (code == 0)

@@ -8,6 +8,7 @@
 #include "support/log_ring.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,12 +193,14 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
 
 static int fail_missing(const char *log_path, char *missing, struct error *err)
 {
-    int r = missing ? error_set(
-                err, ERROR_FORMAT,
-                "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
-                "'%s.gN' and '%s.state' beside it; all of these must be in one folder",
-                missing, log_path, log_path, log_path)
-                    : out_of_memory(err);
+    int r =
+        missing ? error_set(
+            err, ERROR_FORMAT,
+            "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
+            "'%s.gN' and '%s.state' beside it; all of these must be in one folder; a state that "
+            "cannot be read is put aside as '%s.state" LOG_RING_ASIDE "'",
+            missing, log_path, log_path, log_path, log_path)
+                : out_of_memory(err);
 
     free(missing);
     return r;
@@ -211,9 +214,14 @@ static bool is_there(char *name)
     return is_it;
 }
 
+/* Or one that was put aside, as it cannot be read: what it has is lost knowingly. */
 static bool has_state_beside(const struct log_file_reader *log)
 {
-    return is_there(log_ring_state_name(log->path)) || is_there(log_family_state_path(log->path));
+    char *state = log_family_state_path(log->path);
+    char *aside = NULL;
+    bool has_aside = state && asprintf(&aside, "%s" LOG_RING_ASIDE, state) >= 0 && is_there(aside);
+
+    return is_there(state) || is_there(log_ring_state_name(log->path)) || has_aside;
 }
 
 /* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
@@ -283,25 +291,38 @@ static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, co
     input->has_lost_events = true;
 }
 
+/* The state may have events of them that were read in the live log before they were packed, and nobody can know which. */
+static const char *describe_missing(struct log_input *input, uint64_t n, bool is_there)
+{
+    const char *fate = is_there ? "has no header of it" : "is missing";
+    char others[48] = "";
+    char what[192];
+
+    if (n > 1)
+        (void)snprintf(others, sizeof(others), ", and so %s %" PRIu64 " more",
+                       n == 2 ? "is" : "are", n - 1);
+    int length =
+        snprintf(what, sizeof(what),
+                 "this part of a log of --aggregate %s%s; events that %s alone had are lost", fate,
+                 others, n > 1 ? "they" : "it");
+    const char *copy = text_arena_copy(input->names.arena, what, (size_t)length);
+
+    return copy ? copy : "parts of a log of --aggregate are missing";
+}
+
 void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses_before,
                                  uint64_t lost_bytes, struct log_damage_report *damage)
 {
     uint64_t n = log_input_n_missing(input, first, last_generation(input) + 1);
     char *name = n ? log_ring_name(log_input_path(input), first_missing(input, first)) : NULL;
     const char *path = name ? text_arena_copy(input->names.arena, name, strlen(name)) : NULL;
-    bool is_there = name && access(name, F_OK) == 0;
+    const char *what = n ? describe_missing(input, n, name && access(name, F_OK) == 0) : NULL;
 
     add_losses(
         input, n_losses_before, lost_bytes, NULL,
         "events were missing, or could not be read, in parts of the log that are gone by now",
         damage);
-    add_losses(
-        input, n, 0, path,
-        is_there ? "this part of a log of --aggregate has no header of it: its events are lost"
-        : n == 1
-            ? "this part of a log of --aggregate is missing, and its events with it"
-            : "this part of a log of --aggregate is missing, and its events with it, and others are",
-        damage);
+    add_losses(input, n, 0, path, what, damage);
     free(name);
 }
 

@@ -173,22 +173,17 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
 static bool is_report_done(const struct control_site *site, uint32_t number, char *ret_text,
                            size_t n_bytes, bool *ret_has_failed)
 {
-    const struct own_reports *reports = site->reports;
-    char *path;
+    const char *why;
 
-    if (reports->n < number || (reports->n == number && reports->work.helper.pid > 0))
+    if (!own_reports_is_done(site->reports, number, &why))
         return false;
-    if (asprintf(&path, "%s.report.%" PRIu32 ".txt", site->log_path, number) < 0)
-        return false;
-    *ret_has_failed = access(path, F_OK) != 0;
-    if (!*ret_has_failed && strlen(path) + 1 < n_bytes) /* the answer has a byte before it */
-        (void)snprintf(ret_text, n_bytes, "%s", path);
-    else if (!*ret_has_failed)
-        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
-    free(path);
+    *ret_has_failed = *why != '\0';
     if (*ret_has_failed)
-        (void)snprintf(ret_text, n_bytes,
-                       "report %" PRIu32 " could not be made; mtrace-record says why", number);
+        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " could not be made: %s", number, why);
+    else if ((size_t)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path,
+                              number)
+             >= n_bytes - 1) /* the answer has a byte before it */
+        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
     return true;
 }
 

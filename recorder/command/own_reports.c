@@ -2,6 +2,8 @@
 #include "recorder/command/own_reports.h"
 
 #include "recorder/command/closing.h"
+#include "recorder/command/program.h"
+#include "support/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,68 +32,133 @@ static struct keeper_process *keeper_of(struct own_reports *reports)
 }
 
 /* In full, so that the finished log can be cut there: what is said of it elsewhere is rounded. */
-static void put_instant(int fd, uint64_t at_ns)
+static bool put_instant(int fd, uint64_t at_ns)
 {
-    (void)dprintf(fd, "as of %" PRIu64 " ns; of the log: mtrace-import --until %" PRIu64 "ns\n\n",
-                  at_ns, at_ns);
+    return dprintf(fd, "as of %" PRIu64 " ns; of the log: mtrace-import --until %" PRIu64 "ns\n\n",
+                   at_ns, at_ns)
+           > 0;
 }
 
-/* What is there was left by a recorder that was killed, or put there by somebody who may write to the folder, too: in neither
- * case, and through no link, is it a file to write into. */
-static int make_part(const char *name)
+static char *why_of(struct own_reports *reports, unsigned n)
 {
-    (void)unlink(name);
-    return open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return reports->whys[n % OWN_REPORTS_REMEMBERED];
+}
+
+/* What is so again and again, as on a full disk, is said once, and counted. */
+static void fail(struct own_reports *reports, const char *why)
+{
+    char *mine = why_of(reports, reports->n);
+
+    (void)snprintf(mine, OWN_REPORTS_WHY_BYTES, "%s", why);
+    reports->n_failed++;
+    if (reports->n == 1 || strcmp(mine, why_of(reports, reports->n - 1)) != 0)
+        closing_warn("report %u could not be made: %s", reports->n, mine);
 }
 
 static void begin(struct own_reports *reports, uint64_t at_ns, struct recording *recording,
                   const char *log_path)
 {
-    char *name = name_of(log_path, ++reports->n, ".part");
     struct reporter_job job = {.programs = recording->programs,
                                .log_path = log_path,
                                .until_ns = at_ns,
                                .is_of_family = true,
                                .questions = g_questions};
-    int code = name ? 0 : ENOMEM;
+    char why[OWN_REPORTS_WHY_BYTES];
+    int code = 0;
 
-    reports->fd = job.fd = name ? make_part(name) : -1;
-    if (name && job.fd < 0)
+    *why_of(reports, ++reports->n) = '\0';
+    reports->fd = job.fd = memfd_create("mtrace report", MFD_CLOEXEC);
+    if (job.fd < 0 || !put_instant(job.fd, at_ns))
         code = errno;
     if (code == 0)
-        put_instant(job.fd, at_ns);
-    if (code == 0)
         code = reporter_start(&job, keeper_of(reports), &reports->work);
-    if (code)
-        closing_warn("report %u: %s", reports->n,
-                     code == ENOSYS ? "mtrace-import and mtrace-query are not beside mtrace-record"
-                                    : strerror(code));
-    if (code && job.fd >= 0) {
+    if (code == 0)
+        return;
+    if (code == ENOSYS)
+        program_explain_sibling(job.programs->import ? "mtrace-query" : "mtrace-import", why,
+                                sizeof(why));
+    fail(reports, code == ENOSYS ? why : strerror(code));
+    if (job.fd >= 0)
         close(job.fd);
-        unlink(name);
-    }
-    free(name);
 }
 
-/* A report that failed says why. */
-static void publish(struct own_reports *reports, const char *log_path)
+static int copy(int from, int to)
+{
+    char bytes[4096];
+    uint64_t at = 0;
+    size_t n = 0;
+    int code;
+
+    do {
+        code = whole_io_read(from, bytes, sizeof(bytes), at, &n);
+        if (code == 0)
+            code = whole_io_write(to, bytes, n, at, NULL);
+        at += n;
+    } while (code == 0 && n == sizeof(bytes));
+    return code;
+}
+
+/* What is there was left by a recorder that was killed, or put there by somebody who may write to the folder, too: in neither
+ * case, and through no link, is it a file to write into. */
+static int write_part(int text, const char *part)
+{
+    int fd, code;
+
+    (void)unlink(part);
+    fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    code = copy(text, fd);
+    if (close(fd) != 0 && code == 0)
+        code = errno; /* some file systems say only now that there is no room */
+    return code;
+}
+
+/* OR-1. An errno value. */
+static int publish(const struct own_reports *reports, const char *log_path)
 {
     char *part = name_of(log_path, reports->n, ".part");
     char *name = name_of(log_path, reports->n, "");
+    int code = part && name ? write_part(reports->fd, part) : ENOMEM;
 
-    if (part && name && rename(part, name) != 0)
-        closing_warn("%s: %s", name, strerror(errno));
-    free(part);
-    free(name);
-}
-
-static void drop(struct own_reports *reports, const char *log_path)
-{
-    char *part = name_of(log_path, reports->n, ".part");
-
-    if (part)
+    if (code == 0 && rename(part, name) != 0)
+        code = errno;
+    if (code && part)
         unlink(part);
     free(part);
+    free(name);
+    return code;
+}
+
+/* What whoever failed wrote last. */
+static void get_last_line(int fd, char *ret, size_t n_bytes)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t start = end < (off_t)n_bytes ? 0 : end - (off_t)n_bytes + 1;
+    size_t n = 0;
+    char *line;
+
+    (void)whole_io_read(fd, ret, n_bytes - 1, (uint64_t)start, &n);
+    while (n > 0 && ret[n - 1] == '\n')
+        n--;
+    ret[n] = '\0';
+    line = memrchr(ret, '\n', n);
+    if (line)
+        memmove(ret, line + 1, strlen(line));
+}
+
+/* Of one whose text is what it can be. */
+static void finish(struct own_reports *reports, int exit_status, const char *log_path)
+{
+    char why[OWN_REPORTS_WHY_BYTES];
+    int code = publish(reports, log_path);
+
+    if (code)
+        (void)snprintf(why, sizeof(why), "its file cannot be written: %s", strerror(code));
+    else if (exit_status)
+        get_last_line(reports->fd, why, sizeof(why));
+    if (code || exit_status)
+        fail(reports, why);
 }
 
 /* OR-1: who was killed has not said all. */
@@ -104,13 +172,11 @@ static void look_for_end(struct own_reports *reports, const char *log_path)
         return;
     }
     reporter_end(&reports->work);
+    if (status != -1 && WIFEXITED(status))
+        finish(reports, WEXITSTATUS(status), log_path);
+    else
+        fail(reports, "who made it was killed");
     close(reports->fd);
-    if (status != -1 && WIFEXITED(status)) {
-        publish(reports, log_path);
-        return;
-    }
-    drop(reports, log_path);
-    closing_warn("report %u: who made it was killed", reports->n);
 }
 
 /* Those that fell due while we were held up ourselves are left out, too. */
@@ -170,6 +236,14 @@ void own_reports_ask(struct own_reports *reports)
     reports->is_asked = true;
 }
 
+bool own_reports_is_done(const struct own_reports *reports, unsigned n, const char **ret_why)
+{
+    if (reports->n < n || (reports->n == n && reports->work.helper.pid > 0))
+        return false;
+    *ret_why = reports->whys[n % OWN_REPORTS_REMEMBERED];
+    return true;
+}
+
 /* Nothing is due before there is anything to report about. */
 uint64_t own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
                           const char *log_path)
@@ -192,11 +266,12 @@ uint64_t own_reports_step(struct own_reports *reports, uint64_t now_ns, struct r
     return chosen_ns;
 }
 
-static void stop(struct own_reports *reports, const char *log_path)
+static void stop(struct own_reports *reports)
 {
     reporter_stop(&reports->work);
     close(reports->fd);
-    drop(reports, log_path);
+    (void)snprintf(why_of(reports, reports->n), OWN_REPORTS_WHY_BYTES,
+                   "it was not ready when the recording ended");
     reports->n_left_out[OWN_REPORTS_UNREADY]++;
 }
 
@@ -205,7 +280,7 @@ void own_reports_done(struct own_reports *reports, const char *log_path)
     if (reports->work.helper.pid > 0)
         look_for_end(reports, log_path);
     if (reports->work.helper.pid > 0)
-        stop(reports, log_path);
+        stop(reports);
     reports->n_left_out[OWN_REPORTS_UNREADY] +=
         (uint64_t)reports->is_asked + (reports->instant_ns != 0);
     reports->is_asked = false;
@@ -230,4 +305,7 @@ void own_reports_describe(const struct own_reports *reports, char *text, size_t 
                                      "%s%" PRIu64 " report%s left out (%s)", used ? ", " : "; ", n,
                                      n == 1 ? "" : "s", whys[i]);
     }
+    if (reports->n_failed && used < n_bytes)
+        (void)snprintf(text + used, n_bytes - used, "%s%" PRIu64 " report%s could not be made",
+                       used ? ", " : "; ", reports->n_failed, reports->n_failed == 1 ? "" : "s");
 }

@@ -416,3 +416,16 @@ char *program_find_sibling(const char *name)
     free(path);
     return NULL;
 }
+
+void program_explain_sibling(const char *name, char *text, size_t n_bytes)
+{
+    char *path = collector_library_beside(name);
+
+    if (path && access(path, X_OK) != 0)
+        (void)snprintf(text, n_bytes,
+                       "'%s' cannot be run: %s; install it there, beside mtrace-record", path,
+                       strerror(errno));
+    else
+        (void)snprintf(text, n_bytes, "'%s' is not beside mtrace-record; install it there", name);
+    free(path);
+}

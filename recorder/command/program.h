@@ -66,4 +66,7 @@ void program_join_settings(char *assignments);
 /* Path of another program of ours, beside this one; owned by the caller, NULL if not there. */
 char *program_find_sibling(const char *name);
 
+/* Why it is not, as a part of a sentence: where it was looked for, and what to do. */
+void program_explain_sibling(const char *name, char *text, size_t n_bytes);
+
 #endif

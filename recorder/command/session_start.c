@@ -141,6 +141,21 @@ static int prepare_sending(struct session *session, struct error *err)
     return sender_process_check(session->sender_program, &session->options->sending, err);
 }
 
+/* A bounded run needs whoever takes its events in; else the first 512 MiB of them would be all. */
+static int find_programs(struct session *session, struct error *err)
+{
+    char why[ERROR_TEXT_BYTES / 2];
+
+    session->programs.import = program_find_sibling("mtrace-import");
+    session->programs.query = program_find_sibling("mtrace-query");
+    if (!session->options->is_aggregate || session->programs.import)
+        return 0;
+    program_explain_sibling("mtrace-import", why, sizeof(why));
+    return error_set(
+        err, ERROR_USAGE,
+        "--aggregate needs mtrace-import, which takes the events in while they come: %s", why);
+}
+
 static int find_library(const struct session *session, char **ret_library, struct error *err)
 {
     struct collector_library_kind kind;
@@ -186,8 +201,8 @@ int session_attach(struct session *session, struct error *err)
     session->program.settings_pipe = session->program.failure_pipe = -1;
     if (code == 0)
         code = prepare_sending(session, err);
-    session->programs.import = program_find_sibling("mtrace-import");
-    session->programs.query = program_find_sibling("mtrace-query");
+    if (code == 0)
+        code = find_programs(session, err);
     if (code == 0)
         code = choose_name(session, err);
     if (code == 0)
@@ -221,14 +236,13 @@ int session_start(struct session *session, struct error *err)
 
     if (code == 0)
         code = prepare_sending(session, err);
-
+    if (code == 0)
+        code = find_programs(session, err);
     if (code)
         return code;
     allocator_look(session->program.path, getenv("LD_PRELOAD"), session->options->patch,
                    &session->allocator);
     code = find_library(session, &library, err);
-    session->programs.import = program_find_sibling("mtrace-import");
-    session->programs.query = program_find_sibling("mtrace-query");
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)

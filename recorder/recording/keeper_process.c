@@ -21,14 +21,15 @@ enum {
 static const uint64_t least_pause_ns = 100000000;
 static const uint64_t most_pause_ns = 60000000000;
 
-/* The target says only where temporary files lie. */
+/* The target says only where temporary files lie. Who is stopped hears no other signal when we are gone; nothing is lost, as a state has its name when it is
+ * whole (SF-1), and its events go only then. */
 static void become_keeper(const struct keeper_process *keeper, int end, const char *import,
                           const char *log_path, bool is_of_family)
 {
     char target[PATH_MAX];
 
     (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(end, STDIN_FILENO) >= 0)
         execl(import, import, keeper->ring.log_path ? "--keep-state" : "--keep", "--force",
               "--threads=1", keeper->ring.log_path ? keeper->ring.log_path : log_path, target,
@@ -52,7 +53,7 @@ void keeper_process_start(struct keeper_process *keeper, const char *import, con
     if (!helper_has_ended(&keeper->helper, NULL))
         return;
     hang_up(keeper);
-    if (!import || cut_request_open(ends) != 0)
+    if (cut_request_open(ends) != 0)
         return;
     pid = helper_start(&keeper->helper);
     if (pid == 0)

@@ -13,6 +13,7 @@ crowd    so does who waits for the turn of many others
 endless  a question that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal, and they say what the program has in its books
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
+unwritten  no file can be where a report belongs, or the disk is full
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
 slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
@@ -360,9 +361,9 @@ def threads_in(report):
     return sorted(words[3] for words in rows_of if words[5] == "-")
 
 
-def start_recording(tools, place, script, *options):
+def start_recording(tools, place, script, *options, env=None):
     return subprocess.Popen([tools.record, "-f", "--report-signal", "USR1", *options, "-o", place / "run.dat", "--", "sh", "-c", script, "sh",
-                             tools.workloads / "asking"], cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             tools.workloads / "asking"], cwd=place, env=harness.environment(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -379,18 +380,25 @@ def send_and_see_taken(process):
         time.sleep(0.002)
 
 
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
 def stop_a_report(process, place):
     """Asks for reports until one is stopped in the making. Returns its number and who makes it."""
     for n in range(1, 50):
         process.send_signal(signal.SIGUSR1)
-        part, done = place / f"run.dat.report.{n}.txt.part", place / f"run.dat.report.{n}.txt"
-        while not part.exists() and not done.exists():
+        done = place / f"run.dat.report.{n}.txt"
+        while not (makers := children_of(process.pid, "mtrace-record")) and not done.exists():
             time.sleep(0.002)
-        for pid, words in children_of(process.pid, "mtrace-record"):
+        for pid, words in makers:
             os.kill(pid, signal.SIGSTOP)
-            if part.exists():
+            harness.wait_until("who makes it is stopped, or has ended", lambda: state_of(pid) in "TZX")
+            if state_of(pid) == "T":
                 return n, pid
-            os.kill(pid, signal.SIGCONT)
     raise Failure("no report can be stopped")
 
 
@@ -424,6 +432,84 @@ def family(tools, place):
     expect("after the next run", sorted(p.name for p in place.iterdir()), ["other.dat.report.1.txt", "run.dat", "run.dat.report.txt"])
     (place / "run.dat.report.txt").unlink()
     check_family(tools, place, 'exec 3<&0; "$1" wait <&3 & exec "$1" wait', 2, "--follow-children", "--wait")
+
+
+# ---- where no file can be ----
+
+def ask_in_vain(tools, process, place, number, reason):
+    asked = subprocess.run([tools.record, "--ctl", str(process.pid), "report"], env=harness.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    expect("status of --ctl", asked.returncode, 1)
+    wanted = f"report {number} could not be made: {reason}\n"
+    if not asked.stderr.endswith(wanted):
+        raise Failure(f"--ctl said {asked.stdout}{asked.stderr}instead of {wanted}")
+
+
+def ask_without_file(tools, process, place, number, reason):
+    ask_in_vain(tools, process, place, number, f"its file cannot be written: {reason}")
+    expect("left of it", sorted(p.name for p in place.glob(f"run.dat.report.{number}.txt*") if not p.is_dir()), [])
+
+
+def check_unwritten(tools, place, reason, forbid, allow):
+    process = start_recording(tools, place, 'exec "$1" wait')
+    try:
+        expect("the program", process.stdout.readline(), "ready 0\n")
+        forbid(1), forbid(2)
+        ask_without_file(tools, process, place, 1, reason)
+        ask_without_file(tools, process, place, 2, reason)
+        allow()
+        process.send_signal(signal.SIGUSR1)
+        wait_for(place / "run.dat.report.3.txt")
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    expect("complaints", said.count("could not be made: its file cannot be written"), 1)
+    if "; 2 reports could not be made; next: " not in said:
+        raise Failure(f"not said how many reports there are not:\n{said}")
+
+
+def fill(place):
+    with open(place / "filler", "wb", buffering=0) as filler:
+        try:
+            while True:
+                filler.write(bytes(65536))
+        except OSError:
+            pass
+        try:
+            while True:
+                filler.write(b"x")
+        except OSError:
+            pass
+
+
+def check_no_room(tools, place, small):
+    """For the database of a report: its file says why there is none, and so does who asked for it."""
+    process = start_recording(tools, place, 'exec "$1" wait', env={"TMPDIR": str(small)})
+    reason = f"a report needs room for its database in '{small}': make some, or set TMPDIR for mtrace-record"
+    try:
+        expect("the program", process.stdout.readline(), "ready 0\n")
+        ask_in_vain(tools, process, place, 1, reason)
+        expect("the last line of the report", wait_for(place / "run.dat.report.1.txt").splitlines()[-1], reason)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    if "; 1 report could not be made; next: " not in said:
+        raise Failure(f"not said that there is no report:\n{said}")
+
+
+def unwritten(tools, place):
+    """A report that cannot be written is none: who asks is told why, nothing is left of it, and the last line counts it."""
+    check_unwritten(tools, place, "Is a directory", lambda n: (place / f"run.dat.report.{n}.txt").mkdir(), lambda: None)
+    disk = place / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk], stderr=subprocess.DEVNULL).returncode:
+        raise harness.Skip("mounting needs root")
+    try:
+        check_unwritten(tools, disk, "No space left on device", lambda n: fill(disk), lambda: (disk / "filler").unlink())
+        fill(disk)
+        (place / "run.dat.report.1.txt").rmdir()
+        check_no_room(tools, place, disk)
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 # ---- killed, or overtaken by the end ----
@@ -462,7 +548,7 @@ def kill_a_report(process, place, number):
         kill_when_there(process.pid, "mtrace-record", None, done.exists)
         while not done.exists():
             if select.select([process.stderr], [], [], 0.01)[0]:
-                expect("said", process.stderr.readline(), f"mtrace-record: report {n}: who made it was killed\n")
+                expect("said", process.stderr.readline(), f"mtrace-record: report {n} could not be made: who made it was killed\n")
                 return n
     raise Failure("no report can be killed")
 
@@ -636,7 +722,7 @@ def slabs(tools, place):
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf,
          "full": full}
 
 

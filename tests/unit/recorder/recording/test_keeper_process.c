@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second. */
+/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second; none outlives its recorder. */
 #include "recorder/recording/keeper_process.h"
 #include "support/log_ring.h"
 
@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -77,6 +80,64 @@ static void one_that_lasted_is_followed_at_once(void **state)
     keeper_process_done(&keeper);
 }
 
+/* 'R', 'S', 'T', …; 0: it is not there. */
+static char state_of(pid_t pid)
+{
+    char path[64];
+    char text[512] = "";
+    const char *name_end;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    (void)!fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    name_end = strrchr(text, ')');
+    return name_end && name_end[1] ? name_end[2] : (char)0;
+}
+
+static void await_state(pid_t pid, char state)
+{
+    while (state_of(pid) != state)
+        (void)usleep(1000);
+}
+
+/* As a recorder whose keeper lasts. */
+static void keep_one(int out)
+{
+    struct keeper_process keeper = {.ring = {.log_path = "run.dat"}};
+
+    keeper_process_start(&keeper, "/proc/self/exe", "run.dat", true);
+    if (write(out, &keeper.helper.pid, sizeof keeper.helper.pid) > 0)
+        for (;;)
+            (void)pause();
+    _exit(1);
+}
+
+static void one_that_is_stopped_ends_with_its_recorder(void **state)
+{
+    int ends[2];
+    pid_t recorder, keeper;
+
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(pipe(ends), 0);
+    recorder = fork();
+    if (recorder == 0)
+        keep_one(ends[1]);
+    assert_int_equal(read(ends[0], &keeper, sizeof keeper), sizeof keeper);
+    await_state(keeper, 'S'); /* it waits, so it is what was started */
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    await_state(keeper, 'T');
+    assert_int_equal(kill(recorder, SIGKILL), 0);
+    assert_int_equal(waitpid(recorder, NULL, 0), recorder);
+    alarm(60);
+    assert_int_equal(waitpid(keeper, NULL, 0), keeper);
+    alarm(0);
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -86,6 +147,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_fails_is_tried_less_and_less_often),
         cmocka_unit_test(one_that_lasted_is_followed_at_once),
+        cmocka_unit_test(one_that_is_stopped_ends_with_its_recorder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

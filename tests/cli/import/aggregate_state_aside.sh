@@ -1,0 +1,42 @@
+# A state that cannot be read is told, and what to do; when that is done what came after it is imported, and the loss said. A log that merely lacks its state stays refused.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include "tests/cli/wait_for_state.h"
+
+int main(void)
+{
+    wait_for_state(); /* its parts are gone when the next one is there */
+    wait_for_state();
+    allocate(100000);
+    return 0;
+}
+END
+gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
+MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
+[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+[ ! -e run.dat.g1 ] || { echo "skipped: rings of this build are large"; exit 77; }
+mtrace-import --no-symbols run.dat run.db 2>/dev/null
+all=$(mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) FROM backtrace_totals" | tail -n 1)
+import() {
+    complain mtrace-import -f --no-symbols run.dat run.db 2>&1 | sed 's/byte [0-9]*/byte N/; s/g[0-9]* *'"'"'/gN'"'"'/; s/and so are [0-9]*/and so are N/; s/^run.db: .*/imported/'
+}
+mv run.dat.state whole
+echo "== a state is missing"
+import
+echo "== it has other bytes"
+cp whole run.dat.state
+printf 'nonsense' | dd of=run.dat.state bs=1 seek=4200 conv=notrunc 2>/dev/null
+import
+echo "== put aside"
+mv run.dat.state run.dat.state.bad
+import
+mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) < $all AS has_less, sum(allocated_blocks) > 0 AS has_some FROM backtrace_totals" 2>/dev/null
+rm run.dat.state.bad
+echo "== it is empty"
+: >run.dat.state
+import
+echo "== a new recording in place of the old one"
+rm run.dat.state
+mv whole run.dat.state.bad
+mtrace-record -q -f --aggregate -o run.dat -- true
+ls run.dat*

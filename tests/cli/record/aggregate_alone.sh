@@ -1,0 +1,13 @@
+# --aggregate needs mtrace-import beside mtrace-record, and says so before it starts the program; of a report that cannot be made it is said which program is missing.
+. "$CASES/../lib.sh"
+record=$(command -v mtrace-record)
+mkdir bin
+cp "$record" bin
+ln -s "$(dirname "$(dirname "$record")")/lib" lib
+said() {
+    complain "$@" 2>&1 | sed "s,$PWD,HERE,"
+}
+said bin/mtrace-record --aggregate -o run.dat -- touch started
+ls -d run.dat* started 2>/dev/null || true
+cp "$(command -v mtrace-import)" bin
+said bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
