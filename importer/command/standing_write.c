@@ -7,6 +7,7 @@
 #include "importer/command/standing_import.h"
 #include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
+#include "support/child_patience.h"
 #include "support/left_out.h"
 
 #include <errno.h>
@@ -97,7 +98,9 @@ static bool get_report(const struct standing_import *standing, pid_t pid, int fd
     size_t n_done = 0;
 
     while (n_done < sizeof *ret) {
-        ssize_t n = read(fd, (char *)ret + n_done, sizeof *ret - n_done);
+        ssize_t n = child_patience_await(pid, fd)
+                        ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
+                        : -1;
         if (n < 0 && errno == EINTR) {
             if (interrupted && *interrupted && !is_told)
                 is_told = kill(pid, *interrupted) == 0;
@@ -154,8 +157,7 @@ static bool write_in_child(struct standing_import *standing, const struct import
         return false;
     bool has_report = get_report(standing, pid, fd, report);
     close(fd);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    (void)child_patience_wait(pid, &status);
     return has_report;
 }
 

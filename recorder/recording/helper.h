@@ -7,7 +7,7 @@
  *          even ended by that, because somebody froze it, is left alone.
  * Invariants
  *   HE-1 It is neither waited for longer than HELPER_PATIENCE_NS after it was asked, nor after it was killed.
- *   HE-2 Who waits for its work does not wait for ever because somebody stopped it.
+ *   HE-2 Who waits for its work does not wait for ever because somebody stopped it. It looks in the same way after its own children (CP-1).
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_HELPER_H
@@ -34,7 +34,7 @@ pid_t helper_start(struct helper *helper);
  * when somebody else waited. */
 bool helper_has_ended(struct helper *helper, int *ret_status);
 
-/* While somebody waits for its work: it is killed when it has been stopped for HELPER_PATIENCE_NS (HE-2). */
+/* While somebody waits for its work: it is killed, with its group, when it has been stopped for too long (HE-2, child_patience.h). */
 void helper_watch(struct helper *helper);
 
 /* Asks it to end. True: there is none any more; until then it is called again. */
