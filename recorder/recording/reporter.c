@@ -359,7 +359,7 @@ static int answer_parsed(struct answering *answering, struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    enum left_out_needs needs;
+    enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
     int status = EXIT_NOT_RUN;
     int code = ask_needs(answering, question, &needs, &status);
 

@@ -18,6 +18,7 @@ ended    who makes a report, or keeps up for it, is killed; the program ends in 
 kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
 slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
 halted   who works for an answer is stopped: the program is answered
+slow     so it is where mtrace-query is slow
 cut      the live log is cut to nothing behind a question: the recorder ends with the program
 request  who keeps up waits for none who asks it and does not say for how much, and replies to nobody who has not
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
@@ -261,17 +262,22 @@ def sealed(tools, place):
         raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
-def without_keeper(tools, place):
-    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
+def with_other(tools, place, name, script):
+    """mtrace-record beside a program of that name that is a script; "$@" is what would be run."""
     (place / "bin").mkdir()
     for path in Path(tools.record).parent.iterdir():
-        if path.name != "mtrace-import":
+        if path.name != name:
             shutil.copy(path, place / "bin")
     (place / "lib").symlink_to(Path(tools.record).parent.parent / "lib")
-    wrapper = place / "bin" / "mtrace-import"
-    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *--keep*) exit 1;; esac\nexec {tools.importer} "$@"\n')
-    wrapper.chmod(0o755)
+    other = place / "bin" / name
+    other.write_text(f"#!/bin/sh\nset -- {Path(tools.record).parent / name} \"$@\"\n{script}\n")
+    other.chmod(0o755)
     return place / "bin" / "mtrace-record"
+
+
+def without_keeper(tools, place):
+    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
+    return with_other(tools, place, "mtrace-import", 'case "$*" in *--keep*) exit 1;; esac\nexec "$@"')
 
 
 def full(tools, place):
@@ -620,6 +626,16 @@ def halted(tools, place):
             expect(f"{case}: exit status", program.end(), 0)
 
 
+def slow(tools, place):
+    """mtrace-query takes longer to say what it needs than the keeper waits for that: it is asked anew, and as of the same instant. Nobody else could, as what was taken in is gone."""
+    record = with_other(tools, place, "mtrace-query", 'case "$*" in *--await*by-tag*) sleep 1.3;; esac\nexec "$@"')
+    outcome = run([record, "-q", "--follow-children", "--aggregate", "-o", place / "run.dat", "--", tools.workloads / "asking_family", place, "1", "12000"], place,
+                  {"MTRACE_RING_BYTES": "65536"})
+    expect("complaints", outcome.stderr, "")
+    for n in (1, 2, 3):
+        check_member(place, "parent", n, {2: "common", 3: "parent"})
+
+
 def cut(tools, place):
     with ByLine(tools, place, "run") as program:
         program.ask()
@@ -806,7 +822,7 @@ def slabs(tools, place):
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf, "halted": halted, "cut": cut, "request": request,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "ended": ended, "orphaned": orphaned, "deaf": deaf, "halted": halted, "slow": slow, "cut": cut, "request": request,
          "full": full}
 
 
