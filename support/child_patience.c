@@ -11,6 +11,7 @@
 
 enum {
     LOOK_MS = 100,
+    MOST_COUNTED_NS = 2 * LOOK_MS * 1000000, /* from one look to the next */
 };
 
 /* The state stays for who waits (WNOWAIT); one that goes on is not told of any more. */
@@ -22,39 +23,43 @@ static bool is_stopped(pid_t pid)
            && state.si_pid == pid;
 }
 
-bool child_patience_is_over(pid_t pid, uint64_t *stopped_ns)
+bool child_patience_is_over(struct child_patience *patience, pid_t pid)
 {
-    if (!is_stopped(pid))
-        *stopped_ns = 0;
-    else if (*stopped_ns == 0)
-        *stopped_ns = monotonic_now_ns();
-    return *stopped_ns && monotonic_now_ns() - *stopped_ns > CHILD_PATIENCE_NS;
+    uint64_t now_ns = monotonic_now_ns();
+    uint64_t since_ns = now_ns - patience->looked_ns;
+
+    patience->looked_ns = now_ns;
+    if (is_stopped(pid))
+        patience->stopped_ns += since_ns < MOST_COUNTED_NS ? since_ns : MOST_COUNTED_NS;
+    else
+        patience->stopped_ns = 0;
+    return patience->stopped_ns > CHILD_PATIENCE_NS;
 }
 
-static void look_after(pid_t pid, uint64_t *stopped_ns)
+static void look_after(struct child_patience *patience, pid_t pid)
 {
-    if (child_patience_is_over(pid, stopped_ns))
+    if (child_patience_is_over(patience, pid))
         (void)kill(pid, SIGKILL);
 }
 
 bool child_patience_await(pid_t pid, int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
-    uint64_t stopped_ns = 0;
+    struct child_patience patience = {0};
     int n;
 
     while ((n = poll(&end, 1, LOOK_MS)) == 0)
         if (pid > 0)
-            look_after(pid, &stopped_ns);
+            look_after(&patience, pid);
     return n > 0;
 }
 
 static void wait_while_stopped(pid_t pid)
 {
     const struct timespec nap = {.tv_nsec = LOOK_MS * 1000000L};
-    uint64_t stopped_ns = 0;
+    struct child_patience patience = {0};
 
-    for (look_after(pid, &stopped_ns); stopped_ns; look_after(pid, &stopped_ns))
+    for (look_after(&patience, pid); patience.stopped_ns; look_after(&patience, pid))
         (void)nanosleep(&nap, NULL);
 }
 

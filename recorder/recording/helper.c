@@ -59,7 +59,7 @@ bool helper_has_ended(struct helper *helper, int *ret_status)
 
 void helper_watch(struct helper *helper)
 {
-    if (helper->pid > 0 && child_patience_is_over(helper->pid, &helper->stopped_ns))
+    if (helper->pid > 0 && child_patience_is_over(&helper->patience, helper->pid))
         (void)kill(-helper->pid, SIGKILL);
 }
 

@@ -13,6 +13,8 @@
 #ifndef MTRACE_RECORDER_HELPER_H
 #define MTRACE_RECORDER_HELPER_H
 
+#include "support/child_patience.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,7 +26,7 @@ struct helper {
     pid_t pid;       /* 0: none */
     uint64_t due_ns; /* CLOCK_MONOTONIC when its next signal is due; 0: it was not asked to end */
     bool is_killed;
-    uint64_t stopped_ns; /* since when it was seen stopped; 0: it was not */
+    struct child_patience patience; /* of helper_watch */
 };
 
 /* As fork: 0 in the helper, otherwise its pid, or -1. */

@@ -103,6 +103,24 @@ static void who_stays_stopped_is_ended(void **state)
     close(fd);
 }
 
+/* We may have been stopped with it meanwhile. */
+static void a_time_without_a_look_counts_little(void **state)
+{
+    struct child_patience patience = {0};
+    siginfo_t info;
+    int fd;
+    pid_t pid = start(1, &fd);
+
+    (void)state;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    assert_false(child_patience_is_over(&patience, pid));
+    patience.looked_ns -= 10 * CHILD_PATIENCE_NS;
+    assert_false(child_patience_is_over(&patience, pid));
+    assert_in_range(patience.stopped_ns, 1, CHILD_PATIENCE_NS / 2);
+    end(pid);
+    close(fd);
+}
+
 static void hear(int number)
 {
     (void)number;
@@ -145,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(who_works_is_waited_for),
                                        cmocka_unit_test(who_goes_on_is_waited_for),
                                        cmocka_unit_test(who_stays_stopped_is_ended),
+                                       cmocka_unit_test(a_time_without_a_look_counts_little),
                                        cmocka_unit_test(a_signal_ends_the_wait_for_words),
                                        cmocka_unit_test(nobody_is_waited_for_twice)};
 
