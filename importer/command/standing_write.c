@@ -89,8 +89,8 @@ static void put_report(int fd, const struct child_report *report)
     }
 }
 
-/* A signal that came here is for the child, too. */
-static bool get_report(const struct standing_import *standing, pid_t pid, int fd,
+/* A signal that came here is for the child, too. is_awaited: by somebody who asked, who is not to wait for a child that was stopped. */
+static bool get_report(const struct standing_import *standing, pid_t pid, int fd, bool is_awaited,
                        struct child_report *ret)
 {
     const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
@@ -98,7 +98,7 @@ static bool get_report(const struct standing_import *standing, pid_t pid, int fd
     size_t n_done = 0;
 
     while (n_done < sizeof *ret) {
-        ssize_t n = child_patience_await(pid, fd)
+        ssize_t n = !is_awaited || child_patience_await(pid, fd)
                         ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
                         : -1;
         if (n < 0 && errno == EINTR) {
@@ -155,7 +155,7 @@ static bool write_in_child(struct standing_import *standing, const struct import
 
     if (!fork_writer(standing, options, make, &fd, &pid))
         return false;
-    bool has_report = get_report(standing, pid, fd, report);
+    bool has_report = get_report(standing, pid, fd, make == cut_here, report);
     close(fd);
     (void)child_patience_wait(pid, &status);
     return has_report;
