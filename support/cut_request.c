@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -67,11 +68,12 @@ bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_r
 {
     ssize_t n = 0;
 
-    /* one that failed has replied by now, and may be gone */
+    /* One that does not wait for it any more, or replied without it, says so by what we receive: that it left our packet unread is said
+     * first, and once. */
     (void)put(own_end, order, sizeof *order);
     do
         n = recv(own_end, ret_reply, sizeof *ret_reply, 0);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     close(own_end);
     return n == sizeof *ret_reply;
 }
@@ -115,9 +117,12 @@ int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd
     return -EPROTO;
 }
 
-bool cut_request_hear(int reply_fd, struct cut_order *ret_order)
+bool cut_request_hear(int reply_fd, int most_ms, struct cut_order *ret_order)
 {
-    return recv(reply_fd, ret_order, sizeof *ret_order, 0) == sizeof *ret_order;
+    struct pollfd end = {.fd = reply_fd, .events = POLLIN};
+
+    return poll(&end, 1, most_ms) > 0
+           && recv(reply_fd, ret_order, sizeof *ret_order, MSG_DONTWAIT) == sizeof *ret_order;
 }
 
 void cut_request_reply(int reply_fd, const struct cut_reply *reply)

@@ -4,10 +4,10 @@
  *
  * Model:   requests go through a socket of packets, whole or not at all, from whoever holds an end of it. With each comes
  *          the end of another one, for what belongs to this one request: how much the database is to have, which who asks may learn later
- *          than that he needs one, so that the log is opened meanwhile; and the reply. Who asked may be gone by then, and
- *          who waits sees at once when nobody will say anything any more.
+ *          than that he needs one, so that the log is opened meanwhile; and the reply. Who asked may be gone by then. Who waits for the reply
+ *          sees when nobody has the other end any more: neither the importer, nor a child of it that writes the database.
  * Invariants
- *   CR-1 Nothing is made for who hung up before he said how much.
+ *   CR-1 Nothing is made for who hung up before he said how much, and no reply is sent to who did not say it in time: he asks anew.
  * Threads: any; each waits for its own reply.
  * Failure: an errno value.
  */
@@ -46,7 +46,7 @@ struct cut_order {
 
 struct cut_reply {
     int32_t code;     /* enum error_code; 0: the database is there */
-    int32_t os_errno; /* as in struct error */
+    bool has_no_room; /* for it (error_is_disk_full) */
     char text[1024];
 };
 
@@ -56,7 +56,8 @@ int cut_request_open(int ret_ends[2]);
 /* Sends the request: the end to say more at, or -1: nobody is there. */
 int cut_request_begin(int end, const struct cut_request *request);
 
-/* Says how much, and waits. False: nobody replied. The end is closed. */
+/* Says how much, and waits. False: nobody replied, be it that the importer is gone, or did not wait so long for us: then the same request is begun
+ * anew. The end is closed. */
 bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_reply *ret_reply);
 
 /* Nothing is wanted any more. -1 is fine. */
@@ -65,8 +66,8 @@ void cut_request_cancel(int own_end);
 /* The next request: 1, or 0 when nobody can ask any more; negative errno value otherwise. *ret_reply_fd is the caller's to close. */
 int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd);
 
-/* Waits for how much. False: who asked has hung up, or a signal came. */
-bool cut_request_hear(int reply_fd, struct cut_order *ret_order);
+/* Waits for how much, most_ms at most. False: who asked has hung up, or says nothing, or a signal came that we have a handler for. */
+bool cut_request_hear(int reply_fd, int most_ms, struct cut_order *ret_order);
 
 /* To who may be gone. */
 void cut_request_reply(int reply_fd, const struct cut_reply *reply);

@@ -41,7 +41,8 @@
 #define STATE_LOOK_REST 50
 
 enum {
-    LEAST_MAPPED_BYTES = 1 << 17
+    LEAST_MAPPED_BYTES = 1 << 17,
+    ORDER_WAIT_MS = 1000, /* until who asks says how much: meanwhile nothing is taken in (KP-3) */
 };
 
 struct keeper {
@@ -242,24 +243,6 @@ static int open_cut(struct keeper *keeper, const struct cut_request *request, st
     return code ? code : standing_import_open_cut(keeper->standing, &options, err);
 }
 
-/* CR-1. The log is opened while who asks finds out how much he needs; all of it is not read for who may need nothing. */
-static int make(struct keeper *keeper, const struct cut_request *request, int reply_fd,
-                struct error *err)
-{
-    bool is_soon = standing_import_n_beginnings(keeper->standing) > 0;
-    struct cut_order order;
-    struct import_options options;
-    struct import_result result;
-
-    if (!is_soon && !cut_request_hear(reply_fd, &order))
-        return 0;
-    int code = open_cut(keeper, request, err);
-    if (code || (is_soon && !cut_request_hear(reply_fd, &order)))
-        return code;
-    options = options_of(keeper, request, &order);
-    return standing_import_cut(keeper->standing, &options, &result, err);
-}
-
 /* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
 static void look_soon(struct keeper *keeper, uint64_t asked_ns)
 {
@@ -277,12 +260,30 @@ static void look_soon(struct keeper *keeper, uint64_t asked_ns)
         keeper->due_ns = soon_ns;
 }
 
+static int cut(struct keeper *keeper, const struct cut_request *request,
+               const struct cut_order *order, struct error *err)
+{
+    const struct import_options options = options_of(keeper, request, order);
+    struct import_result result;
+
+    return standing_import_cut(keeper->standing, &options, &result, err);
+}
+
+/* CR-1. The log is opened while who asks finds out how much he needs; all of it is not read for who may need nothing. */
 static void serve(struct keeper *keeper, const struct cut_request *request, int reply_fd)
 {
+    bool is_soon = standing_import_n_beginnings(keeper->standing) > 0;
     struct error err = {.code = 0};
-    struct cut_reply reply = {.code = make(keeper, request, reply_fd, &err)};
+    struct cut_reply reply = {.code = is_soon ? open_cut(keeper, request, &err) : 0};
+    struct cut_order order;
 
-    reply.os_errno = err.os_errno;
+    if (!cut_request_hear(reply_fd, ORDER_WAIT_MS, &order))
+        return;
+    if (!is_soon)
+        reply.code = open_cut(keeper, request, &err);
+    if (reply.code == 0)
+        reply.code = cut(keeper, request, &order, &err);
+    reply.has_no_room = error_is_disk_full(&err);
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
     look_soon(keeper, request->asked_ns);

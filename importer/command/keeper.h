@@ -16,7 +16,8 @@
  *        What it takes before it reads an event, which grows with the log, is a fortieth at most.
  *   KP-3 Where instants are named by their time what it keeps ends KEEPER_MARGIN_NS before now: nobody asks about one that long ago but by mistake,
  *        which costs an import from the start. A program asks about the instant at which it asks, and the log shows that it does: meanwhile nothing is
- *        taken in unasked, and else all that is certain; of a bounded log for 5 s at most, since it would grow. Or it ends with the instant of a program's question, which comes when the log has all that was before: a
+ *        taken in unasked, and else all that is certain; of a bounded log for 5 s at most, since it would grow, and for one more behind each who
+ *        begins to ask and does not say how much (CR-1). Or it ends with the instant of a program's question, which comes when the log has all that was before: a
  *        knot of the clock before it, so that no event is read for two answers but those behind that knot.
  * Threads: one; the importer's own while it reads.
  * Failure: each request is told what failed; nothing but the end of the requests ends it, and of a bounded log what it cannot take in.

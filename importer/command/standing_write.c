@@ -7,6 +7,7 @@
 #include "importer/command/standing_import.h"
 #include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
+#include "support/child_patience.h"
 #include "support/left_out.h"
 
 #include <errno.h>
@@ -88,8 +89,8 @@ static void put_report(int fd, const struct child_report *report)
     }
 }
 
-/* A signal that came here is for the child, too. */
-static bool get_report(const struct standing_import *standing, pid_t pid, int fd,
+/* A signal that came here is for the child, too. is_awaited: by somebody who asked, who is not to wait for a child that was stopped. */
+static bool get_report(const struct standing_import *standing, pid_t pid, int fd, bool is_awaited,
                        struct child_report *ret)
 {
     const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
@@ -97,7 +98,9 @@ static bool get_report(const struct standing_import *standing, pid_t pid, int fd
     size_t n_done = 0;
 
     while (n_done < sizeof *ret) {
-        ssize_t n = read(fd, (char *)ret + n_done, sizeof *ret - n_done);
+        ssize_t n = !is_awaited || child_patience_await(pid, fd)
+                        ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
+                        : -1;
         if (n < 0 && errno == EINTR) {
             if (interrupted && *interrupted && !is_told)
                 is_told = kill(pid, *interrupted) == 0;
@@ -152,10 +155,9 @@ static bool write_in_child(struct standing_import *standing, const struct import
 
     if (!fork_writer(standing, options, make, &fd, &pid))
         return false;
-    bool has_report = get_report(standing, pid, fd, report);
+    bool has_report = get_report(standing, pid, fd, make == cut_here, report);
     close(fd);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    (void)child_patience_wait(pid, &status);
     return has_report;
 }
 

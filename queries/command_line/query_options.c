@@ -126,6 +126,15 @@ static void set_only_file(struct parser *parser, const char *path)
     queries_seal(parser->question);
 }
 
+/* Who has the database made says it, and before the rest of the words. */
+static void set_to_wait(struct parser *parser)
+{
+    if (parser->line->only_file && parser->rc == 0)
+        parser->rc = error_set(parser->err, ERROR_USAGE,
+                               "--await: a question of this kind waits for nobody");
+    parser->line->is_to_wait = true;
+}
+
 static int check_sealed(const struct command_line *line, struct error *err)
 {
     if (line->only_file && (line->output_path || line->is_forced))
@@ -194,7 +203,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         set_only_file(parser, text);
         break;
     case KEY_AWAIT:
-        parser->line->is_to_wait = true;
+        set_to_wait(parser);
         break;
     case KEY_JSON:
         set(parser, "format", "json");

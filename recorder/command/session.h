@@ -3,7 +3,7 @@
  * session: runs the program and packs its log (and its children's) until it has ended.
  *
  * Model:   one loop. It sleeps in sigtimedwait, 1 ms while segments come, up to 20 ms when none do (100 ms where blocks are samples
- *          and nothing else is to be looked after), so a signal, a client of --ctl, a question of the program behind its first one and the end of the program wake it at once. SIGINT and SIGQUIT come from the
+ *          and nothing else is to be looked after), so a signal, a client of --ctl, a question of the program behind its first one (where a bell can be had) and the end of the program wake it at once. SIGINT and SIGQUIT come from the
  *          terminal to the program as well; TERM, HUP and those sent to us alone are handed on.
  * Invariants
  *   SE-1 The session ends only after the program: no signal but SIGKILL ends it earlier.

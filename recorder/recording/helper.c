@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/helper.h"
 
+#include "support/child_patience.h"
 #include "support/monotonic.h"
 
 #include <errno.h>
@@ -56,22 +57,9 @@ bool helper_has_ended(struct helper *helper, int *ret_status)
     return true;
 }
 
-/* The state stays for who waits (WNOWAIT); one that goes on is not told of any more. */
-static bool is_stopped(const struct helper *helper)
-{
-    siginfo_t state = {.si_pid = 0};
-
-    return waitid(P_PID, (id_t)helper->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0
-           && state.si_pid == helper->pid;
-}
-
 void helper_watch(struct helper *helper)
 {
-    if (helper->pid <= 0 || !is_stopped(helper))
-        helper->stopped_ns = 0;
-    else if (helper->stopped_ns == 0)
-        helper->stopped_ns = monotonic_now_ns();
-    else if (monotonic_now_ns() - helper->stopped_ns > HELPER_PATIENCE_NS)
+    if (helper->pid > 0 && child_patience_is_over(&helper->patience, helper->pid))
         (void)kill(-helper->pid, SIGKILL);
 }
 

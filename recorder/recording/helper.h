@@ -7,11 +7,13 @@
  *          even ended by that, because somebody froze it, is left alone.
  * Invariants
  *   HE-1 It is neither waited for longer than HELPER_PATIENCE_NS after it was asked, nor after it was killed.
- *   HE-2 Who waits for its work does not wait for ever because somebody stopped it.
+ *   HE-2 Who waits for its work does not wait for ever because somebody stopped it. It looks in the same way after its own children (CP-1).
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_HELPER_H
 #define MTRACE_RECORDER_HELPER_H
+
+#include "support/child_patience.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ struct helper {
     pid_t pid;       /* 0: none */
     uint64_t due_ns; /* CLOCK_MONOTONIC when its next signal is due; 0: it was not asked to end */
     bool is_killed;
-    uint64_t stopped_ns; /* since when it was seen stopped; 0: it was not */
+    struct child_patience patience; /* of helper_watch */
 };
 
 /* As fork: 0 in the helper, otherwise its pid, or -1. */
@@ -34,7 +36,7 @@ pid_t helper_start(struct helper *helper);
  * when somebody else waited. */
 bool helper_has_ended(struct helper *helper, int *ret_status);
 
-/* While somebody waits for its work: it is killed when it has been stopped for HELPER_PATIENCE_NS (HE-2). */
+/* While somebody waits for its work: it is killed, with its group, when it has been stopped for too long (HE-2, child_patience.h). */
 void helper_watch(struct helper *helper);
 
 /* Asks it to end. True: there is none any more; until then it is called again. */

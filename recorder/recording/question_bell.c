@@ -19,6 +19,7 @@
 enum {
     STACK_BYTES = 65536, /* beside what a thread needs at least: it calls the kernel alone */
     NAP_NS = 100000,
+    LOOK_NS = 200000000, /* where the file was cut nothing else wakes who waits */
 };
 
 struct question_bell {
@@ -30,21 +31,22 @@ struct question_bell {
     atomic_bool is_ending, has_ended;
 };
 
-/* Whether it is to ring: false, too, where the page is gone. */
-static bool wait_for_question(struct question_bell *bell)
-{
-    uint32_t seen = atomic_load_explicit(&bell->seen, memory_order_relaxed);
-    long code;
-
-    do
-        code = syscall(SYS_futex, bell->word, FUTEX_WAIT, seen, NULL, NULL, 0);
-    while (code != 0 && errno == EINTR);
-    return code == 0 || errno == EAGAIN;
-}
-
 static bool is_ending(const struct question_bell *bell)
 {
     return atomic_load_explicit(&bell->is_ending, memory_order_acquire);
+}
+
+/* Whether it is to ring: false, too, where it is to end, or the page is gone. */
+static bool wait_for_question(const struct question_bell *bell)
+{
+    const struct timespec look = {.tv_nsec = LOOK_NS};
+    uint32_t seen = atomic_load_explicit(&bell->seen, memory_order_relaxed);
+    long code;
+
+    do /* whoever wakes us need not have changed it */
+        code = syscall(SYS_futex, bell->word, FUTEX_WAIT, seen, &look, NULL, 0);
+    while (!is_ending(bell) && (code == 0 || errno == EINTR || errno == ETIMEDOUT));
+    return code != 0 && errno == EAGAIN && !is_ending(bell);
 }
 
 static void *ring(void *context)
@@ -54,7 +56,7 @@ static void *ring(void *context)
     for (;;) {
         while (sem_wait(&bell->is_set) != 0)
             continue;
-        if (is_ending(bell) || !wait_for_question(bell) || is_ending(bell))
+        if (is_ending(bell) || !wait_for_question(bell))
             break;
         (void)kill(getpid(), SIGCHLD);
     }
@@ -115,7 +117,7 @@ void question_bell_set(struct question_bell *bell, uint32_t seen)
     sem_post(&bell->is_set);
 }
 
-/* It may be about to wait, and not hear of it the first time. */
+/* It may be about to wait, and not hear of it the first time, nor at all where the page is gone: then it looks by itself. */
 void question_bell_done(struct question_bell *bell)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};

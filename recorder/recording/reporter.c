@@ -2,12 +2,14 @@
 #include "recorder/recording/reporter.h"
 
 #include "recorder/recording/question_words.h"
+#include "support/child_patience.h"
 #include "support/cut_request.h"
 #include "support/error.h"
 #include "support/left_out.h"
 #include "support/monotonic.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -81,14 +83,22 @@ static int exit_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
 }
 
-/* Its pid, or -1, which is said. in -1: what we have. */
+/* Nobody who is started may read what the recorder was given to read. */
+static bool set_standard_input(int in)
+{
+    int fd = in >= 0 ? in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0;
+}
+
+/* Its pid, or -1, which is said. in -1: nothing. */
 static pid_t start(const struct answering *answering, const char *const *words, int in, int out)
 {
     pid_t pid = fork();
 
     if (pid == 0) {
         limit_question(answering, words[0]);
-        if ((in < 0 || dup2(in, STDIN_FILENO) >= 0) && dup2(out, STDOUT_FILENO) >= 0
+        if (set_standard_input(in) && dup2(out, STDOUT_FILENO) >= 0
             && dup2(answering->complaints, STDERR_FILENO) >= 0)
             execv(words[0], (char *const *)(uintptr_t)words);
         _exit(EXIT_NOT_RUN);
@@ -103,11 +113,8 @@ static int wait_for(const struct answering *answering, const char *program, pid_
 {
     int status = -1;
 
-    if (pid < 0)
+    if (pid < 0 || !child_patience_wait(pid, &status))
         return EXIT_NOT_RUN;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return EXIT_NOT_RUN;
     explain_end(answering, program, status);
     return exit_status(status);
 }
@@ -184,24 +191,26 @@ static void cancel_cut(struct answering *answering)
     answering->cut_end = -1;
 }
 
-/* False: there is no keeper, or none any more. */
+/* Once more where we said too late how much: now that is known at once. False: there is no keeper, or none any more. */
 static bool ask_keeper(struct answering *answering, enum cut_extent extent, bool has_symbols,
                        struct cut_reply *ret_reply)
 {
     const struct cut_order order = {.extent = extent, .has_symbols = has_symbols};
-    bool has_reply;
+    bool has_reply = false;
 
-    begin_cut(answering);
-    has_reply =
-        answering->cut_end >= 0 && cut_request_finish(answering->cut_end, &order, ret_reply);
-    answering->cut_end = -1;
+    for (int n_tries = 0; n_tries < 2 && !has_reply; n_tries++) {
+        begin_cut(answering);
+        has_reply =
+            answering->cut_end >= 0 && cut_request_finish(answering->cut_end, &order, ret_reply);
+        answering->cut_end = -1;
+    }
     return has_reply;
 }
 
 static void take_failure(struct answering *answering, const struct cut_reply *reply)
 {
-    answering->failure = error_means_disk_full(reply->os_errno) ? ENOSPC : EIO;
-    if (answering->failure == ENOSPC)
+    answering->failure = reply->has_no_room ? ENOSPC : EIO;
+    if (reply->has_no_room)
         explain_no_room(answering);
     else
         (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply->text);
@@ -279,18 +288,18 @@ static int let_answer(const struct answering *answering, struct question *questi
     return wait_for(answering, program, pid);
 }
 
-/* What cannot be answered, whatever is made for it, is refused before anything is. True: it waits for its database; else it has ended, as one that was
- * wrong, or wanted help. */
-static bool ask_needs(struct answering *answering, struct question *question,
-                      enum left_out_needs *ret_needs, int *ret_status)
+/* What cannot be answered, whatever is made for it, is refused before anything is. Returns an errno value when it was not asked; else it waits for its
+ * database, or has ended with *ret_status, as one that was wrong, or wanted help. */
+static int ask_needs(struct answering *answering, struct question *question,
+                     enum left_out_needs *ret_needs, int *ret_status)
 {
     unsigned char needs;
     int ends[2];
 
-    *ret_status = EXIT_NOT_RUN;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        (void)dprintf(answering->complaints, "no socket: %s\n", strerror(errno));
-        return false;
+        int code = errno;
+        (void)dprintf(answering->complaints, "no socket: %s\n", strerror(code));
+        return code;
     }
     question->pid = start(answering, question->words, ends[1], answering->job->fd);
     question->words[1] = question->words[0];
@@ -298,13 +307,15 @@ static bool ask_needs(struct answering *answering, struct question *question,
     close(ends[1]);
     if (!answering->is_made)
         begin_cut(answering);
+    while (!child_patience_await(question->pid, question->end) && errno == EINTR)
+        continue;
     if (recv(question->end, &needs, 1, 0) == 1) {
         *ret_needs = (enum left_out_needs)needs;
-        return true;
+        return 0;
     }
     cancel_cut(answering);
     *ret_status = let_answer(answering, question, false);
-    return false;
+    return 0;
 }
 
 /* The first time by who waits. */
@@ -348,11 +359,11 @@ static int answer_parsed(struct answering *answering, struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    enum left_out_needs needs;
-    int status;
-    int code = 0;
+    enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
+    int status = EXIT_NOT_RUN;
+    int code = ask_needs(answering, question, &needs, &status);
 
-    if (ask_needs(answering, question, &needs, &status))
+    if (code == 0 && question->pid)
         code = try_databases(answering, question, extent_for(needs), &status);
     if (question->pid)
         (void)let_answer(answering, question, false);
@@ -362,6 +373,8 @@ static int answer_parsed(struct answering *answering, struct question *question)
         return EIO;
     if (code)
         return code;
+    if (status == EXIT_NOT_RUN)
+        return EIO;
     return status == EXIT_TOO_LONG || status == ERROR_EXIT_LATE ? ETIMEDOUT : EINVAL;
 }
 

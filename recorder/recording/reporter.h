@@ -11,11 +11,12 @@
  * Invariants
  *   RP-1 One question at a time of each log: the next one is looked at when the answer was read.
  *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and of no shell; and none of
- *        them names a file (mtrace-query --about): the program may have fewer privileges than we have.
- *   RP-3 A question is answered, if only by an error, unless we are killed.
+ *        them names a file (mtrace-query --about), or has it wait: the program may have fewer privileges than we have.
+ *   RP-3 A question is answered, if only by an error, unless we are killed: who is stopped among those who work for it is ended, be it the process
+ *        that answers, the keeper (HE-2) or who works for one of them (CP-1). Who works is waited for.
  *   RP-4 What was made for an answer is gone with it, however the process ended.
- *   RP-5 Nobody waits for ever for another's question: mtrace-query is ended when it had a processor for half a minute. That is ten times
- *        what the dearest report takes of ten million allocations (leaks over a part of the run, 2.5 s), for slower machines.
+ *   RP-5 Nobody waits for ever for another's question: mtrace-query waits for nobody but us, and is ended when it had a processor for half a minute. That is
+ *        ten times what the dearest report takes of ten million allocations (leaks over a part of the run, 2.5 s), for slower machines.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_REPORTER_H

@@ -7,6 +7,7 @@ samples  so are those about samples, blocks and slack included, also where they 
 more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
+scarce   who records has few descriptors: the program is told so, or answered
 turns    threads that ask all the time take turns
 quiet    who waits for an answer sleeps until it is there
 crowd    so does who waits for the turn of many others
@@ -17,6 +18,10 @@ unwritten  no file can be where a report belongs, or the disk is full
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 kin      a process and its fork children, which ask in turns and at once: each is told of itself, by its own numbers, in plain and bounded logs
 slabs    what pools took of malloc is told while the program runs and later, of whatever log, as the program counted it
+halted   who works for an answer is stopped: the program is answered
+slow     so it is where mtrace-query is slow
+cut      the live log is cut to nothing behind a question: the recorder ends with the program
+request  who keeps up waits for none who asks it and does not say for how much, and replies to nobody who has not
 deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
@@ -26,6 +31,8 @@ import re
 import select
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -141,9 +148,22 @@ def bad(tools, place):
     expect("a recorder that is gone", said(outcome), {"again": "ENOTCONN"})
 
 
+def answer_with_descriptors(tools, place, n):
+    """Of a recorder that may have so many of them; None where it cannot even record."""
+    outcome = run(["sh", "-c", 'ulimit -n "$1"; shift; echo | "$@"', "sh", str(n), tools.record, "-q", "-f", "-o", place / "bad.dat", "--",
+                   tools.workloads / "asking", "by_line"], place, status=None)
+    return said(outcome).get("answer")
+
+
+def scarce(tools, place):
+    answers = [answer_with_descriptors(tools, place, n) for n in range(7, 31)]
+    expect("answers", {answer for answer in answers if answer}, {"EMFILE", "0"})
+    run([tools.importer, place / "bad.dat", place / "bad.db"], place)
+
+
 def more(tools, place):
     outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "more"], place)
-    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "views": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL"})
+    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "views": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL", "late": "ETIMEDOUT", "about": "EINVAL", "await": "EINVAL"})
     text = {path.name: path.read_text() for path in place.iterdir() if path.suffix in (".csv", ".html", ".txt")}
     expect("rows for which a rule holds", [row["leaked_blocks"] for row in rows(text["rule.csv"])], [1])
     expect("rows for which it does not", rows(text["no_rule.csv"]), [])
@@ -155,7 +175,8 @@ def more(tools, place):
         raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
-    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files")):
+    for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files"),
+                        ("await", "--await: a question of this kind waits for nobody")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
     expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
@@ -242,17 +263,22 @@ def sealed(tools, place):
         raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
-def without_keeper(tools, place):
-    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
+def with_other(tools, place, name, script):
+    """mtrace-record beside a program of that name that is a script; "$@" is what would be run."""
     (place / "bin").mkdir()
     for path in Path(tools.record).parent.iterdir():
-        if path.name != "mtrace-import":
+        if path.name != name:
             shutil.copy(path, place / "bin")
     (place / "lib").symlink_to(Path(tools.record).parent.parent / "lib")
-    wrapper = place / "bin" / "mtrace-import"
-    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *--keep*) exit 1;; esac\nexec {tools.importer} "$@"\n')
-    wrapper.chmod(0o755)
+    other = place / "bin" / name
+    other.write_text(f"#!/bin/sh\nset -- {Path(tools.record).parent / name} \"$@\"\n{script}\n")
+    other.chmod(0o755)
     return place / "bin" / "mtrace-record"
+
+
+def without_keeper(tools, place):
+    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
+    return with_other(tools, place, "mtrace-import", 'case "$*" in *--keep*) exit 1;; esac\nexec "$@"')
 
 
 def full(tools, place):
@@ -608,6 +634,166 @@ def orphaned(tools, place):
         process.stdout.close()
 
 
+# ---- halted, or cut ----
+
+class ByLine:
+    """A program that asks once for each line."""
+
+    def __init__(self, tools, place, name, *options, record=None):
+        self.log = place / f"{name}.dat"
+        self.process = subprocess.Popen([record or tools.record, "-q", *options, "-o", self.log, "--", tools.workloads / "asking", "by_line"], cwd=place,
+                                        env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        expect("the program", self.process.stdout.readline(), "ready 0\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        return self.process.stdout.readline()
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(100)
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+def stop(pid):
+    """False: it had ended before."""
+    os.kill(pid, signal.SIGSTOP)
+    while state_of(pid) not in ("T", "Z", None):
+        time.sleep(0.001)
+    return state_of(pid) == "T"
+
+
+def stop_below(program, parent, child):
+    """Asks until a child of a child of the recorder, by their names, is stopped while an answer is made."""
+    for _ in range(200):
+        program.ask()
+        while not select.select([program.process.stdout], [], [], 0)[0]:
+            try:
+                found = [pid for maker, _ in children_of(program.process.pid, parent) for pid, _ in children_of(maker, child)]
+                if found and stop(found[0]):
+                    return
+            except OSError:
+                pass
+        expect("the answer", program.answer(), "answer 0\n")
+    raise Failure(f"no {child} was seen below {parent}")
+
+
+def halted(tools, place):
+    """What was stopped is ended, and said to be; or done by who waited for it. The next question is answered as any other."""
+    cases = {"query": ("mtrace-record", "mtrace-query", tools.record, {"answer EIO\n"}),
+             "import": ("mtrace-record", "mtrace-import", without_keeper(tools, place), {"answer EIO\n"}),
+             "writer": ("mtrace-import", "mtrace-import", tools.record, {"answer 0\n"})}
+    for case, (parent, child, record, answers) in cases.items():
+        with ByLine(tools, place, case, record=record) as program:
+            stop_below(program, parent, child)
+            answer = program.answer()
+            if answer not in answers:
+                raise Failure(f"{case}: {answer}")
+            program.ask()
+            expect(f"{case}: the next answer", program.answer(), "answer 0\n")
+            expect(f"{case}: exit status", program.end(), 0)
+
+
+def slow(tools, place):
+    """mtrace-query takes longer to say what it needs than the keeper waits for that: it is asked anew, and as of the same instant. Nobody else could, as what was taken in is gone."""
+    record = with_other(tools, place, "mtrace-query", 'case "$*" in *--await*by-tag*) sleep 1.3;; esac\nexec "$@"')
+    outcome = run([record, "-q", "--follow-children", "--aggregate", "-o", place / "run.dat", "--", tools.workloads / "asking_family", place, "1", "12000"], place,
+                  {"MTRACE_RING_BYTES": "65536"})
+    expect("complaints", outcome.stderr, "")
+    for n in (1, 2, 3):
+        check_member(place, "parent", n, {2: "common", 3: "parent"})
+
+
+def cut(tools, place):
+    with ByLine(tools, place, "run") as program:
+        program.ask()
+        expect("the answer", program.answer(), "answer 0\n")
+        os.truncate(f"{program.log}.live", 0)
+        program.process.stdin.close()
+        try:
+            program.process.wait(60)
+        except subprocess.TimeoutExpired:
+            raise Failure("the recorder does not end") from None
+
+
+# ---- who keeps up ----
+
+class Keeper:
+    """mtrace-import --keep, asked as support/cut_request.h says."""
+
+    def __init__(self, tools, place, log):
+        self.target = place / "cut.db"
+        self.end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.process = subprocess.Popen([tools.importer, "--keep", "--force", "--threads=1", log, place / "keeper.db"], cwd=place, env=harness.environment(),
+                                        stdin=theirs)
+        theirs.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.end.close()
+
+    def begin(self, marker):
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        request = struct.pack("QQQQ64s4096s", time.monotonic_ns(), 0, 0, 0, marker.encode(), str(self.target).encode())
+        socket.send_fds(self.end, [request], [theirs.fileno()])
+        theirs.close()
+        own.settimeout(60)
+        return own
+
+    def n_sockets(self):
+        return sum(os.readlink(entry.path).startswith("socket:") for entry in os.scandir(f"/proc/{self.process.pid}/fd"))
+
+    def finish(self, own):
+        """Its code and text; None: no reply."""
+        own.send(struct.pack("i?3x", CUT_ROWS, False))
+        reply = own.recv(4096)
+        return (struct.unpack_from("i", reply)[0], reply[5:].split(b"\0")[0].decode()) if reply else None
+
+
+CUT_ROWS = 6
+
+
+def request(tools, place):
+    log = place / "run.dat"
+    run([tools.record, "-q", "-o", log, "--", tools.workloads / "asking", "more"], place)
+    with Keeper(tools, place, log) as keeper:
+        for marker, is_there in (("mtrace report 1", True), ("none", False)):
+            silent = keeper.begin(marker)
+            expect(f"{marker}: to who says nothing", silent.recv(4096), b"")
+            code, text = keeper.finish(keeper.begin(marker))
+            expect(f"{marker}: code and database", (code == 0, keeper.target.exists()), (is_there, is_there))
+            if not is_there and marker not in text:
+                raise Failure(f"not said: {text}")
+            keeper.target.unlink(missing_ok=True)
+        silent = keeper.begin("mtrace report 1")
+        harness.wait_until("it has the request", lambda: keeper.n_sockets() == 2)
+        keeper.process.terminate()
+        expect("to who is asked about while a signal comes", silent.recv(4096), b"")
+        expect("exit status", keeper.process.wait(60), 0)
+
+
 # ---- in surroundings that hinder ----
 
 def report_once(tools, place, name, prepare, meanwhile):
@@ -722,7 +908,7 @@ def slabs(tools, place):
             check_pools(f"{case}{name}: later", run([tools.query, "by-pool", "--csv", database], place).stdout, own)
 
 
-PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf,
+PARTS = {"kin": kin, "slabs": slabs, "server": server, "samples": samples, "more": more, "sealed": sealed, "bad": bad, "scarce": scarce, "turns": turns, "quiet": quiet, "crowd": crowd, "endless": endless, "every": every, "family": family, "unwritten": unwritten, "ended": ended, "orphaned": orphaned, "deaf": deaf, "halted": halted, "slow": slow, "cut": cut, "request": request,
          "full": full}
 
 

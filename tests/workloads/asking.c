@@ -409,6 +409,7 @@ static void more_than_totals(void)
     say("quote", ask_into("quote.txt", "leaks 'unclosed"));
     say("blank", ask_into("blank.txt", " "));
     say("about", ask_into("about.txt", "leaks --about=x"));
+    say("await", ask_into("await.txt", "sql --await 'SELECT 1'"));
     say("late", ask_into("late.txt", "leaks --time-limit 1ns"));
 }
 
@@ -565,6 +566,17 @@ static void wait_for_end(void)
     expect("leaked_bytes", allocated_bytes - freed_bytes);
 }
 
+/* Once for each line that it is given. */
+static void ask_by_line(void)
+{
+    int c;
+
+    say("ready", 0);
+    while ((c = getchar()) != EOF)
+        if (c == '\n')
+            say("answer", mtrace_report("groups --csv", STDERR_FILENO));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -581,6 +593,7 @@ int main(int argc, char **argv)
         {"in_turn", in_turn},
         {"without_end", without_end},
         {"wait", wait_for_end},
+        {"by_line", ask_by_line},
         {"outlives", outlives},
         {"left_behind", left_behind},
         {"more", more_than_totals},

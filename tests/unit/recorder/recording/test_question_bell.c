@@ -46,11 +46,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void wake(void)
+{
+    (void)syscall(SYS_futex, &question->n_asked, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
+                  UINT32_MAX);
+}
+
 static void ask(uint32_t number)
 {
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
-    (void)syscall(SYS_futex, &question->n_asked, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
-                  UINT32_MAX);
+    wake();
 }
 
 static bool rings_within(time_t seconds, long ns)
@@ -80,6 +85,24 @@ static void rings_once_each_time_that_it_is_set(void **state)
     assert_false(rings_within(0, 0));
 }
 
+/* Whoever wakes the thread, it goes on to wait for the question. */
+static void does_not_ring_for_a_wake_alone(void **state)
+{
+    struct question_bell *bell = question_bell_new(file);
+
+    (void)state;
+    assert_non_null(bell);
+    question_bell_set(bell, 0);
+    for (int i = 0; i < 3; i++) {
+        assert_false(rings_within(0, 50000000));
+        wake();
+    }
+    assert_false(rings_within(0, 50000000));
+    ask(1);
+    assert_true(rings_within(60, 0));
+    question_bell_done(bell);
+}
+
 static void is_taken_down_in_any_state(void **state)
 {
     (void)state;
@@ -106,12 +129,29 @@ static void survives_a_file_that_was_cut(void **state)
     question_bell_done(bell);
 }
 
+/* No wake reaches it any more. */
+static void is_taken_down_where_the_file_was_cut_while_it_waits(void **state)
+{
+    struct question_bell *bell = question_bell_new(file);
+
+    (void)state;
+    assert_non_null(bell);
+    question_bell_set(bell, 0);
+    assert_false(rings_within(0, 50000000));
+    assert_int_equal(ftruncate(file, 0), 0);
+    question_bell_done(bell);
+    assert_false(rings_within(0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rings_once_each_time_that_it_is_set, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_taken_down_in_any_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(does_not_ring_for_a_wake_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(survives_a_file_that_was_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(is_taken_down_where_the_file_was_cut_while_it_waits, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
