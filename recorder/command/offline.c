@@ -69,15 +69,18 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
-/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. */
+/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. The lock is asked first: the header is
+ * memory of the program, and of a child's log says nothing until it is adopted. */
 static enum running_state look_at_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
 
+    if (has_packed && file_lock_is_taken(source->path))
+        return RUNNING_THERE;
     if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
         return RUNNING_GONE;
-    if ((has_packed && file_lock_is_taken(source->path)) || running_beats(live->fd))
+    if (running_beats(live->fd))
         return RUNNING_THERE;
     return running_look_at_recorder(&live->seen, live->fd);
 }
@@ -112,7 +115,9 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
     char whose[96];
     int code;
 
-    (void)snprintf(whose, sizeof(whose), "packed by mtrace-record %d (of its pid namespace)",
+    (void)snprintf(whose, sizeof(whose),
+                   recorder ? "packed by mtrace-record %d (of its pid namespace)"
+                            : "packed by mtrace-record",
                    recorder);
     code = check_gone(source, look_at_recorder(source), whose, is_forced, err);
     if (code || is_ended)
