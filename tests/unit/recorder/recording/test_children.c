@@ -421,6 +421,26 @@ static bool is_link(const char *path)
     return readlink(path, target, sizeof(target)) > 0;
 }
 
+/* PG-3: else its frames would be nobody's. */
+static void the_header_is_written_before_what_has_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct rlimit most = {.rlim_cur = LOG_FILE_HEADER_BYTES + 64, .rlim_max = RLIM_INFINITY};
+    const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    struct error err;
+
+    write_log(fixture, fixture->live_path);
+    end_child(fixture);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+    children_settle(fixture->children, second_ns);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &any), 0);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
+    assert_true(error_is_disk_full(&err));
+    assert_int_equal(events_in(fixture->child_path), 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+}
+
 static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 {
     struct fixture *fixture = *state;
@@ -601,6 +621,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_packed_is_counted_when_its_process_has_ended,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_header_is_written_before_what_has_no_room, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_word_of_a_child_does_not_stay, set_up, tear_down),
