@@ -11,14 +11,22 @@
 #ifndef MTRACE_COMMON_FILE_SYSTEMS_H
 #define MTRACE_COMMON_FILE_SYSTEMS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Where shared memory is, and what logs in it are called: with run id or another random number. */
 #define FILE_SYSTEMS_MEMORY_PREFIX "/dev/shm/mtrace-"
 
-/* Who has room for a live log neither where it belongs nor there leaves a link that leads here in its place: which takes no more room than its name. */
+/* Who has room for a live log neither where it belongs nor there leaves a link that leads here in its place. That takes its name, and an inode: where none
+ * of those is left, no word is, and nobody is told why there is no log. */
 #define FILE_SYSTEMS_NO_ROOM "/mtrace: no room"
+
+/* There is no room on the disk, in somebody's quota, or below the limit of the size of a file (RLIMIT_FSIZE). */
+static inline bool file_systems_is_lack_of_room(int os_errno)
+{
+    return os_errno == ENOSPC || os_errno == EDQUOT || os_errno == EFBIG;
+}
 
 /* By statfs.f_type; not all of them are in linux/magic.h. */
 static inline bool file_systems_copies_on_write(uint64_t type)

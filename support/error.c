@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/error.h"
 
+#include "common/file_systems.h"
 #include "support/printable.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ int error_set_offset(struct error *err, enum error_code code, int64_t offset, co
 
 bool error_means_disk_full(int os_errno)
 {
-    return os_errno == ENOSPC || os_errno == EDQUOT;
+    return file_systems_is_lack_of_room(os_errno);
 }
 
 bool error_is_disk_full(const struct error *err)

@@ -59,7 +59,7 @@ int error_set_errno(struct error *err, int os_errno, const char *format, ...) MT
 int error_set_offset(struct error *err, enum error_code code, int64_t offset, const char *format,
                      ...) MTRACE_PRINTF(4, 5);
 
-/* There was no room, on the disk or within a quota: by an errno, and by that of an error. */
+/* There was no room, as file_systems.h says: by an errno, and by that of an error. */
 bool error_means_disk_full(int os_errno);
 bool error_is_disk_full(const struct error *err);
 

@@ -390,12 +390,6 @@ static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_i
     return result;
 }
 
-static bool is_lack_of_room(long failure)
-{
-    return failure == -ENOSPC || failure == -EDQUOT
-           || failure == -EFBIG; /* the last: RLIMIT_FSIZE */
-}
-
 /* For the recorder, which else knows of a process only that it has no log. */
 static void leave_word(void)
 {
@@ -422,7 +416,7 @@ static struct log_file *make_later(const struct config *config, struct sys_file_
     if (result == 0)
         return file;
     message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
-    if (is_live && is_lack_of_room(result))
+    if (is_live && file_systems_is_lack_of_room((int)-result))
         leave_word();
     return NULL;
 }

@@ -66,7 +66,8 @@ enum {
 /* What was found out of an event before it comes: nothing, where its seat is none of its address. */
 struct expected {
     struct live_table_seat seat;
-    struct stack_totals *stack; /* whose block it begins or ends, most likely; NULL: not known */
+    struct stack_totals *
+        stack; /* whose block it begins or ends, most likely, in the process of the seat; NULL: not known */
 };
 
 enum facts_moment {
@@ -157,15 +158,19 @@ static inline void facts_expect_block(const struct event *event, struct expected
         __builtin_prefetch(expected->seat.block, 1);
 }
 
-/* What is gone, or was never there, has another address. */
+/* What is gone, or was never there, has another address. A seat of an earlier event may be taken for that of a later one, and the stack with it. */
 static inline void facts_expect_stack(const struct expecting *own, const struct event *event,
                                       struct expected *expected)
 {
-    const struct process_totals *totals = mtrace_likely(event->process == own->process)
-                                              ? own->totals
-                                              : &own->facts->totals->processes[event->process];
+    const bool is_own = mtrace_likely(event->process == own->process);
+    const struct live_table *live =
+        is_own ? own->live : pairing_live(own->facts->pairing, event->process);
+    const struct process_totals *totals =
+        is_own ? own->totals : &own->facts->totals->processes[event->process];
     const struct live_block *block = expected->seat.block;
 
+    if (!live_table_is_seat(live, event->address, &expected->seat))
+        return;
     if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
         expected->stack = totals_stack_find(totals, event->node);
     else if (block && event->address && block->address == event->address)

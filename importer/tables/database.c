@@ -43,22 +43,11 @@ static const char *target_of(sqlite3 *db, int *ret_length)
     return name;
 }
 
-static int no_space(struct error *err, int code)
-{
-    if (err)
-        err->os_errno = ENOSPC;
-    return code;
-}
-
 int database_write_error(sqlite3 *db, int errnum, struct error *err)
 {
     int length;
     const char *name = target_of(db, &length);
 
-    if (errnum == ENOSPC)
-        return no_space(
-            err,
-            error_set(err, ERROR_IO, "cannot write '%.*s': no space left on device", length, name));
     return error_set_errno(err, errnum, "cannot write '%.*s'", length, name);
 }
 
@@ -186,12 +175,12 @@ int database_check_space(const char *path, uint64_t needed_bytes, struct error *
     if (statvfs(folder, &room) != 0) {
         code = error_set_errno(err, errno, "cannot write to '%s'", folder);
     } else if ((uint64_t)room.f_bavail * room.f_frsize < needed_bytes) {
-        code = no_space(err,
-                        error_set(err, ERROR_IO,
-                                  "not enough room in '%s': about %" PRIu64 " MiB needed, %" PRIu64
-                                  " MiB free; give a target on another disk, or use --slim",
-                                  folder, needed_bytes >> 20,
-                                  (uint64_t)room.f_bavail * room.f_frsize >> 20));
+        code = error_set(err, ERROR_IO,
+                         "not enough room in '%s': about %" PRIu64 " MiB needed, %" PRIu64
+                         " MiB free; give a target on another disk, or use --slim",
+                         folder, needed_bytes >> 20, (uint64_t)room.f_bavail * room.f_frsize >> 20);
+        if (err)
+            err->os_errno = ENOSPC;
     }
     free(copy);
     return code;

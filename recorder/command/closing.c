@@ -71,7 +71,8 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
 /* Of a process that was to be recorded. */
 static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
-    "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit; "
+    "into a folder where it may, with -o; or the file system there had no inode left, see 'df -i'; "
+    "or its program loads no library: static, set-uid, 32-bit; "
     "or a signal handler forked it in the middle of a heap call, and did not return";
 
 static const char no_room_text[] =
@@ -243,12 +244,12 @@ static void say_what_is_raw(const struct closing *closing)
     bool is_one = closing->n_unpacked == 1;
 
     if (closing->n_unpacked)
-        closing_say(closing->is_quiet,
-                    "%" PRIu32
-                    " log%s of other processes %s not packed: %s; what is in FILE.PID.N.live "
-                    "is imported as it is, and 'mtrace-record --pack' packs it where there is room",
-                    closing->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
-                    closing->unpacked_err.text);
+        closing_say(
+            closing->is_quiet,
+            "%" PRIu32 " log%s of other processes %s not packed: %s; what is in FILE.PID.N.live "
+            "is imported as it is, and 'mtrace-record --pack %s' packs it where there is room",
+            closing->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
+            closing->unpacked_err.text, closing->name);
 }
 
 void closing_sum_up(const struct closing *closing)
@@ -275,6 +276,13 @@ void closing_sum_up(const struct closing *closing)
                        closing->follows_children ? "child processes" : "what it executed");
     describe_culled(closing, culled, sizeof(culled));
     describe_missed(closing, missed, sizeof(missed));
+    if (closing->is_gone) {
+        closing_warn(
+            "'%s' is gone: it, or its folder, was removed or renamed meanwhile, and with it "
+            "the %s event%s that were recorded",
+            closing->name, grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s");
+        return;
+    }
     closing_say(
         closing->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s", closing->name,
         others,

@@ -30,6 +30,7 @@ struct closing {
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool was_left; /* those of family that still run are to record no more (leave_followed) */
     bool is_quiet;
+    bool is_gone;            /* somebody took the log away */
     bool is_elsewhere;       /* --no-local: nothing is done with it here */
     bool is_beginning_given; /* back: it is only where it was sent to, and so goes the rest */
 };

@@ -2,6 +2,7 @@
 #include "recorder/command/offline.h"
 
 #include "recorder/command/closing.h"
+#include "recorder/family/later_logs.h"
 #include "recorder/family/log_name.h"
 #include "recorder/live/live_log.h"
 #include "recorder/packing/cull.h"
@@ -37,6 +38,12 @@ struct source {
     bool is_raw; /* path itself is what `live` maps */
 };
 
+/* What came of the first log, and of the others of its run. */
+struct outcome {
+    struct closing closing;
+    bool is_bounded; /* the first */
+};
+
 /* ---- finding the parts ------------------------------------------------------------------------
  */
 
@@ -69,15 +76,18 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
-/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. */
+/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. The lock is asked first: the header is
+ * memory of the program, and of a child's log says nothing until it is adopted. */
 static enum running_state look_at_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
 
+    if (has_packed && file_lock_is_taken(source->path))
+        return RUNNING_THERE;
     if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
         return RUNNING_GONE;
-    if ((has_packed && file_lock_is_taken(source->path)) || running_beats(live->fd))
+    if (running_beats(live->fd))
         return RUNNING_THERE;
     return running_look_at_recorder(&live->seen, live->fd);
 }
@@ -112,7 +122,9 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
     char whose[96];
     int code;
 
-    (void)snprintf(whose, sizeof(whose), "packed by mtrace-record %d (of its pid namespace)",
+    (void)snprintf(whose, sizeof(whose),
+                   recorder ? "packed by mtrace-record %d (of its pid namespace)"
+                            : "packed by mtrace-record",
                    recorder);
     code = check_gone(source, look_at_recorder(source), whose, is_forced, err);
     if (code || is_ended)
@@ -125,15 +137,16 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
 
 static int open_parts(struct source *source, bool is_forced, struct error *err)
 {
+    bool is_live = access(source->live_path, F_OK) == 0;
     int code = 0;
 
     source->is_raw = form_of(source->path) == LOG_FORM_RAW;
-    if (!source->is_raw && (access(source->path, F_OK) == 0 || access(source->live_path, F_OK))) {
+    if (!source->is_raw && (packed_log_is_begun(source->path) || !is_live)) {
         /* close_parts frees both names. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         code = frame_index_open(source->path, &source->frames, err);
         source->has_frames = code == 0;
     }
-    if (code == 0 && (source->is_raw || access(source->live_path, F_OK) == 0)) {
+    if (code == 0 && (source->is_raw || is_live)) {
         code = live_log_open(source->is_raw ? source->path : source->live_path, false,
                              &source->live, err);
         source->has_live = code == 0;
@@ -341,35 +354,26 @@ static int replace(const struct source *source, const char *temporary, const cha
     return 0;
 }
 
-static void sum_up(const struct options *options, const struct packing *packing,
-                   const struct source *source, const char *target)
+static void take_outcome(const struct packing *packing, const struct source *source,
+                         struct outcome *ret_outcome)
 {
-    struct closing closing = {.name = target,
-                              .program = target,
-                              .is_quiet = options->quiet,
-                              .is_beginning_given = source->frames.given_back != 0};
+    struct recording_totals *totals = &ret_outcome->closing.totals;
     struct log_file file;
 
     get_file(source, &file);
-    if (ring_flag(source)) {
-        closing_say(options->quiet,
-                    "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it", target,
-                    target, target);
-        return;
-    }
-
-    closing.totals.n_events = packing->n_events;
-    closing.totals.file_bytes = (uint64_t)packing->packed->end_offset;
-    closing.totals.n_culled = cull_count(packing->cull);
-    closing.totals.n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
-    closing.is_culling = packing->cull != NULL;
-    memcpy(closing.totals.unseen, packing->unseen, sizeof(closing.totals.unseen));
-    recording_count_drops(&file, &closing.totals);
-    closing_sum_up(&closing);
+    ret_outcome->is_bounded = ring_flag(source);
+    ret_outcome->closing.is_beginning_given = source->frames.given_back != 0;
+    ret_outcome->closing.is_culling = packing->cull != NULL;
+    totals->n_events = packing->n_events;
+    totals->file_bytes = (uint64_t)packing->packed->end_offset;
+    totals->n_culled = cull_count(packing->cull);
+    totals->n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
+    memcpy(totals->unseen, packing->unseen, sizeof(totals->unseen));
+    recording_count_drops(&file, totals);
 }
 
 static int pack_into(struct source *source, const struct options *options, const char *temporary,
-                     const char *target, struct error *err)
+                     const char *target, struct outcome *ret_outcome, struct error *err)
 {
     struct packed_log packed = {.fd = -1};
     struct pack *pack = pack_new();
@@ -391,7 +395,7 @@ static int pack_into(struct source *source, const struct options *options, const
             packed_log_remove(&packed);
     }
     if (code == 0)
-        sum_up(options, packing, source, target);
+        take_outcome(packing, source, ret_outcome);
     packing_free(packing);
     packed_log_close(&packed);
     pack_free(pack);
@@ -429,7 +433,8 @@ static int check_culling(const struct source *source, const struct options *opti
                      options->input);
 }
 
-int offline_pack(const struct options *options, struct error *err)
+/* Of options->input alone. */
+static int pack_log(const struct options *options, struct outcome *ret_outcome, struct error *err)
 {
     struct source source = {.live.fd = -1};
     const char *target;
@@ -452,9 +457,81 @@ int offline_pack(const struct options *options, struct error *err)
         }
         if (code == 0)
             /* As above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-            code = pack_into(&source, options, temporary, target, err);
+            code = pack_into(&source, options, temporary, target, ret_outcome, err);
     }
     free(temporary);
     close_parts(&source);
     return code;
+}
+
+/* ---- the others of the run ---------------------------------------------------------------------
+ */
+
+struct others {
+    const struct options *options;
+    struct closing *closing; /* of the first log */
+    struct error *err;       /* of the one that failed last */
+    int code;
+};
+
+/* One that is still written is no failure: it has its own time. */
+static void pack_other(void *context, const char *path)
+{
+    struct others *others = context;
+    struct options options = *others->options;
+    struct outcome outcome = {.is_bounded = false};
+    struct error err;
+
+    options.input = path;
+    int code = pack_log(&options, &outcome, &err);
+    if (code == 0) {
+        others->closing->n_children++;
+        recording_add_totals(&others->closing->children, &outcome.closing.totals);
+    } else if (code == ERROR_EXISTS) {
+        closing_say(options.quiet, "%s", err.text);
+    } else {
+        if (others->code)
+            closing_warn("%s", others->err->text);
+        others->code = code;
+        *others->err = err;
+    }
+}
+
+static void say_what_came(const struct outcome *outcome)
+{
+    const struct closing *closing = &outcome->closing;
+    char others[64] = "";
+
+    if (!outcome->is_bounded) {
+        closing_sum_up(closing);
+        return;
+    }
+    if (closing->n_children)
+        (void)snprintf(others, sizeof(others), "; %u log%s of child processes %s packed, too",
+                       closing->n_children, closing->n_children == 1 ? "" : "s",
+                       closing->n_children == 1 ? "is" : "are");
+    closing_say(closing->is_quiet,
+                "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                closing->name, closing->name, closing->name, others);
+}
+
+int offline_pack(const struct options *options, struct error *err)
+{
+    struct source named = {.path = NULL};
+    struct outcome outcome = {.closing = {.is_quiet = options->quiet, .follows_children = true}};
+    struct others others = {.options = options, .closing = &outcome.closing, .err = err};
+    int code = name_parts(&named, options->input, err);
+
+    if (code == 0)
+        code = pack_log(options, &outcome, err);
+    if (code == 0 && !options->has_output)
+        later_logs_find(named.path, false, pack_other, &others);
+    if (code == 0) {
+        outcome.closing.name = outcome.closing.program =
+            options->has_output ? options->output : named.path;
+        say_what_came(&outcome);
+    }
+    free(named.path);
+    free(named.live_path);
+    return code ? code : others.code;
 }

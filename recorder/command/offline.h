@@ -4,7 +4,8 @@
  *
  * Model:   the input is a raw log (bare LD_PRELOAD), or a packed one whose recorder was stopped,
  *          with its live log beside it; the name of either will do. Everything readable goes into a
- *          new file, which then replaces the input or becomes --output.
+ *          new file, which then replaces the input or becomes --output. Without --output the same is done
+ *          with the other logs of its run (later_logs.h) that are not packed.
  * Invariants
  *   OF-1 The input is untouched until the new file is whole; then it is replaced by one rename,
  *        and only after that the live log is deleted.
@@ -17,7 +18,7 @@
 #include "recorder/command/options.h"
 #include "support/error.h"
 
-/* Packs options->input and says what came of it. */
+/* Packs options->input and says what came of it. Of the other logs one that is still written is told of, and is no failure. */
 int offline_pack(const struct options *options, struct error *err);
 
 #endif

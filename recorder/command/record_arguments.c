@@ -71,7 +71,8 @@ static const struct argp_option option_table[] = {
      "How large the live log may grow when packing falls behind [4GiB; 256MiB with --aggregate]",
      0},
     {"pack", KEY_PACK, "LOG", 0,
-     "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
+     "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording, and what else its run left",
+     0},
 
     {NULL, 0, NULL, 0, NULL, -1},
     {NULL, KEY_HELP, NULL, OPTION_HIDDEN, NULL, -1},

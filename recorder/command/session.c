@@ -507,6 +507,13 @@ static void say_who_was_killed(const struct session *session)
                      (int)(HELPER_PATIENCE_NS / 1000000000));
 }
 
+/* What was sent may have been removed by the sender. */
+static bool is_gone(const struct session *session)
+{
+    return !session->options->gives_back && access(session->path, F_OK) != 0
+           && (errno == ENOENT || errno == ENOTDIR);
+}
+
 static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
@@ -556,9 +563,10 @@ static void finish(struct session *session)
         closing_explain(&closing);
         return;
     }
+    closing.is_gone = is_gone(session);
     closing_sum_up(&closing);
     finish_sending(session, code == 0);
-    if (session->options->has_report)
+    if (session->options->has_report && !closing.is_gone)
         closing_report(session->path);
 }
 

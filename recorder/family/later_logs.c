@@ -2,6 +2,7 @@
 #include "recorder/family/later_logs.h"
 
 #include "common/log_format.h"
+#include "recorder/live/live_log.h"
 #include "support/growing.h"
 #include "support/log_header.h"
 #include "support/log_ring.h"
@@ -19,8 +20,10 @@ struct later_log {
     uint64_t run_id;
     uint64_t parent_run_id;
     char *name;
-    size_t rank; /* in the run, from 1 on; 0: it is not of it */
+    char *target; /* where its link leads, when it is in shared memory; NULL: it is here */
+    size_t rank;  /* in the run, from 1 on; 0: it is not of it */
     bool is_packed;
+    bool is_growing;
 };
 
 struct later_logs {
@@ -81,30 +84,52 @@ static bool read_header(int folder, const char *name, struct log_file *ret_file,
     return is_log;
 }
 
-static void add(struct later_logs *list, int folder, const char *name)
+static char *find_target(const char *folder_path, const char *name)
+{
+    char *path;
+    char *target;
+
+    if (asprintf(&path, "%s%s", folder_path, name) < 0)
+        return NULL;
+    target = live_log_follow(path);
+    free(path);
+    return target;
+}
+
+/* `log` has its name, and where that leads. */
+static void add(struct later_logs *list, int folder, struct later_log *log)
 {
     struct log_file file;
     struct later_log *logs;
-    bool is_growing;
 
-    if (!read_header(folder, name, &file, &is_growing) || is_growing)
+    if (!log->name
+        || !read_header(folder, log->target ? log->target : log->name, &file, &log->is_growing)
+        || !(logs = growing_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs)))) {
+        free(log->name);
+        free(log->target);
         return;
-    logs = growing_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs));
-    if (!logs)
-        return;
+    }
+    log->run_id = file.run_id;
+    log->parent_run_id = file.parent_run_id;
+    log->is_packed = file.form == LOG_FORM_PACKED;
     list->logs = logs;
-    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), 0,
-                                         file.form == LOG_FORM_PACKED};
+    logs[list->n++] = *log;
 }
 
-static void find_all(struct later_logs *list, DIR *folder, const char *first)
+static void find_all(struct later_logs *list, const char *folder_path, DIR *folder,
+                     const char *first)
 {
     const struct dirent *entry;
 
-    while ((entry = readdir(folder)))
-        if (later_logs_is_name(first, entry->d_name, "")
-            || later_logs_is_name(first, entry->d_name, ".live"))
-            add(list, dirfd(folder), entry->d_name);
+    while ((entry = readdir(folder))) {
+        struct later_log log = {.rank = 0};
+        bool is_live = later_logs_is_name(first, entry->d_name, ".live");
+        if (!is_live && !later_logs_is_name(first, entry->d_name, ""))
+            continue;
+        log.name = strdup(entry->d_name);
+        log.target = is_live ? find_target(folder_path, entry->d_name) : NULL;
+        add(list, dirfd(folder), &log);
+    }
 }
 
 /* Counts whom one of the run began, until there is nobody left. */
@@ -149,7 +174,7 @@ static bool find_run(const char *path, struct later_logs *list, char **ret_folde
     *ret_folder = *ret_folder_path ? opendir(*ret_folder_path) : NULL;
     if (!*ret_folder || !read_header(dirfd(*ret_folder), first, &file, NULL))
         return false;
-    find_all(list, *ret_folder, first);
+    find_all(list, *ret_folder_path, *ret_folder, first);
     mark(list, file.run_id, &n_of_run);
     if (list->n)
         qsort(list->logs, list->n, sizeof(*list->logs), by_rank);
@@ -158,8 +183,10 @@ static bool find_run(const char *path, struct later_logs *list, char **ret_folde
 
 static void done(struct later_logs *list, char *folder_path, DIR *folder)
 {
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n; i++) {
         free(list->logs[i].name);
+        free(list->logs[i].target);
+    }
     if (folder)
         closedir(folder);
     free(list->logs);
@@ -184,16 +211,20 @@ void later_logs_remove(const char *path)
 
     if (find_run(path, &list, &folder_path, &folder))
         remove_reports(folder, basename(path));
-    for (size_t i = 0; i < list.n; i++)
-        if (list.logs[i].rank && list.logs[i].name) {
-            unlinkat(dirfd(folder), list.logs[i].name, 0);
-            remove_ring(folder_path, list.logs[i].name);
-        }
+    for (size_t i = 0; i < list.n; i++) {
+        const struct later_log *log = &list.logs[i];
+        if (log->rank == 0 || log->is_growing)
+            continue;
+        if (log->target)
+            unlink(log->target);
+        unlinkat(dirfd(folder), log->name, 0);
+        remove_ring(folder_path, log->name);
+    }
     done(&list, folder_path, folder);
 }
 
-void later_logs_find(const char *path, void (*found)(void *context, const char *path),
-                     void *context)
+void later_logs_find(const char *path, bool is_packed,
+                     void (*found)(void *context, const char *path), void *context)
 {
     char *folder_path;
     DIR *folder;
@@ -203,7 +234,7 @@ void later_logs_find(const char *path, void (*found)(void *context, const char *
     for (size_t i = 0; i < list.n; i++) {
         const struct later_log *log = &list.logs[i];
         char *whole = NULL;
-        if (log->rank == 0 || !log->is_packed || !log->name
+        if (log->rank == 0 || log->is_packed != is_packed
             || asprintf(&whole, "%s%s", folder_path, log->name) < 0)
             continue;
         found(context, whole);

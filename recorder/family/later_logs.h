@@ -18,11 +18,11 @@ bool later_logs_is_name(const char *first, const char *name, const char *suffix)
 /* Of such a name. */
 pid_t later_logs_get_pid(const char *first, const char *name);
 
-/* Calls found(context, path) for each packed log of the run in FILE, but FILE; a parent comes before its children. */
-void later_logs_find(const char *path, void (*found)(void *context, const char *path),
-                     void *context);
+/* Calls found(context, path) for each log of the run in FILE, but FILE: the packed ones, or those that are not; a parent comes before its children. */
+void later_logs_find(const char *path, bool is_packed,
+                     void (*found)(void *context, const char *path), void *context);
 
-/* Before FILE, if it is a log, is replaced: deletes the later logs of the run in it, but those that still grow, and the reports about it
+/* Before FILE, if it is a log, is replaced: deletes the later logs of the run in it, but those that may still grow, and the reports about it
  * (own_reports.h). */
 void later_logs_remove(const char *path);
 

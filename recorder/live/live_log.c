@@ -210,8 +210,8 @@ static int map_header(struct live_log *log, bool is_shared, struct error *err)
     return 0;
 }
 
-/* Where a link of ours leads; NULL: there is none. What another link leads to is not ours to delete. */
-static char *follow(const char *path)
+/* What another link leads to is not ours to delete. */
+char *live_log_follow(const char *path)
 {
     char target[PATH_MAX];
     const size_t n_prefix = sizeof(FILE_SYSTEMS_MEMORY_PREFIX) - 1;
@@ -235,7 +235,7 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
         .max_segments = LOG_MAX_SEGMENTS};
     failure = log->fd < 0 ? errno : ENOMEM;
     log->path = strdup(path);
-    target = follow(path);
+    target = live_log_follow(path);
     if (target) {
         log->link_path = log->path;
         log->path = target;

@@ -65,6 +65,9 @@ int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
  * that stays as it is. *ret_log must stay where it is until live_log_close. */
 int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, struct error *err);
 
+/* Where a link of ours leads, to a live log in shared memory; NULL: there is none, or no memory. To be freed. */
+char *live_log_follow(const char *path);
+
 /* Looks at no segment behind max_bytes of them, but always at as many as a pool of ours has. */
 void live_log_limit(struct live_log *log, uint64_t max_bytes);
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A log, or the beginning of one: nothing was written yet. */
+/* A log, or the beginning of one: nothing, or a part of its header. */
 static bool is_ours(const char *path)
 {
     char magic[sizeof(LOG_MAGIC) - 1];
@@ -24,6 +24,13 @@ static bool is_ours(const char *path)
     if (fd >= 0)
         close(fd);
     return n == 0 || (n == sizeof(magic) && memcmp(magic, LOG_MAGIC, sizeof(magic)) == 0);
+}
+
+bool packed_log_is_begun(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && (status.st_size >= LOG_FILE_HEADER_BYTES || !is_ours(path));
 }
 
 int packed_log_check_target(const char *path, bool force, struct error *err)

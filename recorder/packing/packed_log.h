@@ -31,6 +31,9 @@ struct packed_log {
     uint64_t max_bytes;   /* that it may take on the disk; 0: any */
 };
 
+/* Is there more of it than that it was made: a header, or another's file? All of a log that had no room for its header is in the live one. */
+bool packed_log_is_begun(const char *path);
+
 /* May `path` be made, or with force replaced? ERROR_EXISTS: no. */
 int packed_log_check_target(const char *path, bool force, struct error *err);
 

@@ -657,6 +657,8 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
     learn_frees(packing);
     packing_note_steady(packing);
     if (code == 0)
+        code = update_header(packing, err);
+    if (code == 0)
         code = append_all_definitions(packing, true, err);
     for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
         const struct packing_item *item = &packing->backlog[i];

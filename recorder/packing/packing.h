@@ -16,7 +16,7 @@
  *   PG-2 packing_finish succeeded: everything is in the packed file and its trailer is the last
  *        frame; the live log may be deleted.
  *   PG-3 The definitions that events name are in frames before theirs, so that a packed file that is
- *        cut anywhere has the stacks of the events it kept (LF-3).
+ *        cut anywhere has the stacks of the events it kept (LF-3); and the header is before all frames, without which they are nobody's.
  *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
  *        copied before it is packed, and what we remember is not in the live log.
  *   PG-5 Somebody may take segments in while they are filled, and go on in what they became (importer/log/log_grown.h): he takes in what was stamped

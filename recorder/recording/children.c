@@ -39,7 +39,7 @@ struct child {
     bool is_over;     /* nobody can write to it any more; who answers for it is to end */
     bool is_refused;  /* it stays raw (CH-2), or is none */
     bool is_word;     /* in its place is a link that says why there is none */
-    bool lacks_room;  /* beside it, when it was to be adopted last */
+    bool is_raw;      /* it could not be adopted, when that was tried last */
     bool is_finished; /* to be forgotten */
 };
 
@@ -52,7 +52,7 @@ struct children {
     uint32_t n_logs;
     uint32_t n_unpacked;
     struct error unpacked_err; /* of the first */
-    struct error room_err;     /* of the latest that lacked room */
+    struct error raw_err;      /* of the latest that is_raw */
     pid_t program_pid;
     struct recording_end program_end;
     bool is_program_over;
@@ -63,6 +63,35 @@ struct children {
     bool has_missed;   /* inotify had more to tell than it can */
     uint64_t list_due_ns;
 };
+
+/* Has whoever would have made a log of this name left word that there was no room for it? */
+static bool is_word(const char *live_path)
+{
+    char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one is another */
+
+    return link_target(live_path, target, sizeof(target))
+           && strcmp(target, FILE_SYSTEMS_NO_ROOM) == 0;
+}
+
+/* Those of a run whose recorder was killed say nothing of this one. */
+static void remove_old_words(const struct children *children)
+{
+    DIR *folder = opendir(children->folder);
+    const struct dirent *entry;
+    char *path;
+
+    if (!folder)
+        return;
+    while ((entry = readdir(folder))) {
+        if (!later_logs_is_name(children->first, entry->d_name, live_suffix)
+            || asprintf(&path, "%s/%s", children->folder, entry->d_name) < 0)
+            continue;
+        if (is_word(path))
+            (void)unlink(path);
+        free(path);
+    }
+    closedir(folder);
+}
 
 struct children *children_new(const char *path, pid_t program_pid, bool is_following,
                               const struct recording_settings *settings)
@@ -82,6 +111,7 @@ struct children *children_new(const char *path, pid_t program_pid, bool is_follo
         return NULL;
     }
     children->is_following = is_following;
+    remove_old_words(children);
     if (is_following)
         children->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (children->inotify_fd >= 0
@@ -202,19 +232,6 @@ static void note_all(struct children *children)
 
 /* ---- living and dying ------------------------------------------------------------------------ */
 
-static void add_totals(struct recording_totals *sums, const struct recording_totals *totals)
-{
-    sums->n_events += totals->n_events;
-    sums->n_dropped += totals->n_dropped;
-    sums->n_started += totals->n_started;
-    for (int i = 0; i < LOG_DROP_REASONS; i++)
-        sums->dropped[i] += totals->dropped[i];
-    sums->n_culled += totals->n_culled;
-    sums->file_bytes += totals->file_bytes;
-    if (!sums->unseen[0]) /* the first will do: the import names all */
-        memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
-}
-
 static void note_unpacked(struct children *children, const struct error *err)
 {
     if (children->n_unpacked++ == 0)
@@ -236,7 +253,7 @@ static void finish(struct children *children, struct child *child)
         note_unpacked(children, &err);
         recording_abandon(child->recording);
     }
-    add_totals(&children->totals, &totals);
+    recording_add_totals(&children->totals, &totals);
     recording_free(child->recording);
     child->recording = NULL;
 }
@@ -246,24 +263,21 @@ static pid_t pid_of(const struct children *children, const struct child *child)
     return later_logs_get_pid(children->first, strrchr(child->live_path, '/') + 1);
 }
 
-/* It cannot be adopted. */
-static void refuse(struct children *children, struct child *child, const struct error *err)
+static void note_raw(struct children *children, struct child *child)
 {
     child->is_refused = true;
-    note_unpacked(children, err);
     if (children->settings.family)
         family_note_raw(children->settings.family, pid_of(children, child));
 }
 
-/* It left that there was no room for a log. The link stays for as long as numbers of images are looked for. */
+/* The link stays for as long as numbers of images are looked for (note_images); else the next image may have its number. */
 static bool take_word(const struct children *children, struct child *child)
 {
-    char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one is another */
-
-    if (!link_target(child->live_path, target, sizeof(target))
-        || strcmp(target, FILE_SYSTEMS_NO_ROOM) != 0)
+    if (!is_word(child->live_path))
         return false;
     child->is_refused = child->is_word = true;
+    if (children->is_following)
+        child->is_finished = unlink(child->live_path) == 0;
     if (children->settings.family)
         family_note_no_room(children->settings.family, pid_of(children, child));
     return true;
@@ -277,24 +291,33 @@ static bool is_lack_of_descriptors(const struct error *err)
 
 /* A raw log that cannot be packed stays; one that is being made, or lacks room beside it, will be looked
  * at again. */
+static void put_off(struct children *children, struct child *child, const struct error *err,
+                    uint64_t now_ns)
+{
+    bool may_pass = error_is_disk_full(err) || is_lack_of_descriptors(err);
+
+    child->is_raw = may_pass
+                    || (!take_word(children, child) && err->code != ERROR_FORMAT
+                        && access(child->live_path, F_OK) == 0);
+    if (child->is_raw)
+        children->raw_err = *err;
+    if (may_pass)
+        child->look_due_ns = now_ns + look_every_ns;
+    else if (child->is_raw)
+        note_raw(children, child);
+}
+
 static void adopt(struct children *children, struct child *child, uint64_t now_ns)
 {
     size_t n = strlen(child->live_path) - (sizeof(live_suffix) - 1);
     char *path = strndup(child->live_path, n);
     struct error err;
 
+    child->is_raw = false;
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
-               != 0) {
-        child->lacks_room = error_is_disk_full(&err);
-        if (child->lacks_room)
-            children->room_err = err;
-        if (child->lacks_room || is_lack_of_descriptors(&err))
-            child->look_due_ns = now_ns + look_every_ns;
-        else if (!take_word(children, child) && err.code != ERROR_FORMAT
-                 && access(child->live_path, F_OK) == 0)
-            refuse(children, child, &err);
-    }
+               != 0)
+        put_off(children, child, &err, now_ns);
     free(path);
 }
 
@@ -458,6 +481,34 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
     return n_running;
 }
 
+/* Who goes on writes to its log as it is. */
+static bool is_written(const struct child *child, struct log_file *ret_header)
+{
+    struct live_log live;
+    bool is_there;
+
+    if (live_log_open(child->live_path, false, &live, NULL) != 0)
+        return false;
+    *ret_header = live.seen;
+    is_there = running_look_at_log(&live.seen, live.fd) != RUNNING_GONE;
+    live_log_close(&live);
+    return is_there;
+}
+
+/* Nobody will pack it, or has. */
+static void leave_raw(struct children *children, struct child *child)
+{
+    struct family *family = children->settings.family;
+    struct log_file header;
+
+    if (!is_written(child, &header)) {
+        note_unpacked(children, &children->raw_err);
+        note_raw(children, child);
+    } else if (family) {
+        family_note_log(family, (pid_t)header.pid, running_knows_pid(&header));
+    }
+}
+
 void children_abandon(struct children *children)
 {
     for (struct child *child = children->list; child; child = child->next) {
@@ -465,8 +516,8 @@ void children_abandon(struct children *children)
             finish(children, child);
         else if (child->recording)
             recording_abandon(child->recording);
-        else if (child->lacks_room && !child->is_refused)
-            refuse(children, child, &children->room_err);
+        else if (child->is_raw)
+            leave_raw(children, child);
         else if (child->is_word)
             (void)unlink(child->live_path);
     }

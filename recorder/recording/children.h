@@ -9,7 +9,8 @@
  * Invariants
  *   CH-1 A log is finished only when nobody can write to it any more; where that cannot be known (RU-1) it stays live.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
- *        One that lacks room beside it is tried again until the end; one that never began for want of room is said to be so.
+ *        One that lacks room beside it is tried again until the end; one that never began for want of room is said to be so, by
+ *        the word that was left of it in this run.
  *   CH-3 While other processes run, nobody is waited for: a log is finished when what answered for it has ended.
  *   CH-4 How a process ended is in its log if it is our child: the program's pid after exec, and
  *        orphans of --wait. Of others it is seen only in the moment before their parent hears it.
@@ -58,7 +59,7 @@ void children_abandon(struct children *children);
 void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
                          uint32_t *ret_n_logs);
 
-/* How many logs of processes that have ended stay raw (CH-2); *ret_err: why the first one does, also if it is none. */
+/* How many logs of processes that have ended stay raw (CH-2); *ret_err: why one of them does, also if it is none. Behind children_abandon. */
 uint32_t children_get_unpacked(const struct children *children, struct error *ret_err);
 
 #endif

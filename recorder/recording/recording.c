@@ -465,6 +465,19 @@ void recording_count_drops(const struct log_file *file, struct recording_totals 
     }
 }
 
+void recording_add_totals(struct recording_totals *sums, const struct recording_totals *totals)
+{
+    sums->n_events += totals->n_events;
+    sums->n_dropped += totals->n_dropped;
+    sums->n_started += totals->n_started;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        sums->dropped[i] += totals->dropped[i];
+    sums->n_culled += totals->n_culled;
+    sums->file_bytes += totals->file_bytes;
+    if (!sums->unseen[0]) /* the first will do: the import names all */
+        memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
+}
+
 static void take_totals(struct recording *recording, const struct log_file *file,
                         struct recording_totals *ret_totals)
 {

@@ -127,6 +127,9 @@ void recording_discard(struct recording *recording);
 /* Adds up what the header says was dropped. */
 void recording_count_drops(const struct log_file *file, struct recording_totals *totals);
 
+/* Adds what another one amounts to, but for what a sum does not have: flags, threads, the end. */
+void recording_add_totals(struct recording_totals *sums, const struct recording_totals *totals);
+
 /* Closes everything; takes NULL. */
 void recording_free(struct recording *recording);
 

@@ -43,7 +43,7 @@ static void add(void *context, const char *path)
 void sent_logs_find(struct sent_logs *list, const char *path)
 {
     add(list, path);
-    later_logs_find(path, add, list);
+    later_logs_find(path, true, add, list);
 }
 
 void sent_logs_done(struct sent_logs *list)

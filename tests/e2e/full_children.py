@@ -5,6 +5,8 @@
 begin    who has no room for a log is said to have had none, and what to do; it goes on as ever, and so does what it executes
 later    what it executes when there is room again is recorded, and the rest is said to be missing
 names    there is room for its log, but for none beside it: it stays raw, is said to, and is imported
+nameless there is not even an inode for the word that there is none: that is among the reasons that are said
+room     their logs are in shared memory, and cannot be packed beside it: when there is room `mtrace-record --pack FILE` packs all of them
 grow     a log that cannot grow: what is dropped is counted, and why is said
 
 Exit status 77: this machine does not let us mount a file system.
@@ -51,7 +53,7 @@ def fill():
             piece //= 2
     os.close(fd)
 
-def fill_names():
+def fill_names(n_left):
     os.mkdir(filler)
     n = 0
     try:
@@ -59,7 +61,8 @@ def fill_names():
             os.close(os.open(f"{filler}/{n}", os.O_CREAT | os.O_WRONLY))
             n += 1
     except OSError:
-        os.unlink(f"{filler}/{n - 1}")
+        for i in range(n_left):
+            os.unlink(f"{filler}/{i}")
 
 def child(work):
     pid = os.fork()
@@ -95,16 +98,23 @@ elif part == "later":
     fill()
     ended(child(executes_later))
 elif part == "names":
-    fill_names()
+    fill_names(1)
     ended(child(lambda: allocate(n_pairs)))
+elif part == "nameless":
+    fill_names(0)
+    ended(child(lambda: allocate(n_pairs)))
+elif part == "room":
+    fill()
+    for pid in [child(lambda: allocate(n_pairs // 10)) for i in range(12)]:
+        ended(pid)
 else:
     ended(child(grows))
 """
 
 
-def record(tools, place, part, options=""):
-    """The pids of the children, and what mtrace-record said."""
-    exhaust.mount("/dev/shm", "size=64k")
+def record(tools, place, part, options="", shared="64k", reason="may make no file beside the log"):
+    """The pids of the children, and what mtrace-record said: not a reason that is none."""
+    exhaust.mount("/dev/shm", f"size={shared}")
     disk = place / "disk"
     disk.mkdir()
     exhaust.mount(disk, f"size={DISK_BYTES}{options}")
@@ -113,7 +123,7 @@ def record(tools, place, part, options=""):
     ends = dict(line.split() for line in done.stdout.splitlines())
     if done.returncode != 0 or not ends or set(ends.values()) != {"7"}:
         raise Failure(f"the program ended with {done.returncode}, its children with {ends}: {done.stderr}")
-    if "may make no file beside the log" in done.stderr:
+    if reason in done.stderr:
         raise Failure(f"a reason that is none: {done.stderr}")
     return sorted(ends), done.stderr
 
@@ -152,11 +162,31 @@ def test_later(tools, place):
 def test_names(tools, place):
     (pid,), said = record(tools, place, "names", ",nr_inodes=200")
     expect(rf"1 log of other processes is not packed: [^\n]*run.dat.{pid}.0': No space left on device; "
-           r"what is in FILE.PID.N.live is imported as it is, and 'mtrace-record --pack' packs it where there is room", said)
+           r"what is in FILE.PID.N.live is imported as it is, and 'mtrace-record --pack \S*run.dat' packs it where there is room", said)
     if "not recorded" in said:
         raise Failure(f"of one that has a log it is said: {said}")
     database = imported(tools, place)
     check_sum(database, pid, said)
+
+
+def test_nameless(tools, place):
+    (pid,), said = record(tools, place, "nameless", ",nr_inodes=200", reason=NO_ROOM)
+    expect(rf"not recorded: {pid} [^\n]*the file system there had no inode left", said)
+
+
+def test_room(tools, place):
+    pids, said = record(tools, place, "room", shared="256m")
+    expect(r"logs of other processes are not packed: [^\n]*: No space left on device; .* 'mtrace-record --pack \S*run.dat' packs it where there is room", said)
+    disk = place / "disk"
+    (disk / "filler").unlink()
+    done = subprocess.run([tools.record, "--pack", disk / "run.dat"], capture_output=True, text=True, timeout=200)
+    expect(rf"run.dat and {len(pids)} logs of child processes: ", done.stderr)
+    if done.returncode != 0 or list(disk.glob("*.live")) or list(Path("/dev/shm").glob("mtrace-*")):
+        raise Failure(f"--pack ended with {done.returncode}, and left {list(disk.iterdir())}: {done.stderr}")
+    found = imported(tools, place).rows(f"SELECT pid, count(*) + count(ended_by) FROM allocations JOIN processes USING (process_id) "
+                                        f"WHERE size_bytes = {SIZE} GROUP BY 1")
+    if found != [(pid, N_PAIRS // 10 * 2) for pid in sorted(map(int, pids))]:
+        raise Failure(f"of {len(pids)} children with {N_PAIRS // 10} blocks each: {found}")
 
 
 def check_sum(database, pid, said):

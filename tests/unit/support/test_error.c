@@ -40,8 +40,8 @@ static void a_long_message_is_cut(void **state)
     assert_null(strchr(err.text, '\n'));
 }
 
-/* Also where it is a quota: whoever waits for room waits for that. */
-static void a_quota_is_a_full_disk(void **state)
+/* Also where it is a quota, or a limit: whoever waits for room waits for that. */
+static void a_quota_and_a_limit_are_a_full_disk(void **state)
 {
     struct error err;
 
@@ -49,6 +49,7 @@ static void a_quota_is_a_full_disk(void **state)
     (void)error_set_errno(&err, EDQUOT, "cannot write");
     assert_true(error_is_disk_full(&err));
     assert_true(error_means_disk_full(ENOSPC));
+    assert_true(error_means_disk_full(EFBIG));
     (void)error_set_errno(&err, EIO, "cannot write");
     assert_false(error_is_disk_full(&err));
 }
@@ -58,7 +59,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(a_long_message_is_cut),
-        cmocka_unit_test(a_quota_is_a_full_disk),
+        cmocka_unit_test(a_quota_and_a_limit_are_a_full_disk),
     };
 
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);

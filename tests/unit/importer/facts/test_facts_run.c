@@ -303,9 +303,31 @@ static void runs_count_as_events_do(void **state)
     }
 }
 
+/* A stack is one of the process whose table the seat is of, though the event that comes there is another process's. */
+static void a_seat_of_another_event_keeps_its_stack(void **state)
+{
+    struct live_table live = {.n_slots = 0};
+    struct live_table other_live = {.n_slots = 0};
+    struct process_totals totals = {.pages = NULL};
+    struct stack_totals other_stack = {.node = FIRST_STACK};
+    const struct expecting own = {.process = 1, .live = &live, .totals = &totals};
+    const struct event event = {
+        .kind = EVENT_ALLOC, .process = 1, .address = 4096, .node = FIRST_STACK};
+    struct expected expected = {.seat = {.table = &other_live, .address = 4096},
+                                .stack = &other_stack};
+
+    (void)state;
+    facts_expect_stack(&own, &event, &expected);
+    assert_ptr_equal(expected.stack, &other_stack);
+    expected.seat.table = &live;
+    facts_expect_stack(&own, &event, &expected);
+    assert_null(expected.stack);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_count_as_events_do)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_count_as_events_do),
+                                       cmocka_unit_test(a_seat_of_another_event_keeps_its_stack)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

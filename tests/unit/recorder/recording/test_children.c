@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Logs that appear beside the program's own are packed while their processes run, and no others. */
+#include "common/file_systems.h"
+#include "recorder/family/family.h"
 #include "recorder/packing/frame_index.h"
 #include "recorder/recording/children.h"
 #include "tests/unit/recorder/fake_collector.h"
@@ -357,6 +359,141 @@ static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
     check_totals(fixture, 0, 0);
 }
 
+static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following, struct family *family)
+{
+    struct recording_settings told = settings;
+
+    told.family = family;
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, pid, is_following, &told);
+    assert_non_null(fixture->children);
+}
+
+static void refuse_one(struct fixture *fixture, struct family *family)
+{
+    int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
+    begin_anew(fixture, program_pid, true, family);
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+}
+
+/* Whose log cannot be packed, as there is such a file. */
+static void what_cannot_be_packed_may_still_be_written(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    struct error err;
+    char who[64];
+
+    assert_non_null(family);
+    refuse_one(fixture, family);
+    children_abandon(fixture->children);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 0);
+    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 1);
+    assert_int_equal(atoi(who), fixture->child);
+    family_free(family);
+}
+
+static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    struct error err;
+    char who[64];
+
+    assert_non_null(family);
+    refuse_one(fixture, family);
+    end_child(fixture);
+    children_abandon(fixture->children);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
+    assert_int_equal(err.code, ERROR_EXISTS);
+    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+static bool is_link(const char *path)
+{
+    char target[8];
+
+    return readlink(path, target, sizeof(target)) > 0;
+}
+
+/* PG-3: else its frames would be nobody's. */
+static void the_header_is_written_before_what_has_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct rlimit most = {.rlim_cur = LOG_FILE_HEADER_BYTES + 64, .rlim_max = RLIM_INFINITY};
+    const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    struct error err;
+
+    write_log(fixture, fixture->live_path);
+    end_child(fixture);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+    children_settle(fixture->children, second_ns);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &any), 0);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
+    assert_true(error_is_disk_full(&err));
+    assert_int_equal(events_in(fixture->child_path), 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+}
+
+static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    char who[64];
+
+    assert_non_null(family);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
+    begin_anew(fixture, program_pid, true, family);
+    assert_false(is_link(fixture->live_path));
+    children_step(fixture->children, second_ns);
+    children_settle(fixture->children, 2 * second_ns);
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+/* The name is free then, and a log that gets it is seen. */
+static void the_word_of_a_child_does_not_stay(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    char who[64];
+
+    assert_non_null(family);
+    begin_anew(fixture, program_pid, true, family);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
+    children_step(fixture->children, second_ns);
+    assert_false(is_link(fixture->live_path));
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 1);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+/* By its number the next image is looked for. */
+static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    char first_path[128];
+
+    begin_anew(fixture, fixture->child, false, NULL);
+    (void)snprintf(first_path, sizeof(first_path), "%s.%d.0.live", fixture->path,
+                   (int)fixture->child);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, first_path), 0);
+    children_step(fixture->children, second_ns);
+    assert_true(is_link(first_path));
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+    children_abandon(fixture->children);
+    assert_false(is_link(first_path));
+}
+
 static void other_files_are_left_alone(void **state)
 {
     static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
@@ -480,6 +617,17 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_packed_may_still_be_written, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_packed_is_counted_when_its_process_has_ended,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_header_is_written_before_what_has_no_room, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_a_child_does_not_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_an_image_of_the_program_stays_to_the_end,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_waits_for_an_importer_that_goes_on, set_up,
