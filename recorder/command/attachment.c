@@ -339,11 +339,10 @@ static int check_nobody_records(pid_t pid, const struct mapped_log *log, struct 
     return 0;
 }
 
-/* A log of one that has the collector from its start, or that cannot be seen. */
-static bool find_left(pid_t pid, struct parts *ret_parts)
+/* A log of one that has the collector from its start. */
+static bool is_left(const struct parts *parts)
 {
-    return parts_find(pid, ret_parts) && is_preloaded(ret_parts) && ret_parts->log.is_writing
-           && !ret_parts->libraries[ATTACH_LIBRARY];
+    return is_preloaded(parts) && parts->log.is_writing && !parts->libraries[ATTACH_LIBRARY];
 }
 
 int attachment_check(const struct attachment *attachment, struct error *err)
@@ -352,12 +351,14 @@ int attachment_check(const struct attachment *attachment, struct error *err)
         .pid = attachment->pid, .library = attachment->library, .patience_ns = search_ns};
     struct attaching_answer answer;
     struct parts parts;
-    bool is_left = find_left(attachment->pid, &parts);
+    bool is_seen = parts_find(attachment->pid, &parts);
     int code = 0;
 
-    if (is_left)
+    if (is_seen && parts.libraries[ATTACH_LIBRARY] && parts.log.is_writing)
+        code = say_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
+    else if (is_seen && is_left(&parts))
         code = check_nobody_records(attachment->pid, &parts.log, err);
-    if (is_left && code == 0)
+    if (is_seen && code == 0 && is_left(&parts))
         code = attaching_run(&look, &answer, err);
     parts_done(&parts);
     return code;
@@ -369,7 +370,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     struct parts parts;
     int code = 0;
 
-    if (find_left(pid, &parts)) {
+    if (parts_find(pid, &parts) && is_left(&parts)) {
         code = check_nobody_records(pid, &parts.log, err);
         if (code == 0)
             code = end_log(pid, &parts, err);
@@ -413,7 +414,8 @@ static int detach_known(const struct attachment *attachment, const struct parts 
 
 static void note_left(const struct mapped_log *log, struct attachment_left *ret_left)
 {
-    *ret_left = (struct attachment_left){.is_elsewhere = log->is_elsewhere};
+    *ret_left = (struct attachment_left){.is_elsewhere = log->is_elsewhere,
+                                         .is_removed = log->is_writing && !log->name};
     if (!log->name || !log->is_live)
         return;
     ret_left->log = strdup(log->name);

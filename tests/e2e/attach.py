@@ -24,6 +24,7 @@ spaces    who records a process from another pid namespace is not taken for gone
 mounts    what another mount namespace calls by the name of a log of ours is not taken for it
 named     a log is known by what its process has mapped, also where its name is the kernel's own words, or has a line break
 kept      an attach that fails has not ended the log of a process whose recorder is gone
+replaced  with --force, too, an attach that fails or is killed has changed no file; what a process still writes is not replaced
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
@@ -1373,6 +1374,86 @@ def test_kept(folder):
     subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
     if images(folder / "started.dat") != [("detached", 37)]:
         raise Failure(f"of what an attach that failed had to keep there is {images(folder / 'started.dat')}")
+
+
+def refused_beside(folder, why, status, *words):
+    """Nothing in the folder has changed."""
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
+    if done.returncode != status or why not in done.stderr or done.stderr.count("\n") != 1:
+        raise Failure(f"{words}, expected a line with {why!r}: {done.returncode}, {done.stderr}")
+    after = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    if before != after:
+        raise Failure(f"{words}, which were refused, have made {after} of {before}")
+
+
+def pack_left(folder, pid, name):
+    said = detach(pid)
+    if f"mtrace-record --pack {folder}/{name}.live'" not in said:
+        raise Failure(f"the log that is left is not {name}.live: {said}")
+    subprocess.run([TOOLS.record, "--pack", str(folder / f"{name}.live")], capture_output=True)
+
+
+def test_replaced(folder):
+    good = folder / "good.dat"
+    subprocess.run([TOOLS.record, "-q", "-o", str(good), "--", "true"], check=True)
+    process = start(sys.executable, "-c", SERVER)
+    pid = process.pid
+    attach_again = ("--attach", str(pid), "-f", "-o")
+    recorder = attach(pid, folder / "run.dat")
+    say(process, "alloc 7770 5")
+    recorder.kill()
+    recorder.wait()
+    for log in (good, folder / "run.dat"):
+        refused_beside(folder, "is attached to already", 125, *attach_again, str(log))
+    say(process, "alloc 7770 15")
+    for options in ((), ("-f",)):
+        refused_beside(folder, f"process {pid} still writes '{folder}/run.dat.live': 'mtrace-record --detach {pid}' ends that", 125,
+                       *options, "-o", str(folder / "run.dat"), "--", "true")
+    pack_left(folder, pid, "run.dat")
+    if images(folder / "run.dat") != [("detached", 20)]:
+        raise Failure(f"of a log that was not to be replaced there is {images(folder / 'run.dat')}")
+
+    limits = resource.prlimit(pid, resource.RLIMIT_AS)
+    resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
+    refused_beside(folder, "cannot map 384 KiB", 125, *attach_again, str(good))
+    resource.prlimit(pid, resource.RLIMIT_AS, limits)
+
+    if has_points():
+        kill_before_replacing(folder, process, good)
+    recorder = attach(pid, good)
+    recorder.send_signal(signal.SIGSTOP)
+    say(process, "pass 7780 300000")  # its log grows, under the name that it has by now
+    recorder.send_signal(signal.SIGCONT)
+    (folder / "run.dat").unlink()
+    detach(pid, recorder)
+    if ask(good, "SELECT count(*) FROM allocations WHERE size_bytes = 7780") != [(300000,)]:
+        raise Failure("of a log that grew while its recorder stood still something is missing")
+    if (names := sorted(path.name for path in folder.iterdir() if path.suffix != ".db")) != ["good.dat"]:
+        raise Failure(f"of a recording that replaced another one there are {names}")
+
+    recorder = attach(pid, folder / "removed.dat")
+    recorder.kill()
+    recorder.wait()
+    (folder / "removed.dat.live").unlink()
+    if (said := detach(pid)) != "detached; who recorded it is gone, and so is the log\n":
+        raise Failure(f"--detach from a log that was removed says {said!r}")
+
+
+def kill_before_replacing(folder, process, good):
+    """The process has attached, and its log is beside the one that it was to replace."""
+    before = good.read_bytes()
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-f", "-o", str(good)], stderr=subprocess.DEVNULL, env=fault("attached"))
+    STARTED.append(recorder)
+    recorder.wait(60)
+    say(process, "alloc 7770 11")
+    other = start(sys.executable, "-c", SERVER)
+    refused_beside(folder, f"process {process.pid} still writes", 125, "--attach", str(other.pid), "-f", "-o", str(good))
+    pack_left(folder, process.pid, "good.dat.attaching")
+    if good.read_bytes() != before or images(folder / "good.dat.attaching") != [("detached", 11)]:
+        raise Failure(f"an attach that was killed has left {images(folder / 'good.dat.attaching')}, and of what it was to replace {good.stat()}")
+    for path in folder.glob("good.dat.attaching*"):
+        path.unlink()
 
 
 def test_again(folder):
