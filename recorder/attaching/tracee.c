@@ -115,7 +115,7 @@ static void mend_call(struct tracee *tracee)
 void tracee_lower(struct tracee *tracee)
 {
     if (tracee->lifted_until_ns)
-        urgency_lower(tracee->tid, tracee->policy);
+        urgency_lower(tracee->tid, &tracee->before);
     tracee->lifted_until_ns = 0;
 }
 
