@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@ enum {
     LIFTED_PRIORITY = 1,
     OWN_PRIORITY = 2, /* UR-2 */
     FLAG_RESET_ON_FORK = 1,
+    NICE_BESIDE = -20,
 };
 
 /* Of the kernel, as its first version had it: linux/sched/types.h, which tells it, cannot stand beside sched.h. */
@@ -62,6 +64,11 @@ void urgency_look(struct urgency *urgency, pid_t pid)
         if (sscanf(line, "Max realtime timeout %15s", limit) == 1)
             urgency->may_lift = strcmp(limit, "unlimited") == 0;
     fclose(file);
+}
+
+void urgency_prepare(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_BESIDE);
 }
 
 void urgency_take(struct urgency *urgency)

@@ -39,6 +39,9 @@ struct urgency_before {
 /* Before any thread of it is stopped. One that has a limit of time in real time is not lifted: it may be killed for it. */
 void urgency_look(struct urgency *urgency, pid_t pid);
 
+/* Of a thread that will stop others, and ends with that: what it has beside real time, among those of one session or control group. */
+void urgency_prepare(void);
+
 /* Once taken it stays so until it is given back. */
 void urgency_take(struct urgency *urgency);
 void urgency_give(struct urgency *urgency);

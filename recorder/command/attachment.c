@@ -202,20 +202,23 @@ bool attachment_has_ended(const struct attachment *attachment)
 }
 
 static int call_detach(pid_t pid, const char *library, uint64_t patience_ns,
-                       struct attaching_answer *ret_answer, struct error *err)
+                       struct attaching_pace *pace, struct attaching_answer *ret_answer,
+                       struct error *err)
 {
     return attaching_run(&(struct attaching_call){.pid = pid,
                                                   .library = library,
                                                   .function = "mtrace_detach",
                                                   .argument = "",
-                                                  .patience_ns = patience_ns},
+                                                  .patience_ns = patience_ns,
+                                                  .pace = pace},
                          ret_answer, err);
 }
 
-int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err)
+int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err)
 {
     struct attaching_answer answer;
-    int code = call_detach(attachment->pid, attachment->library, leave_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, leave_ns, &attachment->pace,
+                           &answer, err);
 
     *ret_is_busy = answer.is_busy;
     return code;
@@ -229,7 +232,7 @@ static int lead_back(pid_t pid, const struct parts *parts, uint64_t patience_ns,
 
     for (int i = 0; i < N_LIBRARIES && code == 0 && answer.result != 0; i++)
         if (parts->libraries[i])
-            code = call_detach(pid, parts->libraries[i], patience_ns, &answer, err);
+            code = call_detach(pid, parts->libraries[i], patience_ns, NULL, &answer, err);
     return code;
 }
 
@@ -245,13 +248,14 @@ void attachment_leave_also(pid_t pid)
 
 static int detach_patiently(const struct attachment *attachment, int *ret_result, struct error *err)
 {
+    struct attaching_pace pace = {.why = NULL};
     struct attaching_answer answer;
-    int code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
 
     if (answer.is_busy)
         closing_warn("%s; still trying, ^C ends that", err->text);
     while (answer.is_busy)
-        code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
+        code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
     *ret_result = answer.result;
     return code;
 }

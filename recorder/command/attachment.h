@@ -19,8 +19,9 @@
 struct attachment {
     pid_t pid; /* 0: there is none */
     int pidfd;
-    char *library;     /* owned */
-    uint64_t pause_ns; /* of the thread that attachment_begin interrupted */
+    char *library;              /* owned */
+    uint64_t pause_ns;          /* of the thread that attachment_begin interrupted */
+    struct attaching_pace pace; /* of attachment_leave, which is tried again */
 };
 
 /* *ret_path: of its program, owned by the caller. */
@@ -40,7 +41,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
 bool attachment_has_ended(const struct attachment *attachment);
 
 /* Restores its references; where somebody else did nothing is left to do. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
-int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err);
+int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err);
 
 /* The same, as well as it goes, for one that was forked from it, or is what it executed. */
 void attachment_leave_also(pid_t pid);

@@ -11,7 +11,7 @@ ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
-patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said
+patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said, and costs little
 slow      the recorder, or who asks it to detach, loses the processor between its steps
 urgent    the thread that is led is scheduled in real time, but not for long where it waits; then it, or who killed its recorder, has it as it was
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
@@ -804,6 +804,93 @@ def attach_at_rest(program, log):
     return recorder
 
 
+# At a line all of its threads come where libc has a lock, and stay there.
+NEVER_SAFE = r"""
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static volatile int stays;
+
+static int stay(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info, (void)size, (void)context;
+    while (stays)
+        usleep(100000);
+    return 0;
+}
+
+static void *work(void *context)
+{
+    for (;; usleep(1000)) {
+        if (stays)
+            dl_iterate_phdr(stay, NULL);
+        free(malloc(100));
+    }
+    return context;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    char line[16];
+
+    for (int i = 0; i < 32; i++)
+        if (pthread_create(&thread, NULL, work, NULL) != 0)
+            return 2;
+    if (read(0, line, sizeof(line)) <= 0)
+        return 3;
+    stays = 1;
+    work(NULL);
+}
+"""
+
+
+def is_in_real_time(pid):
+    """Any of its threads, which may end meanwhile."""
+    for tid in map(int, os.listdir(f"/proc/{pid}/task")):
+        try:
+            if os.sched_getscheduler(tid) == os.SCHED_FIFO:
+                return True
+        except ProcessLookupError:
+            pass
+    return False
+
+
+def may_be_in_real_time():
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        return False
+    return True
+
+
+def search_in_vain(folder):
+    """Whoever waits for an instant to leave is above all others for a small part of the time only."""
+    if not may_be_in_real_time():
+        print("skipped: a search in vain, as nothing may be scheduled in real time here")
+        return
+    process = start(compiled(folder, "never_safe", NEVER_SAFE, "-D_GNU_SOURCE", "-pthread"))
+    recorder = attach(process.pid, folder / "run.dat")
+    process.stdin.write("stay\n")
+    process.stdin.flush()
+    time.sleep(0.5)
+    recorder.send_signal(signal.SIGINT)
+    if "still trying" not in (said := recorder.stderr.readline()):
+        raise Failure(f"of a program that is never at a safe place it is said: {said}")
+    end = time.monotonic() + 3
+    found = []
+    while time.monotonic() < end:
+        found.append(is_in_real_time(recorder.pid))
+        time.sleep(0.002)
+    part = sum(found) / len(found)
+    print(f"who searches in vain is in real time for {100 * part:.0f} % of the time")
+    if part > 0.25:
+        raise Failure(f"who searches in vain is in real time for {100 * part:.0f} % of the time")
+
+
 def test_patient(folder):
     program = Workload(folder, "attached_allocator", "rests")
     recorder = attach_at_rest(program, folder / "run.dat")
@@ -827,6 +914,7 @@ def test_patient(folder):
         raise Failure(f"--detach: {done.returncode}, {done.stderr}")
     is_as_before(program.process)
     program.goes_on()
+    search_in_vain(folder)
 
 
 def test_redis(folder):
@@ -1024,11 +1112,8 @@ def lose_recorder(process, folder, number):
 
 
 def test_urgent(folder):
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    except PermissionError as why:
-        raise harness.Skip("nothing may be scheduled in real time here") from why
+    if not may_be_in_real_time():
+        raise harness.Skip("nothing may be scheduled in real time here")
     process = start(sys.executable, "-c", SLACKENED)
     deadline = time.monotonic() + 30
     expected = [(os.SCHED_BATCH, 0, os.getpriority(os.PRIO_PROCESS, 0) + 5, SLACK_NS)] * 5
