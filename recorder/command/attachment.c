@@ -75,7 +75,8 @@ static bool note_part(const struct process_mapping *mapping, void *context)
         if (!parts->libraries[i] && strstr(mapping->path, g_libraries[i]))
             parts->libraries[i] = strdup(mapping->path);
     }
-    if (!parts->log.is_writing && mapping->permissions[3] == 's') /* as a log is */
+    if (!parts->log.is_writing && mapping->permissions[3] == 's'
+        && mapping->offset == 0) /* as the beginning of a log is */
         mapped_log_take(&parts->log, parts->pid, mapping);
     return true;
 }

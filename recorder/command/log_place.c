@@ -74,7 +74,7 @@ int log_place_beside(const char *path, char **ret_beside, struct error *err)
     return log_place_check(*ret_beside, err); /* whose recorder was killed behind its attaching */
 }
 
-/* The process finds its log under both names. */
+/* The process finds its log under both names. It has the new one last: until then it can be packed under the other, whatever becomes of us. */
 int log_place_take(struct recording *recording, const char *path, struct error *err)
 {
     char *live_path = log_name_live(path);
@@ -85,9 +85,10 @@ int log_place_take(struct recording *recording, const char *path, struct error *
     fault_point("attached");
     later_logs_remove(path);
     log_ring_remove(path);
-    code = live_log_rename(&recording->live, live_path, err);
+    code = packed_log_rename(&recording->packed, path, err);
+    fault_point("replaced");
     if (code == 0)
-        code = packed_log_rename(&recording->packed, path, err);
+        code = live_log_rename(&recording->live, live_path, err);
     free(live_path);
     return code;
 }

@@ -1483,7 +1483,7 @@ def refused_beside(folder, why, status, *words):
 
 def pack_left(folder, pid, name):
     said = detach(pid)
-    if f"mtrace-record --pack {folder}/{name}.live'" not in said:
+    if f"and left the log as '{folder}/{name}.live': 'mtrace-record --pack {folder}/{name}.live'" not in said:
         raise Failure(f"the log that is left is not {name}.live: {said}")
     subprocess.run([TOOLS.record, "--pack", str(folder / f"{name}.live")], capture_output=True)
 
@@ -1501,6 +1501,7 @@ def test_replaced(folder):
     for log in (good, folder / "run.dat"):
         refused_beside(folder, "is attached to already", 125, *attach_again, str(log))
     say(process, "alloc 7770 15")
+    say(process, "pass 7780 300000")  # it has grown
     for options in ((), ("-f",)):
         refused_beside(folder, f"process {pid} still writes '{folder}/run.dat.live': 'mtrace-record --detach {pid}' ends that", 125,
                        *options, "-o", str(folder / "run.dat"), "--", "true")
@@ -1513,8 +1514,8 @@ def test_replaced(folder):
     refused_beside(folder, "cannot map 384 KiB", 125, *attach_again, str(good))
     resource.prlimit(pid, resource.RLIMIT_AS, limits)
 
-    if has_points():
-        kill_before_replacing(folder, process, good)
+    for point in ("attached", "replaced") if has_points() else ():
+        kill_before_replacing(folder, process, good, point)
     recorder = attach(pid, good)
     recorder.send_signal(signal.SIGSTOP)
     say(process, "pass 7780 300000")  # its log grows, under the name that it has by now
@@ -1534,18 +1535,18 @@ def test_replaced(folder):
         raise Failure(f"--detach from a log that was removed says {said!r}")
 
 
-def kill_before_replacing(folder, process, good):
-    """The process has attached, and its log is beside the one that it was to replace."""
+def kill_before_replacing(folder, process, good, point):
+    """The process has attached, and its log is beside the one that it replaces, or was to."""
     before = good.read_bytes()
-    recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-f", "-o", str(good)], stderr=subprocess.DEVNULL, env=fault("attached"))
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-f", "-o", str(good)], stderr=subprocess.DEVNULL, env=fault(point))
     STARTED.append(recorder)
     recorder.wait(60)
     say(process, "alloc 7770 11")
     other = start(sys.executable, "-c", SERVER)
     refused_beside(folder, f"process {process.pid} still writes", 125, "--attach", str(other.pid), "-f", "-o", str(good))
     pack_left(folder, process.pid, "good.dat.attaching")
-    if good.read_bytes() != before or images(folder / "good.dat.attaching") != [("detached", 11)]:
-        raise Failure(f"an attach that was killed has left {images(folder / 'good.dat.attaching')}, and of what it was to replace {good.stat()}")
+    if (good.read_bytes() != before) != (point == "replaced") or images(folder / "good.dat.attaching") != [("detached", 11)]:
+        raise Failure(f"an attach that was killed as it has {point} has left {images(folder / 'good.dat.attaching')}, and of what it was to replace {good.stat()}")
     for path in folder.glob("good.dat.attaching*"):
         path.unlink()
 
