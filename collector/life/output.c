@@ -22,6 +22,7 @@ enum {
 
 static char g_path[CONFIG_PATH_BYTES];  /* of this log; written by output_open */
 static char g_first[CONFIG_PATH_BYTES]; /* of the first log of the run */
+static char g_later[CONFIG_PATH_BYTES]; /* of this log, once who attached has the place for it */
 static uint32_t g_image;
 
 const char *output_path(void)
@@ -289,6 +290,7 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
     struct fmt path = FMT_BUFFER(g_path);
     struct fmt first = FMT_BUFFER(g_first);
+    struct fmt later = FMT_BUFFER(g_later);
     struct log_file *file = NULL;
     uint32_t unclaimed = 0;
     uint64_t n_segments;
@@ -296,6 +298,11 @@ static bool open_pool(const struct config *config, const struct output_parent *p
 
     make_absolute(config->output, &first); /* also where the pool is packed and gone by now */
     fmt_string(&path, config->pool);
+    if (config->is_attached) {
+        fmt_string(&later, g_first);
+        fmt_string(&later, ".live");
+        where.later_path = g_later;
+    }
     fd = (int)sys_open(g_path, O_RDWR | O_NOFOLLOW, 0);
     if (fd < 0)
         return false;

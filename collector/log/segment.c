@@ -213,24 +213,33 @@ static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
     return result + (long)lead;
 }
 
+/* SG-2: the descriptor, or a failure. */
+static long open_again(const char *path)
+{
+    struct sys_file_id id;
+    long fd = sys_open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    long result = fd < 0 ? fd : sys_file_id((int)fd, &id);
+
+    if (result == 0 && (id.device != g_where.id.device || id.inode != g_where.id.inode))
+        result = -ESTALE;
+    if (fd >= 0 && result < 0)
+        sys_close((int)fd);
+    return result < 0 ? result : fd;
+}
+
 static long map_chunk(uint32_t chunk)
 {
     uint64_t offset = LOG_FILE_HEADER_BYTES + (uint64_t)g_n_first * LOG_SEGMENT_BYTES
                       + (uint64_t)chunk * CHUNK_BYTES;
-    struct sys_file_id id;
+    long fd = open_again(g_where.path);
     long result;
-    int fd;
 
-    result = sys_open(g_where.path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-    if (result < 0)
-        return result;
-    fd = (int)result;
-    result = sys_file_id(fd, &id);
-    if (result == 0 && (id.device != g_where.id.device || id.inode != g_where.id.inode))
-        result = -ESTALE;
-    if (result == 0)
-        result = map_reserved(fd, offset, CHUNK_BYTES);
-    sys_close(fd);
+    if (fd < 0 && g_where.later_path)
+        fd = open_again(g_where.later_path);
+    if (fd < 0)
+        return fd;
+    result = map_reserved((int)fd, offset, CHUNK_BYTES);
+    sys_close((int)fd);
     return result;
 }
 

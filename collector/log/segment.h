@@ -8,8 +8,8 @@
  *   SG-1 A segment is handed out only after its space is reserved in the file system, never past
  *        RLIMIT_FSIZE or MTRACE_MAX_LIVE: a store to it cannot raise SIGBUS. (Not so where LOG_FLAG_WEAK
  *        says that the file system copies on write: a raw log without recorder may be there.)
- *   SG-2 No descriptor is held: growth opens the path again and goes on only when device and inode
- *        are still those of the log.
+ *   SG-2 No descriptor is held: growth opens the path again, or the later one, and goes on only when device and
+ *        inode are still those of the log.
  *   SG-3 A new filling has a new sequence, committed_bytes 0, and for all kinds but EVENTS a zeroed
  *        payload, before its state is FILLING.
  *   SG-4 The file has no holes: a chunk counts only when its space and that of all before it is
@@ -38,7 +38,8 @@ enum {
 
 /* How the log can be found again. */
 struct segment_file {
-    const char *path; /* absolute; lives as long as the pool */
+    const char *path;       /* absolute; lives as long as the pool, as does: */
+    const char *later_path; /* its name once it has taken the place of an older log; NULL: none */
     struct sys_file_id id;
     uint64_t max_bytes; /* MTRACE_MAX_LIVE */
 };

@@ -23,7 +23,6 @@
 #    include <stdlib.h>
 #    include <string.h>
 #    include <sys/file.h>
-#    include <sys/resource.h>
 #    include <unistd.h>
 
 /* ---- which thread ------------------------------------------------------------------------------- */
@@ -139,12 +138,55 @@ static void mend(struct tracee *tracee)
     free(tids);
 }
 
+enum {
+    EAGER_NS = 50000000, /* of all searches */
+    EAGER_REST_NS = 500000,
+    PARTS_OF_REST = 16, /* behind that: times as long as what was searched */
+    MOST_REST_NS = 900000000
+};
+
+static uint64_t rest(const struct attaching_pace *pace, uint64_t until_ns)
+{
+    const uint64_t end_ns = pace->rest_until_ns < until_ns ? pace->rest_until_ns : until_ns;
+    const uint64_t now_ns = monotonic_now_ns();
+
+    if (end_ns > now_ns)
+        tracee_nap(end_ns - now_ns);
+    return monotonic_now_ns();
+}
+
+static void note_search(struct attaching_pace *pace, uint64_t began_ns)
+{
+    const uint64_t now_ns = monotonic_now_ns();
+    uint64_t rest_ns = (now_ns - began_ns) * PARTS_OF_REST;
+
+    pace->searched_ns += now_ns - began_ns;
+    if (pace->searched_ns < EAGER_NS)
+        rest_ns = EAGER_REST_NS;
+    pace->rest_until_ns = now_ns + (rest_ns < MOST_REST_NS ? rest_ns : MOST_REST_NS);
+}
+
+static int try_at_pace(struct tracee *tracee, struct safe_place *place,
+                       const struct attaching_call *call, struct attaching_pace *pace,
+                       uint64_t until_ns, struct attaching_answer *ret_answer, struct error *err)
+{
+    const uint64_t began_ns = rest(pace, until_ns);
+    int code;
+
+    if (began_ns < pace->rest_until_ns)
+        return 1;
+    code = try_threads(tracee, place, call, &pace->why, ret_answer, err);
+    note_search(pace, began_ns);
+    return code;
+}
+
 static int search(struct tracee *tracee, const struct attaching_call *call,
                   struct attaching_answer *ret_answer, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    struct attaching_pace own_pace = {.why = NULL};
+    struct attaching_pace *pace = call->pace ? call->pace : &own_pace;
     struct safe_place *place;
-    const char *why = "a call that does not end";
     int code;
 
     fault_point("looked");
@@ -158,9 +200,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     mend(tracee);
     urgency_look(&tracee->urgency, call->pid);
     do {
-        code = try_threads(tracee, place, call, &why, ret_answer, err);
-        if (code == 1)
-            tracee_nap(500000);
+        code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
     } while (code == 1 && running_is(call->pid) && !target_is_replaced(tracee->target)
              && monotonic_now_ns() < until_ns);
     safe_place_free(place);
@@ -168,7 +208,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     return code == 1
                ? error_set(err, ERROR_IO,
                            "process %d was never where it can be interrupted safely, last in %s",
-                           (int)call->pid, why)
+                           (int)call->pid, pace->why ? pace->why : "a call that does not end")
                : code;
 }
 
@@ -293,10 +333,6 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
 
 /* ---- a thread for it ---------------------------------------------------------------------------- */
 
-enum {
-    URGENT = -20
-};
-
 struct job {
     const struct attaching_call *call;
     struct attaching_answer *answer; /* NULL: whether the library is left */
@@ -308,7 +344,7 @@ static void *do_job(void *context)
 {
     struct job *job = context;
 
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), URGENT); /* a thread waits for us */
+    urgency_prepare();
     job->code = job->answer ? look_and_call(job->call, job->answer, job->err)
                             : look_whether_left(job->call->pid, job->call->library);
     return NULL;

@@ -9,13 +9,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * Of searches for a thread at a safe place, one after the other: at first all the time, then for a small part of it, as those who are stopped
+ * do nothing meanwhile, and we are above all others. All zero at first.
+ */
+struct attaching_pace {
+    const char *why; /* it was not found last; static, NULL: nothing is known */
+    uint64_t searched_ns;
+    uint64_t rest_until_ns;
+};
+
 struct attaching_call {
     pid_t pid;
     const char *library; /* path */
     const char *
         function; /* NULL: none, and no thread is stopped; the result says whether somebody who was killed left code of ours */
     const char *argument;
-    uint64_t patience_ns; /* for how long a thread at a safe place is looked for */
+    uint64_t patience_ns;        /* for how long a thread at a safe place is looked for */
+    struct attaching_pace *pace; /* NULL: it is not tried again and again */
 };
 
 struct attaching_answer {

@@ -12,7 +12,7 @@
  *        waits as long for who hears what came of it.
  *   EC-2 Signals of the thread are blocked from the mapping to its end; errno, vector registers and flags are as before.
  *   EC-3 Where the frame says that there is memory, it is mapped: it ceases to say so before that is unmapped.
- *   EC-4 At its end the thread has the policy of scheduling that the frame says, if it says one: who lifted it may be gone.
+ *   EC-4 At its end the thread has the policy of scheduling that the frame says, if it says one, and the timer slack: who lifted it may be gone.
  */
 #ifndef MTRACE_RECORDER_ENTRY_CODE_H
 #define MTRACE_RECORDER_ENTRY_CODE_H
@@ -44,8 +44,8 @@ struct entry_code_frame {
     uint64_t is_heard;           /* it waits a second for this */
     uint64_t pause[2];           /* a timespec, of the code: a part of the wait */
     uint64_t
-        policy; /* of urgency.h, plus 1; 0: it stays as it is. Written before it begins, as is priority, which is 0 */
-    uint64_t priority;
+        policy; /* of urgency.h, plus 1; 0: all stays as it is. Written before it begins, as is what follows; priority is 0 */
+    uint64_t priority, timer_slack_ns;
 };
 
 enum {

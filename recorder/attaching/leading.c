@@ -162,13 +162,15 @@ static bool clear_state(const struct tracee *tracee)
 static bool note_policy(struct tracee *tracee)
 {
     struct {
-        uint64_t policy, priority;
-    } ending = {0, 0};
+        uint64_t policy, priority, timer_slack_ns;
+    } ending = {0, 0, 0};
 
-    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->policy);
+    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->before);
 
-    if (may_lift)
-        ending.policy = (uint64_t)tracee->policy + 1;
+    if (may_lift) {
+        ending.policy = (uint64_t)tracee->before.policy + 1;
+        ending.timer_slack_ns = tracee->before.timer_slack_ns;
+    }
     return write_memory(tracee, tracee->frame + offsetof(struct entry_code_frame, policy), &ending,
                         sizeof(ending))
            && may_lift;
@@ -176,7 +178,7 @@ static bool note_policy(struct tracee *tracee)
 
 static void lift(struct tracee *tracee)
 {
-    if (urgency_lift(tracee->tid, tracee->policy))
+    if (urgency_lift(tracee->tid, &tracee->before))
         tracee->lifted_until_ns = monotonic_now_ns() + URGENCY_MOST_NS;
 }
 

@@ -115,7 +115,7 @@ static void mend_call(struct tracee *tracee)
 void tracee_lower(struct tracee *tracee)
 {
     if (tracee->lifted_until_ns)
-        urgency_lower(tracee->tid, tracee->policy);
+        urgency_lower(tracee->tid, &tracee->before);
     tracee->lifted_until_ns = 0;
 }
 
@@ -143,7 +143,16 @@ void tracee_let_go(struct tracee *tracee)
 
 /* ---- may it be stopped? ------------------------------------------------------------------------- */
 
-/* It is ours if it could not be stopped before. */
+/* One that could not let it go, and was joined: that may be before the kernel has let go what it traced. */
+static bool is_ours(const struct tracee *tracee, int tracer)
+{
+    struct thread_status status;
+
+    return thread_status_read(getpid(), tracer, &status)
+           || !thread_status_read(tracee->target->pid, tracee->tid, &status)
+           || status.tracer != tracer; /* it was, and has ended by now */
+}
+
 static void refuse(const struct tracee *tracee, struct error *err)
 {
     struct thread_status status;
@@ -154,7 +163,7 @@ static void refuse(const struct tracee *tracee, struct error *err)
         || status.state == 'X')
         return; /* it ends, or is the kernel's own */
     tracer = status.tracer;
-    if (tracer > 0 && tracer != (int)getpid() && tracer != (int)gettid())
+    if (tracer > 0 && !is_ours(tracee, tracer))
         error_set(err, ERROR_IO,
                   "process %d is traced by process %d (a debugger, strace): end that first",
                   (int)tracee->target->pid, tracer);

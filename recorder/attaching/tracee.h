@@ -34,7 +34,7 @@ struct tracee {
     uint64_t seen_ns;                /* it was looked at last, and not stopped */
     uint64_t since_ns;               /* it is stopped, or shortly later */
     struct urgency urgency;          /* ours, while it is stopped */
-    int policy;                      /* its own, of urgency.h */
+    struct urgency_before before;    /* its own */
     uint64_t lifted_until_ns;        /* 0: it is what it was */
     uint64_t saved_n;
     uint8_t saved[ONCE_CODE_BYTES];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/attaching/urgency.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@ enum {
     LIFTED_PRIORITY = 1,
     OWN_PRIORITY = 2, /* UR-2 */
     FLAG_RESET_ON_FORK = 1,
+    NICE_BESIDE = -20,
 };
 
 /* Of the kernel, as its first version had it: linux/sched/types.h, which tells it, cannot stand beside sched.h. */
@@ -63,6 +66,11 @@ void urgency_look(struct urgency *urgency, pid_t pid)
     fclose(file);
 }
 
+void urgency_prepare(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_BESIDE);
+}
+
 void urgency_take(struct urgency *urgency)
 {
     struct attributes own;
@@ -81,28 +89,59 @@ void urgency_give(struct urgency *urgency)
     urgency->is_taken = false;
 }
 
+/* A thread is a process here, but for the lists of /proc. */
+static FILE *open_slack(pid_t tid, const char *mode)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/timerslack_ns", (int)tid);
+    return fopen(path, mode);
+}
+
+/* Who may not see it may not write it either. */
+static bool read_slack(pid_t tid, uint64_t *ret_ns)
+{
+    FILE *file = open_slack(tid, "re");
+    bool is_read = file && fscanf(file, "%" SCNu64, ret_ns) == 1;
+
+    if (file)
+        fclose(file);
+    return is_read;
+}
+
+static void write_slack(pid_t tid, uint64_t ns)
+{
+    FILE *file = open_slack(tid, "we");
+
+    if (!file)
+        return;
+    (void)fprintf(file, "%" PRIu64, ns);
+    fclose(file);
+}
+
 /* A slice of its own (of Linux 6.12) would be lost: it is one that differs from ours. */
-bool urgency_find(const struct urgency *urgency, pid_t tid, int *ret_policy)
+bool urgency_find(const struct urgency *urgency, pid_t tid, struct urgency_before *ret_before)
 {
     struct attributes its;
 
     if (!urgency->may_lift || !urgency->is_taken || !find_fair(tid, &its)
-        || its.slice_ns != urgency->slice_ns)
+        || its.slice_ns != urgency->slice_ns || !read_slack(tid, &ret_before->timer_slack_ns))
         return false;
-    *ret_policy = policy_of(&its);
+    ret_before->policy = policy_of(&its);
     return true;
 }
 
-bool urgency_lift(pid_t tid, int policy)
+bool urgency_lift(pid_t tid, const struct urgency_before *before)
 {
-    return set_policy(tid, SCHED_FIFO | (policy & SCHED_RESET_ON_FORK), LIFTED_PRIORITY);
+    return set_policy(tid, SCHED_FIFO | (before->policy & SCHED_RESET_ON_FORK), LIFTED_PRIORITY);
 }
 
-void urgency_lower(pid_t tid, int policy)
+void urgency_lower(pid_t tid, const struct urgency_before *before)
 {
     struct sched_param param;
 
     if ((sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO
-        && sched_getparam(tid, &param) == 0 && param.sched_priority == LIFTED_PRIORITY)
-        (void)set_policy(tid, policy, 0);
+        && sched_getparam(tid, &param) == 0 && param.sched_priority == LIFTED_PRIORITY
+        && set_policy(tid, before->policy, 0))
+        write_slack(tid, before->timer_slack_ns);
 }

@@ -75,7 +75,8 @@ static bool note_part(const struct process_mapping *mapping, void *context)
         if (!parts->libraries[i] && strstr(mapping->path, g_libraries[i]))
             parts->libraries[i] = strdup(mapping->path);
     }
-    if (!parts->log.is_writing && mapping->permissions[3] == 's') /* as a log is */
+    if (!parts->log.is_writing && mapping->permissions[3] == 's'
+        && mapping->offset == 0) /* as the beginning of a log is */
         mapped_log_take(&parts->log, parts->pid, mapping);
     return true;
 }
@@ -202,20 +203,23 @@ bool attachment_has_ended(const struct attachment *attachment)
 }
 
 static int call_detach(pid_t pid, const char *library, uint64_t patience_ns,
-                       struct attaching_answer *ret_answer, struct error *err)
+                       struct attaching_pace *pace, struct attaching_answer *ret_answer,
+                       struct error *err)
 {
     return attaching_run(&(struct attaching_call){.pid = pid,
                                                   .library = library,
                                                   .function = "mtrace_detach",
                                                   .argument = "",
-                                                  .patience_ns = patience_ns},
+                                                  .patience_ns = patience_ns,
+                                                  .pace = pace},
                          ret_answer, err);
 }
 
-int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err)
+int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err)
 {
     struct attaching_answer answer;
-    int code = call_detach(attachment->pid, attachment->library, leave_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, leave_ns, &attachment->pace,
+                           &answer, err);
 
     *ret_is_busy = answer.is_busy;
     return code;
@@ -229,7 +233,7 @@ static int lead_back(pid_t pid, const struct parts *parts, uint64_t patience_ns,
 
     for (int i = 0; i < N_LIBRARIES && code == 0 && answer.result != 0; i++)
         if (parts->libraries[i])
-            code = call_detach(pid, parts->libraries[i], patience_ns, &answer, err);
+            code = call_detach(pid, parts->libraries[i], patience_ns, NULL, &answer, err);
     return code;
 }
 
@@ -245,13 +249,14 @@ void attachment_leave_also(pid_t pid)
 
 static int detach_patiently(const struct attachment *attachment, int *ret_result, struct error *err)
 {
+    struct attaching_pace pace = {.why = NULL};
     struct attaching_answer answer;
-    int code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
+    int code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
 
     if (answer.is_busy)
         closing_warn("%s; still trying, ^C ends that", err->text);
     while (answer.is_busy)
-        code = call_detach(attachment->pid, attachment->library, search_ns, &answer, err);
+        code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
     *ret_result = answer.result;
     return code;
 }
@@ -339,11 +344,10 @@ static int check_nobody_records(pid_t pid, const struct mapped_log *log, struct 
     return 0;
 }
 
-/* A log of one that has the collector from its start, or that cannot be seen. */
-static bool find_left(pid_t pid, struct parts *ret_parts)
+/* A log of one that has the collector from its start. */
+static bool is_left(const struct parts *parts)
 {
-    return parts_find(pid, ret_parts) && is_preloaded(ret_parts) && ret_parts->log.is_writing
-           && !ret_parts->libraries[ATTACH_LIBRARY];
+    return is_preloaded(parts) && parts->log.is_writing && !parts->libraries[ATTACH_LIBRARY];
 }
 
 int attachment_check(const struct attachment *attachment, struct error *err)
@@ -352,12 +356,14 @@ int attachment_check(const struct attachment *attachment, struct error *err)
         .pid = attachment->pid, .library = attachment->library, .patience_ns = search_ns};
     struct attaching_answer answer;
     struct parts parts;
-    bool is_left = find_left(attachment->pid, &parts);
+    bool is_seen = parts_find(attachment->pid, &parts);
     int code = 0;
 
-    if (is_left)
+    if (is_seen && parts.libraries[ATTACH_LIBRARY] && parts.log.is_writing)
+        code = say_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
+    else if (is_seen && is_left(&parts))
         code = check_nobody_records(attachment->pid, &parts.log, err);
-    if (is_left && code == 0)
+    if (is_seen && code == 0 && is_left(&parts))
         code = attaching_run(&look, &answer, err);
     parts_done(&parts);
     return code;
@@ -369,7 +375,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     struct parts parts;
     int code = 0;
 
-    if (find_left(pid, &parts)) {
+    if (parts_find(pid, &parts) && is_left(&parts)) {
         code = check_nobody_records(pid, &parts.log, err);
         if (code == 0)
             code = end_log(pid, &parts, err);
@@ -413,7 +419,8 @@ static int detach_known(const struct attachment *attachment, const struct parts 
 
 static void note_left(const struct mapped_log *log, struct attachment_left *ret_left)
 {
-    *ret_left = (struct attachment_left){.is_elsewhere = log->is_elsewhere};
+    *ret_left = (struct attachment_left){.is_elsewhere = log->is_elsewhere,
+                                         .is_removed = log->is_writing && !log->name};
     if (!log->name || !log->is_live)
         return;
     ret_left->log = strdup(log->name);

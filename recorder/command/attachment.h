@@ -9,6 +9,7 @@
 #ifndef MTRACE_RECORDER_ATTACHMENT_H
 #define MTRACE_RECORDER_ATTACHMENT_H
 
+#include "recorder/attaching/attaching_call.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -18,14 +19,16 @@
 struct attachment {
     pid_t pid; /* 0: there is none */
     int pidfd;
-    char *library;     /* owned */
-    uint64_t pause_ns; /* of the thread that attachment_begin interrupted */
+    char *library;              /* owned */
+    uint64_t pause_ns;          /* of the thread that attachment_begin interrupted */
+    struct attaching_pace pace; /* of attachment_leave, which is tried again */
 };
 
 /* *ret_path: of its program, owned by the caller. */
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err);
 
-/* Before files are made: fails where somebody records it, or where it writes a log that attachment_take_over would end, and cannot be attached to. */
+/* Before files are made: fails where somebody records it, or did and has not left it, or where it writes a log that attachment_take_over would end, and cannot be
+ * attached to. */
 int attachment_check(const struct attachment *attachment, struct error *err);
 
 /* The last thing before attachment_begin, as there is no way back: the log of a process that has the collector from its start, and whose mtrace-record is
@@ -38,7 +41,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
 bool attachment_has_ended(const struct attachment *attachment);
 
 /* Restores its references; where somebody else did nothing is left to do. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
-int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err);
+int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct error *err);
 
 /* The same, as well as it goes, for one that was forked from it, or is what it executed. */
 void attachment_leave_also(pid_t pid);
@@ -46,6 +49,7 @@ void attachment_leave_also(pid_t pid);
 /* What a recorder that could not be asked has of a process. */
 struct attachment_left {
     char *log;         /* as the process names it; owned by the caller; NULL: not known, or gone */
+    bool is_removed;   /* its log was, and so is what was in it */
     bool is_elsewhere; /* that is a name of another mount namespace */
     bool is_recorded;  /* the recorder is there, and ends by itself */
 };

@@ -159,6 +159,7 @@ struct setting {
     const char *variable;
     const char *value;   /* of an option without argument */
     const char *choices; /* the argument is one of these, separated by spaces */
+    const char *prefix;  /* that all of them have, and the argument may lack */
     uint64_t most;       /* the argument is a number up to this; 0: any text */
 };
 
@@ -169,7 +170,7 @@ static const struct setting settings[] = {
     {KEY_ZERO, "--zero-memory", "MTRACE_ZERO_MEMORY", .value = "1"},
     {KEY_NO_MMAPS, "--no-mmaps", "MTRACE_GATHER_MMAPS", .value = "0"},
     {KEY_SIGNAL, "--toggle-signal", "MTRACE_SIGNAL_TOGGLE",
-     .choices = "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGPROF"},
+     .choices = "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGPROF", .prefix = "SIG"},
     {KEY_UNWINDER, "--unwinder", "MTRACE_UNWINDER",
      .choices = "fast libunwind frame-pointer none check"},
     {KEY_LOG, "--log-level", "MTRACE_LOG", .choices = "trace debug info warn error"},
@@ -177,8 +178,19 @@ static const struct setting settings[] = {
     {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
 };
 
-static error_t parse_setting(int key, char *arg, struct argp_state *state)
+/* What is given, or `whole`. */
+static const char *add_prefix(const char *prefix, const char *arg, char *whole, size_t n_bytes)
 {
+    bool is_whole = !prefix || strncmp(arg, prefix, strlen(prefix)) == 0
+                    || snprintf(whole, n_bytes, "%s%s", prefix, arg) >= (int)n_bytes;
+
+    return is_whole ? arg : whole;
+}
+
+static error_t parse_setting(int key, const char *arg, struct argp_state *state)
+{
+    char whole[32];
+
     for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
         const struct setting *setting = &settings[i];
         if (setting->key != key)
@@ -187,6 +199,7 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
             add_setting(state, setting->variable, setting->value);
             return 0;
         }
+        arg = add_prefix(setting->prefix, arg, whole, sizeof(whole));
         if (setting->choices)
             check_choice(state, setting->option, arg, setting->choices);
         if (setting->most)

@@ -57,6 +57,10 @@ static int detach(const struct control_request *request, int *ret_status, struct
         (void)printf("detached; who recorded it is gone, and left the log as '%s'%s: "
                      "'mtrace-record --pack %s' saves it\n",
                      left.log, left.is_elsewhere ? " of its mount namespace" : "", left.log);
+    else if (code == 0)
+        (void)printf("detached; %s\n", left.is_removed
+                                           ? "who recorded it is gone, and so is the log"
+                                           : "nobody recorded it");
     free(left.log);
     return code;
 }

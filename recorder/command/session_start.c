@@ -2,6 +2,7 @@
 #include "common/settings.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
+#include "recorder/command/log_place.h"
 #include "recorder/command/session_parts.h"
 #include "recorder/family/log_name.h"
 #include "support/thread_status.h"
@@ -98,22 +99,22 @@ static void tell_of_weakness(const struct session *session)
                      session->name);
 }
 
-static int make_files(struct session *session, struct error *err)
+static int make_files(struct session *session, const char *path, struct error *err)
 {
     struct recording_settings settings;
-    int code;
+    int code = log_place_check(session->path, err);
 
+    if (code)
+        return code;
     session->family = family_new();
     if (!session->family)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     session->keeper.ring.log_path = session->path;
     get_settings(session, &settings);
     session->reports.run_keeper = settings.run_keeper;
-    code =
-        recording_create(session->path, session->program.pid, &settings, &session->recording, err);
+    code = recording_create(path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
         bool is_following = session->options->follows_children;
-        tell_of_weakness(session);
         session->children =
             children_new(session->path, session->program.pid, is_following, &settings);
         if (!session->children)
@@ -190,8 +191,32 @@ static void give_pool(const struct session *session)
         (void)!fchown(session->recording->live.fd, status.uid, (gid_t)-1);
 }
 
+/* What --force replaces stays until the process has the log. */
+static int make_files_beside(struct session *session, struct error *err)
+{
+    char *beside = NULL;
+    int code = log_place_beside(session->path, &beside, err);
+
+    if (code == 0)
+        code = make_files(session, beside, err);
+    free(beside);
+    return code;
+}
+
+static int take_place(struct session *session, struct error *err)
+{
+    struct error failure;
+    bool is_busy;
+    int code = log_place_take(session->recording, session->path, err);
+
+    if (code)
+        (void)attachment_leave(&session->attachment, &is_busy, &failure);
+    return code;
+}
+
 int session_attach(struct session *session, struct error *err)
 {
+    const bool may_replace = session->options->force;
     int code = attachment_look(&session->attachment, session->options->attached,
                                &session->program.path, err);
 
@@ -206,17 +231,21 @@ int session_attach(struct session *session, struct error *err)
     if (code == 0)
         code = choose_name(session, err);
     if (code == 0)
-        code = make_files(session, err);
+        code =
+            may_replace ? make_files_beside(session, err) : make_files(session, session->path, err);
     if (code == 0)
         give_pool(session);
     if (code == 0)
         code = attachment_take_over(&session->attachment, err);
     if (code == 0)
         code = begin_attached(session, err);
+    if (code == 0 && may_replace)
+        code = take_place(session, err);
     if (code && session->recording)
         recording_discard(session->recording);
     if (code)
         return code;
+    tell_of_weakness(session);
     be_patient();
     if (session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,
@@ -251,9 +280,11 @@ int session_start(struct session *session, struct error *err)
     if (code == 0)
         code = choose_name(session, err);
     if (code == 0)
-        code = make_files(session, err);
-    if (code == 0)
+        code = make_files(session, session->path, err);
+    if (code == 0) {
+        tell_of_weakness(session);
         code = release(session, library, err);
+    }
     be_patient();
     if (code == 0 && session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,

@@ -11,7 +11,7 @@ ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
-patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said
+patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said, and costs little
 slow      the recorder, or who asks it to detach, loses the processor between its steps
 urgent    the thread that is led is scheduled in real time, but not for long where it waits; then it, or who killed its recorder, has it as it was
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
@@ -24,6 +24,7 @@ spaces    who records a process from another pid namespace is not taken for gone
 mounts    what another mount namespace calls by the name of a log of ours is not taken for it
 named     a log is known by what its process has mapped, also where its name is the kernel's own words, or has a line break
 kept      an attach that fails has not ended the log of a process whose recorder is gone
+replaced  with --force, too, an attach that fails or is killed has changed no file; what a process still writes is not replaced
 again     what was left after an exec, or whose recorder is gone, can be recorded again
 between   a process that executes one program after another is attached to, whichever instant is met
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
@@ -803,6 +804,93 @@ def attach_at_rest(program, log):
     return recorder
 
 
+# At a line all of its threads come where libc has a lock, and stay there.
+NEVER_SAFE = r"""
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static volatile int stays;
+
+static int stay(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info, (void)size, (void)context;
+    while (stays)
+        usleep(100000);
+    return 0;
+}
+
+static void *work(void *context)
+{
+    for (;; usleep(1000)) {
+        if (stays)
+            dl_iterate_phdr(stay, NULL);
+        free(malloc(100));
+    }
+    return context;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    char line[16];
+
+    for (int i = 0; i < 32; i++)
+        if (pthread_create(&thread, NULL, work, NULL) != 0)
+            return 2;
+    if (read(0, line, sizeof(line)) <= 0)
+        return 3;
+    stays = 1;
+    work(NULL);
+}
+"""
+
+
+def is_in_real_time(pid):
+    """Any of its threads, which may end meanwhile."""
+    for tid in map(int, os.listdir(f"/proc/{pid}/task")):
+        try:
+            if os.sched_getscheduler(tid) == os.SCHED_FIFO:
+                return True
+        except ProcessLookupError:
+            pass
+    return False
+
+
+def may_be_in_real_time():
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        return False
+    return True
+
+
+def search_in_vain(folder):
+    """Whoever waits for an instant to leave is above all others for a small part of the time only."""
+    if not may_be_in_real_time():
+        print("skipped: a search in vain, as nothing may be scheduled in real time here")
+        return
+    process = start(compiled(folder, "never_safe", NEVER_SAFE, "-D_GNU_SOURCE", "-pthread"))
+    recorder = attach(process.pid, folder / "run.dat")
+    process.stdin.write("stay\n")
+    process.stdin.flush()
+    time.sleep(0.5)
+    recorder.send_signal(signal.SIGINT)
+    if "still trying" not in (said := recorder.stderr.readline()):
+        raise Failure(f"of a program that is never at a safe place it is said: {said}")
+    end = time.monotonic() + 3
+    found = []
+    while time.monotonic() < end:
+        found.append(is_in_real_time(recorder.pid))
+        time.sleep(0.002)
+    part = sum(found) / len(found)
+    print(f"who searches in vain is in real time for {100 * part:.0f} % of the time")
+    if part > 0.25:
+        raise Failure(f"who searches in vain is in real time for {100 * part:.0f} % of the time")
+
+
 def test_patient(folder):
     program = Workload(folder, "attached_allocator", "rests")
     recorder = attach_at_rest(program, folder / "run.dat")
@@ -826,6 +914,7 @@ def test_patient(folder):
         raise Failure(f"--detach: {done.returncode}, {done.stderr}")
     is_as_before(program.process)
     program.goes_on()
+    search_in_vain(folder)
 
 
 def test_redis(folder):
@@ -981,10 +1070,18 @@ while True:
 """
 
 
+# Five threads, each of which has a timer slack of its own; what a kernel gives it anew is another one.
+SLACK_NS = 5000000
+SLACKENED = f"import ctypes, os; os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)); os.nice(5); libc = ctypes.CDLL(None)\n{THREADS}"
+for place in ("    while True", "time.sleep(1000)"):
+    indent = place[:len(place) - len(place.lstrip())]
+    SLACKENED = SLACKENED.replace(f"\n{place}", f"\n{indent}libc.prctl(29, {SLACK_NS})\n{place}")
+
+
 def policies(pid):
     """Of its threads."""
-    return [(os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority, os.getpriority(os.PRIO_PROCESS, tid))
-            for tid in map(int, os.listdir(f"/proc/{pid}/task"))]
+    return [(os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority, os.getpriority(os.PRIO_PROCESS, tid),
+             int(Path(f"/proc/{tid}/timerslack_ns").read_text())) for tid in map(int, os.listdir(f"/proc/{pid}/task"))]
 
 
 def watch_policies(pid, seconds, is_over):
@@ -1015,18 +1112,16 @@ def lose_recorder(process, folder, number):
 
 
 def test_urgent(folder):
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    except PermissionError as why:
-        raise harness.Skip("nothing may be scheduled in real time here") from why
-    process = start(sys.executable, "-c", f"import os; os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)); os.nice(5); {THREADS}")
+    if not may_be_in_real_time():
+        raise harness.Skip("nothing may be scheduled in real time here")
+    process = start(sys.executable, "-c", SLACKENED)
     deadline = time.monotonic() + 30
-    while policies(process.pid) != [(os.SCHED_BATCH, 0, 5)] * 5 and time.monotonic() < deadline:
+    expected = [(os.SCHED_BATCH, 0, os.getpriority(os.PRIO_PROCESS, 0) + 5, SLACK_NS)] * 5
+    while policies(process.pid) != expected and time.monotonic() < deadline:
         time.sleep(0.01)
     recorder = attach(process.pid, folder / "run.dat")
     detach(process.pid, recorder)
-    if policies(process.pid) != [(os.SCHED_BATCH, 0, 5)] * 5:
+    if policies(process.pid) != expected:
         raise Failure(f"scheduled as {policies(process.pid)}")
     of_others = of_another_user(folder)
     for victim in (process, of_others) if has_points() else ():
@@ -1058,7 +1153,7 @@ def wait_while_led(folder):
             raise Failure(f"held up for {held_ms} ms: {said}")
         held_ms.append(float(re.search(r"held up for ([\d.]+) ms", said)[1]))
         detach(process.pid, recorder)
-    if policies(process.pid) != [(os.SCHED_OTHER, 0, 0)] * 2:
+    if [policy[:2] for policy in policies(process.pid)] != [(os.SCHED_OTHER, 0)] * 2:
         raise Failure(f"scheduled as {policies(process.pid)}")
 
 
@@ -1373,6 +1468,87 @@ def test_kept(folder):
     subprocess.run([TOOLS.record, "--pack", str(folder / "started.dat.live")], capture_output=True)
     if images(folder / "started.dat") != [("detached", 37)]:
         raise Failure(f"of what an attach that failed had to keep there is {images(folder / 'started.dat')}")
+
+
+def refused_beside(folder, why, status, *words):
+    """Nothing in the folder has changed."""
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    done = subprocess.run([TOOLS.record, *words], capture_output=True, text=True, timeout=60)
+    if done.returncode != status or why not in done.stderr or done.stderr.count("\n") != 1:
+        raise Failure(f"{words}, expected a line with {why!r}: {done.returncode}, {done.stderr}")
+    after = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    if before != after:
+        raise Failure(f"{words}, which were refused, have made {after} of {before}")
+
+
+def pack_left(folder, pid, name):
+    said = detach(pid)
+    if f"and left the log as '{folder}/{name}.live': 'mtrace-record --pack {folder}/{name}.live'" not in said:
+        raise Failure(f"the log that is left is not {name}.live: {said}")
+    subprocess.run([TOOLS.record, "--pack", str(folder / f"{name}.live")], capture_output=True)
+
+
+def test_replaced(folder):
+    good = folder / "good.dat"
+    subprocess.run([TOOLS.record, "-q", "-o", str(good), "--", "true"], check=True)
+    process = start(sys.executable, "-c", SERVER)
+    pid = process.pid
+    attach_again = ("--attach", str(pid), "-f", "-o")
+    recorder = attach(pid, folder / "run.dat")
+    say(process, "alloc 7770 5")
+    recorder.kill()
+    recorder.wait()
+    for log in (good, folder / "run.dat"):
+        refused_beside(folder, "is attached to already", 125, *attach_again, str(log))
+    say(process, "alloc 7770 15")
+    say(process, "pass 7780 300000")  # it has grown
+    for options in ((), ("-f",)):
+        refused_beside(folder, f"process {pid} still writes '{folder}/run.dat.live': 'mtrace-record --detach {pid}' ends that", 125,
+                       *options, "-o", str(folder / "run.dat"), "--", "true")
+    pack_left(folder, pid, "run.dat")
+    if images(folder / "run.dat") != [("detached", 20)]:
+        raise Failure(f"of a log that was not to be replaced there is {images(folder / 'run.dat')}")
+
+    limits = resource.prlimit(pid, resource.RLIMIT_AS)
+    resource.prlimit(pid, resource.RLIMIT_AS, (size_of(pid), limits[1]))
+    refused_beside(folder, "cannot map 384 KiB", 125, *attach_again, str(good))
+    resource.prlimit(pid, resource.RLIMIT_AS, limits)
+
+    for point in ("attached", "replaced") if has_points() else ():
+        kill_before_replacing(folder, process, good, point)
+    recorder = attach(pid, good)
+    recorder.send_signal(signal.SIGSTOP)
+    say(process, "pass 7780 300000")  # its log grows, under the name that it has by now
+    recorder.send_signal(signal.SIGCONT)
+    (folder / "run.dat").unlink()
+    detach(pid, recorder)
+    if ask(good, "SELECT count(*) FROM allocations WHERE size_bytes = 7780") != [(300000,)]:
+        raise Failure("of a log that grew while its recorder stood still something is missing")
+    if (names := sorted(path.name for path in folder.iterdir() if path.suffix != ".db")) != ["good.dat"]:
+        raise Failure(f"of a recording that replaced another one there are {names}")
+
+    recorder = attach(pid, folder / "removed.dat")
+    recorder.kill()
+    recorder.wait()
+    (folder / "removed.dat.live").unlink()
+    if (said := detach(pid)) != "detached; who recorded it is gone, and so is the log\n":
+        raise Failure(f"--detach from a log that was removed says {said!r}")
+
+
+def kill_before_replacing(folder, process, good, point):
+    """The process has attached, and its log is beside the one that it replaces, or was to."""
+    before = good.read_bytes()
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-f", "-o", str(good)], stderr=subprocess.DEVNULL, env=fault(point))
+    STARTED.append(recorder)
+    recorder.wait(60)
+    say(process, "alloc 7770 11")
+    other = start(sys.executable, "-c", SERVER)
+    refused_beside(folder, f"process {process.pid} still writes", 125, "--attach", str(other.pid), "-f", "-o", str(good))
+    pack_left(folder, process.pid, "good.dat.attaching")
+    if (good.read_bytes() != before) != (point == "replaced") or images(folder / "good.dat.attaching") != [("detached", 11)]:
+        raise Failure(f"an attach that was killed as it has {point} has left {images(folder / 'good.dat.attaching')}, and of what it was to replace {good.stat()}")
+    for path in folder.glob("good.dat.attaching*"):
+        path.unlink()
 
 
 def test_again(folder):

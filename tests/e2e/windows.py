@@ -437,7 +437,7 @@ def forgotten(tools, place):
 
 def own(tools, place):
     """The ends of blocks are written meanwhile: by then who is left for good has left."""
-    server = Server(tools, place, "--toggle-signal=SIGUSR1")
+    server = Server(tools, place, "--toggle-signal=USR1")
     server.do("alloc 10777 5")
     os.kill(server.pid, signal.SIGUSR1)
     wait_until("off", lambda: not is_open(server))

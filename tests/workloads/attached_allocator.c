@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    BUSY_SECONDS = 5
+    BUSY_SECONDS = 8
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
