@@ -776,7 +776,7 @@ def weight(page, server):
 # Which programs are recorded for a case, and what of; without: threads.
 THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
-            "shares": [["leak_c"]], "suppressed": [["leak_c"]]}
+            "shares": [["leak_c"]], "suppressed": [["leak_c"]], "compared_instants": [["shapes_over_time"]]}  # the last grows all the time
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_instants, processes, navigation_by_content, partial_recording,
                                           resident_memory, shares, margins, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 

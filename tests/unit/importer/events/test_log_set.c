@@ -518,7 +518,7 @@ static void test_truncation(void **state)
 
     build_sequence(path, *state != NULL);
     n = log_reading_load(path, &bytes);
-    for (size_t length = sizeof(struct log_file); length <= n; length += 1 + (n - length) / 20) {
+    for (size_t length = sizeof(struct log_file); length <= n; length += 1 + (n - length) / 8) {
         uint64_t n_damages;
         bool is_prefix;
         size_t n_events;
@@ -547,7 +547,7 @@ static void test_flipped_bits_cost_one_frame(void **state)
     (void)state;
     build_sequence(path, true);
     n = log_reading_load(path, &bytes);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 60; i++) {
         uint64_t n_damages;
         bool is_prefix;
         size_t n_events, at;
@@ -603,7 +603,7 @@ static void test_cut_frame_beside_its_pool(void **state)
     build_sequence(pool, false);
     n = log_reading_load(path, &bytes);
     n_pool = log_reading_load(pool, &pool_bytes);
-    for (size_t length = LOG_FILE_HEADER_BYTES; length < n; length += 1 + (n - length) / 20) {
+    for (size_t length = LOG_FILE_HEADER_BYTES; length < n; length += 1 + (n - length) / 8) {
         log_reading_store(path, bytes, length);
         assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
         assert_int_equal(n_damages, 0);
