@@ -243,8 +243,7 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     const struct site_source source = {.facts = import->facts,
                                        .snapshots =
                                            left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
-                                       .has_no_leaks = left_out >= LEFT_OUT_LEAKS,
-                                       .has_no_views = left_out != LEFT_OUT_NOTHING};
+                                       .left_out = left_out};
     struct site_of_stack sites = {0};
     int code = call_sites_write(db, log_set_definitions(import->logs), &sites, err);
 

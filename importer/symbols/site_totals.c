@@ -215,9 +215,9 @@ int site_totals_write(sqlite3 *db, const struct site_of_stack *sites,
 
     if (code == 0)
         code = write_totals(db, source->facts, sites, err);
-    if (code || source->has_no_leaks)
+    if (code || source->left_out >= LEFT_OUT_LEAKS)
         return code;
-    if (source->has_no_views)
+    if (source->left_out != LEFT_OUT_NOTHING) /* it was begun without views (database_blank) */
         code = load_views(db, err);
     if (code == 0)
         code = sites_new(db, &of_snapshots, err);

@@ -14,19 +14,18 @@
 
 #include "importer/symbols/call_sites.h"
 #include "support/error.h"
+#include "support/left_out.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
 struct event_rows;
 struct facts;
 
-/* What there is beside the tables. Each NULL: the tables have what it says. */
+/* What there is beside the tables. facts, snapshots: NULL: the tables have what it says. */
 struct site_source {
     const struct facts *facts;          /* after facts_finish, with the ids of the database */
     const struct event_rows *snapshots; /* that kept what snapshot_backtraces says */
-    bool has_no_leaks; /* nobody wants more than site_totals and site_frees; LEFT_OUT_LEAKS */
-    bool has_no_views; /* the database was begun without any (database_blank) */
+    enum left_out left_out;             /* of the database */
 };
 
 /* Needs all other totals, and code with names and call sites. */

@@ -22,3 +22,10 @@ make_database() {
     mtrace-import run.dat run.db >make_database.txt 2>&1 || { cat make_database.txt >&2; exit 1; }
     rm -f make_database.txt
 }
+
+# Leaves run.dat of --aggregate and its state: program.c waits for states (wait_for_state.h), which small rings have it take soon. "$@" stands before the program.
+record_with_states() {
+    gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
+    MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- "$@" ./program
+    [ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+}

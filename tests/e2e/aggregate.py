@@ -80,12 +80,7 @@ def has_gone(place, pid):
 
 def fill(folder, process):
     """The disk is full, and stays so but for what generations give back: states are taken nevertheless."""
-    with open(folder / "filler", "wb", buffering=0) as filler:
-        try:
-            while True:
-                filler.write(bytes(65536))
-        except OSError:
-            pass
+    harness.fill_disk(folder)
     wait_for_states(folder, process, 3, "on a full disk")
     keeping = keepers(process.pid)
     for pid in keeping:

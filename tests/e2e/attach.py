@@ -687,7 +687,7 @@ def test_ended(folder):
         process = start("sleep", "1000")
         recorder = begin_attaching(process.pid, folder, env=fault("looked", signal.SIGSTOP))
         deadline = time.monotonic() + 20
-        while Path(f"/proc/{recorder.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+        while harness.state_of(recorder.pid) != "T":
             if time.monotonic() > deadline:
                 raise Failure("the recorder did not stop itself")
             time.sleep(0.01)

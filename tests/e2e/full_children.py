@@ -12,7 +12,6 @@ grow     a log that cannot grow: what is dropped is counted, and why is said
 Exit status 77: this machine does not let us mount a file system.
 """
 
-import os
 import re
 import subprocess
 import sys

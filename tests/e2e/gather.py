@@ -315,10 +315,7 @@ def cut(place, rounds):
 
 def is_gone(pid):
     """Also when nobody waits for it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    return harness.state_of(pid) in "ZX"
 
 
 def recorder_killed(place, _rounds):

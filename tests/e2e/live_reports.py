@@ -406,11 +406,11 @@ def send_and_see_taken(process):
         time.sleep(0.002)
 
 
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "X"
+def stop(pid):
+    """False: it had ended before."""
+    os.kill(pid, signal.SIGSTOP)
+    harness.wait_until("it is stopped, or has ended", lambda: harness.state_of(pid) in "TZX")
+    return harness.state_of(pid) == "T"
 
 
 def stop_a_report(process, place):
@@ -421,9 +421,7 @@ def stop_a_report(process, place):
         while not (makers := children_of(process.pid, "mtrace-record")) and not done.exists():
             time.sleep(0.002)
         for pid, words in makers:
-            os.kill(pid, signal.SIGSTOP)
-            harness.wait_until("who makes it is stopped, or has ended", lambda: state_of(pid) in "TZX")
-            if state_of(pid) == "T":
+            if stop(pid):
                 return n, pid
     raise Failure("no report can be stopped")
 
@@ -493,20 +491,6 @@ def check_unwritten(tools, place, reason, forbid, allow):
         raise Failure(f"not said how many reports there are not:\n{said}")
 
 
-def fill(place):
-    with open(place / "filler", "wb", buffering=0) as filler:
-        try:
-            while True:
-                filler.write(bytes(65536))
-        except OSError:
-            pass
-        try:
-            while True:
-                filler.write(b"x")
-        except OSError:
-            pass
-
-
 def check_no_room(tools, place, small):
     """For the database of a report: its file says why there is none, and so does who asked for it."""
     process = start_recording(tools, place, 'exec "$1" wait', env={"TMPDIR": str(small)})
@@ -530,8 +514,8 @@ def unwritten(tools, place):
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "none", disk], stderr=subprocess.DEVNULL).returncode:
         raise harness.Skip("mounting needs root")
     try:
-        check_unwritten(tools, disk, "No space left on device", lambda n: fill(disk), lambda: (disk / "filler").unlink())
-        fill(disk)
+        check_unwritten(tools, disk, "No space left on device", lambda n: harness.fill_disk(disk), lambda: (disk / "filler").unlink())
+        harness.fill_disk(disk)
         (place / "run.dat.report.1.txt").rmdir()
         check_no_room(tools, place, disk)
     finally:
@@ -664,21 +648,6 @@ class ByLine:
     def end(self):
         self.process.stdin.close()
         return self.process.wait(100)
-
-
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return None
-
-
-def stop(pid):
-    """False: it had ended before."""
-    os.kill(pid, signal.SIGSTOP)
-    while state_of(pid) not in ("T", "Z", None):
-        time.sleep(0.001)
-    return state_of(pid) == "T"
 
 
 def stop_below(program, parent, child):

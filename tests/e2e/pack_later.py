@@ -15,7 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-import stopped_recorder  # noqa: E402
 from harness import Failure  # noqa: E402
 
 N_PAIRS = 20000
@@ -66,7 +65,7 @@ def start(tools, place, part, *options):
 
 
 def wait_until_gone(pid):
-    harness.wait_until(f"process {pid} has ended", lambda: stopped_recorder.state_of(pid) in "ZX")
+    harness.wait_until(f"process {pid} has ended", lambda: harness.state_of(pid) in "ZX")
 
 
 def pack(tools, place, wanted_code, *words):
@@ -99,7 +98,7 @@ def test_others(tools, place):
         pack_others(tools, place, recorder, *pids)
     finally:
         for pid in pids:
-            if stopped_recorder.state_of(pid) not in "ZX":
+            if harness.state_of(pid) not in "ZX":
                 os.kill(pid, signal.SIGKILL)
 
 

@@ -25,15 +25,8 @@ RUNNING = ("taken", "encoded", "appended", "packed", "freed", "recycled", "taken
 AT_THE_END = ("defined", "trailer", "finished", "removed")
 
 
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return "X"
-
-
 def wait_for_state(pid, states, point):
-    harness.wait_until(f"the recorder comes to '{point}'", lambda: state_of(pid) in states)
+    harness.wait_until(f"the recorder comes to '{point}'", lambda: harness.state_of(pid) in states)
 
 
 def end_program(pid):
@@ -93,7 +86,7 @@ def one_point(tools, args, place, point):
         return check(tools, args, place)
     finally:
         for left in (pid, process.pid):
-            if state_of(left) not in "ZX":
+            if harness.state_of(left) not in "ZX":
                 os.kill(left, signal.SIGKILL)
 
 

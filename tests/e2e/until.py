@@ -134,13 +134,6 @@ def compare(cut, copy, least=LEAST):
     print({table: len(rows) for table, rows in copy.items() if rows})
 
 
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
 def descendants(pid):
     found = [pid]
     for parent in found:
@@ -155,7 +148,7 @@ def stopped(process):
         if process.poll() is not None:
             raise Failure(f"the program ended with {process.returncode} before it stopped: {process.stderr.read()}")
         for pid in descendants(process.pid):
-            if state_of(pid) == "T":
+            if harness.state_of(pid) == "T":
                 return pid
         time.sleep(0.1)
     raise Failure("the program did not stop")

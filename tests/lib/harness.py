@@ -207,6 +207,25 @@ def wait_until(what, is_true, patience=120):
         time.sleep(0.02)
 
 
+def state_of(pid):
+    """The letter of proc_pid_stat(5); X: there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
+def fill_disk(folder):
+    """To the last byte, by a file `filler`."""
+    with open(folder / "filler", "wb", buffering=0) as filler:
+        for piece in (bytes(65536), b"x"):
+            try:
+                while True:
+                    filler.write(piece)
+            except OSError:
+                pass
+
+
 def scratch():
     return tempfile.TemporaryDirectory(prefix="mtrace-e2e.")
 

@@ -10,9 +10,7 @@ int main(void)
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
-MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
-[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+record_with_states
 ls run.dat.g* | sort -V >generations
 [ "$(wc -l <generations)" -gt 6 ] || { echo "skipped: rings of this build are large"; exit 77; }
 last=$(tail -n 1 generations)

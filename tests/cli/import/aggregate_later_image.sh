@@ -10,9 +10,7 @@ int main(void)
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
-MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- env ./program
-[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+record_with_states env
 { mtrace-import --no-symbols run.dat.*.0 later.db 2>&1 || true; } | sed 's/run[.]dat[.][0-9]*[.]0/LATER/g'
 complain mtrace-import --only --no-symbols run.dat run.db
 mtrace-import --no-symbols run.dat run.db 2>/dev/null

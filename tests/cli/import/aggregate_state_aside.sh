@@ -11,9 +11,7 @@ int main(void)
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
-MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
-[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+record_with_states
 [ ! -e run.dat.g1 ] || { echo "skipped: rings of this build are large"; exit 77; }
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 all=$(mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) FROM backtrace_totals" | tail -n 1)

@@ -25,8 +25,6 @@ int main(void)
     return 0;
 }
 END
-gcc -O0 -fno-builtin -w -I "$CASES/../../.." -o program program.c
-MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
-[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+record_with_states
 mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1
 mtrace-query --format csv run.db sql "SELECT (SELECT count(*) FROM windows) AS windows, (SELECT sum(leaked_bytes) FROM backtrace_totals) >= 777000 AS has_leak" 2>/dev/null
