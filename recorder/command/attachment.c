@@ -350,21 +350,27 @@ static bool is_left(const struct parts *parts)
     return is_preloaded(parts) && parts->log.is_writing && !parts->libraries[ATTACH_LIBRARY];
 }
 
-int attachment_check(const struct attachment *attachment, struct error *err)
+static int check_parts(const struct attachment *attachment, const struct parts *parts,
+                       struct error *err)
 {
     const struct attaching_call look = {
         .pid = attachment->pid, .library = attachment->library, .patience_ns = search_ns};
     struct attaching_answer answer;
-    struct parts parts;
-    bool is_seen = parts_find(attachment->pid, &parts);
-    int code = 0;
+    int code;
 
-    if (is_seen && parts.libraries[ATTACH_LIBRARY] && parts.log.is_writing)
-        code = say_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
-    else if (is_seen && is_left(&parts))
-        code = check_nobody_records(attachment->pid, &parts.log, err);
-    if (is_seen && code == 0 && is_left(&parts))
-        code = attaching_run(&look, &answer, err);
+    if (parts->libraries[ATTACH_LIBRARY] && parts->log.is_writing)
+        return say_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
+    if (!is_left(parts))
+        return 0;
+    code = check_nobody_records(attachment->pid, &parts->log, err);
+    return code ? code : attaching_run(&look, &answer, err);
+}
+
+int attachment_check(const struct attachment *attachment, struct error *err)
+{
+    struct parts parts;
+    int code = parts_find(attachment->pid, &parts) ? check_parts(attachment, &parts, err) : 0;
+
     parts_done(&parts);
     return code;
 }
