@@ -23,6 +23,7 @@ static const struct reference *g_references;
 static uint8_t g_buckets[N_BUCKETS]; /* number of a reference plus one, 0: none */
 static _Atomic bool g_is_busy;
 static bool g_is_to_us; /* of who is busy */
+static _Atomic bool g_is_executable_unled;
 
 static uint32_t hash_of(const char *name)
 {
@@ -68,6 +69,7 @@ struct visit {
     uintptr_t page;                           /* that may be written; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
+    bool has_led; /* a slot leads to us */
 };
 
 static uintptr_t page_bytes(void)
@@ -117,9 +119,10 @@ static bool open_page(struct visit *visit, uintptr_t slot)
 /* RF-1 */
 static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_t to)
 {
-    if (open_page(visit, slot))
-        (void)__atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
-                                          __ATOMIC_RELAXED);
+    if (open_page(visit, slot)
+        && __atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED))
+        visit->has_led = visit->to_us;
 }
 
 /* RF-2: relocated by ld.so, it leads into the module itself, from where ld.so is called. */
@@ -182,7 +185,7 @@ static bool lead_module(const struct link_map *map, bool to_us)
 {
     struct visit visit = {.to_us = to_us};
 
-    if (!module_bounds_find((uintptr_t)map->l_ld, &visit.bounds) || visit.bounds.map != map)
+    if (!module_bounds_find_all(map, &visit.bounds))
         return !to_us;
     visit.object = elf_lookup_open(map);
     if (!visit.object.symbols || !visit.object.strings || visit.bounds.n_headers == 0)
@@ -193,6 +196,8 @@ static bool lead_module(const struct link_map *map, bool to_us)
     if (map->l_addr == _r_debug.r_ldbase)
         lead_loader(&visit);
     close_page(&visit);
+    if (map == _r_debug.r_map)
+        atomic_store(&g_is_executable_unled, to_us && !visit.has_led);
     return true;
 }
 
@@ -258,6 +263,11 @@ bool references_follow(void)
     is_all = !g_is_to_us || lead_all(true);
     leave(&look);
     return is_all;
+}
+
+bool references_lack_executable(void)
+{
+    return atomic_load(&g_is_executable_unled);
 }
 
 void references_forget(void)

@@ -41,6 +41,9 @@ bool references_lead(bool to_us);
 /* To us what was loaded since, if the others lead to us; answers as references_lead. */
 bool references_follow(void);
 
+/* The last look at the executable found no slot to change: it calls none of our names, or its slots cannot be found or changed. */
+bool references_lack_executable(void);
+
 /* In a fork child: who was at it is not there. */
 void references_forget(void);
 

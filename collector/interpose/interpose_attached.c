@@ -132,7 +132,9 @@ MTRACE_EXPORT int mtrace_attach(const char *settings)
         return ATTACH_ANSWER_NO_LOADER;
     if (!g_real.malloc)
         (void)loader_lock_call(find_operators);
-    return lifecycle_attach(settings) ? ATTACH_ANSWER_DONE : ATTACH_ANSWER_NO_LOG;
+    if (!lifecycle_attach(settings))
+        return ATTACH_ANSWER_NO_LOG;
+    return references_lack_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
 }
 
 MTRACE_EXPORT int mtrace_detach(const char *unused)
