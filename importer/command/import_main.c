@@ -260,8 +260,9 @@ static void warn(const struct import_result *result)
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");
-    else if (result->n_events == 0)
-        fprintf(stderr, "mtrace-import: warning: the log holds no events\n");
+    else if (result->n_allocations == 0)
+        fprintf(stderr, "mtrace-import: warning: the log has no allocations: the program allocated "
+                        "nothing while it was recorded, is static, or has an allocator inside\n");
 }
 
 static void say_done(const struct import_options *options, const struct import_result *result)

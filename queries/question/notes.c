@@ -220,6 +220,22 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
                        units_format_duration(sqlite3_column_int64(row, 0), time), missing);
 }
 
+/* ---- nothing ---- */
+
+/* Blocks that were culled are not among meta's allocations. */
+static const char empty_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'allocations' AND value = 0"
+    " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'culled.most_live_bytes')";
+
+static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    (void)row;
+    (void)snprintf(
+        text, size,
+        "no allocation was recorded: the program allocated nothing while it was recorded, "
+        "is static, or has an allocator inside");
+}
+
 /* ---- samples ---- */
 
 /* 1.96 standard deviations: a sum of S bytes has a variance of S times the distance between samples at most, which that
@@ -380,7 +396,7 @@ int notes_below_headline(const struct query *query,
     static const struct missing missing[] = {
         {damage_sql, format_damage},   {unseen_sql, format_unseen}, {untold_sql, format_untold},
         {partial_sql, format_partial}, {until_sql, format_until},   {sampled_sql, format_sampled},
-        {bounded_sql, format_bounded}, {joined_sql, format_joined}};
+        {bounded_sql, format_bounded}, {joined_sql, format_joined}, {empty_sql, format_empty}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
