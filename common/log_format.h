@@ -218,7 +218,7 @@ struct log_file {
     _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
     _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
     _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
-    uint32_t reserved;
+    _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
 };
 
 /* Says for which machine this is compiled. */

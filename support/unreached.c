@@ -22,6 +22,8 @@ void unreached_format(const struct unreached *unreached, char *ret_text, size_t 
     ret_text[0] = '\0';
     append(ret_text, size, unreached->n_deepbound, "module",
            "opened with RTLD_DEEPBIND, from constructors or through pointers that these stored");
+    append(ret_text, size, unreached->n_foreign, "module",
+           "opened with RTLD_DEEPBIND, with another allocator than the program's");
     append(ret_text, size, unreached->n_elsewhere, "module",
            "in other linker namespaces (dlmopen), which have a C library of their own");
     append(ret_text, size, unreached->n_pointers, "pointer",

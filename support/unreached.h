@@ -13,6 +13,7 @@
 struct unreached {
     uint64_t
         n_deepbound; /* modules opened with RTLD_DEEPBIND: what their constructors did was not recorded */
+    uint64_t n_foreign;   /* modules opened with it that use another allocator than the program */
     uint64_t n_elsewhere; /* modules in other linker namespaces */
     uint64_t n_pointers;  /* to functions of the allocator, from dlsym */
 };

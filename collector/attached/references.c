@@ -26,6 +26,7 @@ static uint8_t g_buckets[N_BUCKETS];           /* number of a reference plus one
 static const struct link_map *g_last_at_start; /* RF-5; NULL: attached */
 static const struct link_map *g_last_done;     /* RF-6; of who is busy; NULL: none */
 static uint32_t g_epoch_done;
+static uint32_t g_n_foreign_done; /* of modules up to the last one done */
 static _Atomic bool g_is_busy;
 static bool g_is_to_us; /* of who is busy */
 static _Atomic bool g_is_executable_unled;
@@ -61,7 +62,8 @@ void references_note_start(void)
 
     while (map && map->l_next)
         map = map->l_next;
-    g_last_at_start = map;
+    if (!g_last_at_start)
+        g_last_at_start = map;
 }
 
 bool references_prepare(void)
@@ -91,8 +93,9 @@ struct visit {
     uintptr_t page;                           /* that may be written; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
-    bool has_led; /* a slot leads to us now that did not */
-    bool had_led; /* a slot led to us before */
+    bool has_led;    /* a slot leads to us now that did not */
+    bool had_led;    /* a slot led to us before */
+    bool is_foreign; /* its malloc is neither ours nor the one behind it */
 };
 
 static uintptr_t page_bytes(void)
@@ -201,6 +204,8 @@ static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocati
         change(visit, slot, ours, behind);
     else if (visit->to_us && is_to_behind(visit, relocation, symbol, value, behind))
         change(visit, slot, value, ours);
+    else if (value != ours && reference->offset == offsetof(struct real, malloc))
+        visit->is_foreign = true;
 }
 
 static void lead_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
@@ -250,38 +255,47 @@ static bool lead_module(const struct link_map *map, bool to_us, struct reference
     if (map == _r_debug.r_map)
         atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
     found->n_bound += visit.has_led && !visit.had_led;
+    found->n_foreign += visit.is_foreign;
     return true;
 }
 
-/* Not ours: what we call is meant. */
-static bool lead_from(const struct link_map *map, bool to_us, struct references_found *found)
+/* What comes after `last` in the list; NULL: all. Not ours: what we call is meant. */
+static bool lead_behind(const struct link_map *last, bool to_us, struct references_found *found)
 {
     const uint32_t epoch = modules_epoch();
-    const struct link_map *last = NULL;
+    const struct link_map *map = last ? last->l_next : _r_debug.r_map;
     bool is_all = true;
 
-    for (; map; last = map, map = map->l_next)
+    for (; map; last = map, map = map->l_next) {
+        found->n_new++;
         if (map->l_ld != _DYNAMIC)
             is_all &= lead_module(map, to_us, found);
-    if (is_all && last) {
+    }
+    found->n_foreign += g_n_foreign_done;
+    if (is_all) {
         g_last_done = last;
         g_epoch_done = epoch;
+        g_n_foreign_done = found->n_foreign;
     }
     return is_all;
 }
 
 static bool lead_all(bool to_us, struct references_found *found)
 {
-    g_last_done = NULL;
-    return lead_from(g_last_at_start ? g_last_at_start->l_next : _r_debug.r_map, to_us, found);
+    g_n_foreign_done = 0;
+    return lead_behind(g_last_at_start, to_us, found);
 }
 
 /* RF-6 */
 static bool lead_new(struct references_found *found)
 {
+    bool is_all;
+
     if (g_last_done && g_epoch_done == modules_epoch() && !modules_are_unloading())
-        return lead_from(g_last_done->l_next, true, found);
-    return lead_all(true, found);
+        return lead_behind(g_last_done, true, found);
+    is_all = lead_all(true, found);
+    found->n_new = 0; /* not known */
+    return is_all;
 }
 
 /* Each namespace has an entry for the same ld.so. An executable may have a shorter copy of _r_debug. */
@@ -328,7 +342,7 @@ static void leave(const struct look *look)
 
 bool references_lead(bool to_us)
 {
-    struct references_found unused = {0, 0};
+    struct references_found unused = {.is_busy = false};
     struct look look;
     bool is_all;
 
@@ -345,12 +359,12 @@ bool references_follow(struct references_found *ret_found)
     struct look look;
     bool is_all;
 
-    if (!enter(&look))
+    *ret_found = (struct references_found){.is_busy = !enter(&look)};
+    if (ret_found->is_busy)
         return false;
-    *ret_found = (struct references_found){0, 0};
     is_all = !g_is_to_us || lead_new(ret_found);
-    if (!g_last_at_start)
-        ret_found->n_bound = 0; /* ld.so leaves all of them to us */
+    if (!g_last_at_start) /* ld.so leaves all of them to us */
+        ret_found->n_bound = ret_found->n_foreign = 0;
     ret_found->n_elsewhere = count_elsewhere();
     leave(&look);
     return is_all;

@@ -42,7 +42,7 @@ void references_add(const struct reference *references, size_t n);
 /* False: ld.so is none that is known, and nothing may be led. Waits for it where dlopen would. */
 bool references_find_lock(void);
 
-/* In a program that was started with us, before main. */
+/* In a program that was started with us, before main. Only the first call counts. */
 void references_note_start(void);
 
 /* There, before references_follow. Answers as references_find_lock. */
@@ -52,8 +52,10 @@ bool references_prepare(void);
 bool references_lead(bool to_us);
 
 struct references_found {
-    uint32_t
-        n_bound; /* modules that led past us until now, in a program that was started with us */
+    bool is_busy;         /* another thread, or ld.so, was at them: nothing was looked at */
+    uint32_t n_new;       /* modules that the last look did not find; 0: none, or not known */
+    uint32_t n_bound;     /* modules of a program started with us that led past us until now */
+    uint32_t n_foreign;   /* there: modules whose malloc is neither ours nor the one behind it */
     uint32_t n_elsewhere; /* modules of other linker namespaces, which are left alone */
 };
 

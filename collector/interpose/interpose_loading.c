@@ -5,6 +5,7 @@
  * The real functions take the caller from their return address: its search path (DT_RUNPATH, $ORIGIN), its linker namespace, and what comes
  * next after it. So each of ours does its work first and leaves by a jump. CMakeLists.txt compiles this file so in each configuration.
  */
+#include "collector/interpose/reference_names.h"
 #include "collector/life/lifecycle.h"
 #include "collector/life/loading.h"
 #include "collector/platform/fmt.h"
@@ -40,8 +41,10 @@ typedef void *look_up_version_function(void *, const char *, const char *);
 
 static MTRACE_NOINLINE void expect(void)
 {
-    if (lifecycle_is_ready())
-        loading_expect();
+    if (!lifecycle_is_ready())
+        return;
+    reference_names_add();
+    loading_expect();
 }
 
 MTRACE_EXPORT void *dlopen(const char *path, int flags)

@@ -187,7 +187,7 @@ MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size_bytes);
     if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
-        loading_note();
+        loading_note(size == 1); /* as _dl_new_object has it */
     return calloc_decided(n, size, size_bytes, record_draws(size_bytes));
 }
 

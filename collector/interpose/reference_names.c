@@ -5,6 +5,7 @@
 #include "collector/platform/real.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -90,5 +91,8 @@ static const struct reference g_names[] = {
 
 void reference_names_add(void)
 {
-    references_add(g_names, sizeof(g_names) / sizeof(g_names[0]));
+    static _Atomic bool is_done;
+
+    if (!atomic_exchange(&is_done, true))
+        references_add(g_names, sizeof(g_names) / sizeof(g_names[0]));
 }

@@ -7,7 +7,7 @@
 #ifndef MTRACE_COLLECTOR_REFERENCE_NAMES_H
 #define MTRACE_COLLECTOR_REFERENCE_NAMES_H
 
-/* Once. */
+/* Only the first call counts. */
 void reference_names_add(void);
 
 #endif

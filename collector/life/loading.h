@@ -23,8 +23,8 @@ void loading_begin(void);
 /* Before dlopen or dlmopen: an open with RTLD_DEEPBIND, or into another namespace. */
 void loading_expect(void);
 
-/* In ld.so's calloc: it may be about to load a module, and may have unloaded one. */
-void loading_note(void);
+/* In ld.so's calloc: it may be about to load a module, and may have unloaded one. is_module: it makes the entry of a module. */
+void loading_note(bool is_module);
 
 /* The next event of a thread, once loading_note asked for it. */
 void loading_obey(void);

@@ -19,8 +19,12 @@ struct functions {
     int (*unlock)(pthread_mutex_t *);
 };
 
+enum {
+    MOST_FOUND = 8
+};
+
 struct search {
-    pthread_mutex_t *found;
+    pthread_mutex_t *found[MOST_FOUND];
     size_t n;
 };
 
@@ -46,31 +50,52 @@ static void search_range(struct search *search, uintptr_t start, uintptr_t end, 
 {
     for (uintptr_t at = start; at + sizeof(pthread_mutex_t) <= end; at += sizeof(long)) {
         pthread_mutex_t *mutex = (pthread_mutex_t *)at; /* NOLINT(performance-no-int-to-ptr) */
-        if (is_held_once(mutex, tid)) {
-            search->found = mutex;
-            search->n++;
-        }
+        if (is_held_once(mutex, tid) && search->n < MOST_FOUND)
+            search->found[search->n++] = mutex;
     }
 }
 
-/* Called with the lock held; once is enough. */
-static int search_loader(struct dl_phdr_info *unused, size_t size, void *context)
+static void search_loader(struct search *search)
 {
     const int tid = (int)sys_gettid();
     struct module_bounds loader;
 
-    (void)unused;
-    (void)size;
     if (!module_bounds_find(_r_debug.r_ldbase, &loader))
-        return 1;
+        return;
     for (size_t i = 0; i < loader.n_headers; i++) {
         const ElfW(Phdr) *header = &loader.headers[i];
         uintptr_t at = loader.map->l_addr + header->p_vaddr;
         if (header->p_type == PT_LOAD && (header->p_flags & PF_W))
-            search_range(context, (at + sizeof(long) - 1) & ~(sizeof(long) - 1),
+            search_range(search, (at + sizeof(long) - 1) & ~(sizeof(long) - 1),
                          at + header->p_memsz, tid);
     }
+}
+
+/* Called with the lock held; once is enough. */
+static int search_inside(struct dl_phdr_info *unused, size_t size, void *context)
+{
+    (void)unused;
+    (void)size;
+    search_loader(context);
     return 1;
+}
+
+/* The one that is held inside of the callback, and not before it. A constructor that dlopen calls has another lock of ld.so already. */
+static pthread_mutex_t *find_only_inside(const struct search *before, const struct search *inside)
+{
+    pthread_mutex_t *found = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < inside->n; i++) {
+        bool is_new = true;
+        for (size_t k = 0; k < before->n; k++)
+            is_new &= before->found[k] != inside->found[i];
+        if (is_new) {
+            found = inside->found[i];
+            n++;
+        }
+    }
+    return n == 1 ? found : NULL;
 }
 
 static void *find_in(const struct elf_lookup *object, const char *name)
@@ -97,16 +122,20 @@ static bool find_functions(struct functions *libc)
 
 bool loader_lock_find(void)
 {
-    struct search search = {NULL, 0};
+    struct search before = {.n = 0};
+    struct search inside = {.n = 0};
+    pthread_mutex_t *found;
 
     if (g_lock)
         return true;
     if (!find_functions(&g_libc))
         return false;
-    g_libc.iterate(search_loader, &search);
-    if (search.n != 1 || is_mine(search.found))
+    search_loader(&before);
+    g_libc.iterate(search_inside, &inside);
+    found = find_only_inside(&before, &inside);
+    if (!found || is_mine(found))
         return false;
-    atomic_store(&g_lock, search.found);
+    atomic_store(&g_lock, found);
     return true;
 }
 

@@ -406,6 +406,7 @@ static void take_result(struct import *import, struct import_result *result)
         take_unseen(process, result);
         result->n_untold += process->n_untold_modules;
         result->unreached.n_deepbound += process->unreached.n_deepbound;
+        result->unreached.n_foreign += process->unreached.n_foreign;
         result->unreached.n_elsewhere += process->unreached.n_elsewhere;
         result->unreached.n_pointers += process->unreached.n_pointers;
         for (int i = 0; i < LOG_DROP_REASONS; i++)

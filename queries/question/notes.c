@@ -164,14 +164,14 @@ static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
     " AND :process IN (0, CAST(substr(key, length('" key_ "') + 2) AS INTEGER)))"
 
 static const char unreached_sql[] =
-    "SELECT '', " UNREACHED_SQL("unreached.deepbound") ", " UNREACHED_SQL(
+    "SELECT '', " UNREACHED_SQL("unreached.deepbound") ", " UNREACHED_SQL("unreached.foreign") ", " UNREACHED_SQL(
         "unreached.elsewhere") ", " UNREACHED_SQL("unreached.pointers");
 
 static void format_unreached(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    const struct unreached unreached = {(uint64_t)sqlite3_column_int64(row, 1),
-                                        (uint64_t)sqlite3_column_int64(row, 2),
-                                        (uint64_t)sqlite3_column_int64(row, 3)};
+    const struct unreached unreached = {
+        (uint64_t)sqlite3_column_int64(row, 1), (uint64_t)sqlite3_column_int64(row, 2),
+        (uint64_t)sqlite3_column_int64(row, 3), (uint64_t)sqlite3_column_int64(row, 4)};
 
     unreached_format(&unreached, text, size);
 }

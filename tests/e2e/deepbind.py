@@ -4,6 +4,8 @@
 
 opened      a library opened with RTLD_DEEPBIND is recorded from the first call of its function on, bound lazily and not
 constructed so are blocks of its constructor, and calls through pointers that this stored
+nested      so is one that a constructor opens, of an opened library, or before main
+crowd       threads that open, use and close such libraries, while others allocate: each call of each library is recorded
 late        a library that was opened before recording began is recorded from then on, and it is said what is missing
 own         a library that brings an allocator, or depends on one, keeps it
 spaces      a library of another linker namespace keeps its C library, and is counted; one of ours by dlmopen is recorded
@@ -83,6 +85,59 @@ static size_t used;
 static int n_given;
 void *malloc(size_t size) { used += (size + 15) & ~(size_t)15; return arena + used - size; }
 void free(void *block) { n_given += block != NULL; }
+"""
+
+CROWD = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+static char **paths;
+static int n_paths;
+static void *open_and_close(void *number)
+{
+    unsigned seed = (unsigned)(long)number;
+    for (int i = 0; i < 100; i++) {
+        void *handle = dlopen(paths[1 + rand_r(&seed) % n_paths], (i % 2 ? RTLD_NOW : RTLD_LAZY) | RTLD_DEEPBIND);
+        void *(*make)(void) = (void *(*)(void))dlsym(handle, "make");
+        void (*give)(void *) = (void (*)(void *))dlsym(handle, "give");
+        for (int k = 0; k < 20; k++)
+            give(make());
+        dlclose(handle);
+    }
+    return NULL;
+}
+static void *allocate(void *unused)
+{
+    for (int i = 0; i < 20000; i++)
+        free(malloc(100));
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[6];
+    paths = argv;
+    n_paths = argc - 1;
+    for (long i = 0; i < 6; i++)
+        pthread_create(&threads[i], NULL, i < 4 ? open_and_close : allocate, (void *)i);
+    for (int i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+"""
+
+OUTER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+static void *plugin;
+void *make(void) { return ((void *(*)(void))dlsym(plugin, "make"))(); }
+void give(void *block) { ((void (*)(void *))dlsym(plugin, "give"))(block); }
+__attribute__((constructor)) static void construct(void)
+{
+    plugin = dlopen(PLUGIN, RTLD_NOW | RTLD_DEEPBIND);
+    for (int i = 0; i < 7; i++)
+        make();
+}
 """
 
 # The caller of dlopen is a library with a DT_RUNPATH of its own; that of dlsym one that stands before another with the same name.
@@ -216,6 +271,27 @@ def test_constructed(tools, place):
         expect("said", said_past_us(said), False)
 
 
+def test_nested(tools, place):
+    plugin = shared(place, "plugin.so", PLUGIN, "-DCONSTRUCTS")
+    outer = shared(place, "outer.so", OUTER, f'-DPLUGIN="{plugin}"')
+    opener = compiled(place, "opener", OPENER)
+    for flags in (os.RTLD_NOW, FLAGS["now"]):
+        database, _ = recorded(tools, place, [opener, outer, str(flags), "open"])
+        expect("blocks", database.rows(COUNTED), [(107, 50)])
+    linked = compiled(place, "linked", OPENER, "-Wl,--no-as-needed", outer)
+    database, _ = recorded(tools, place, [linked, outer, str(FLAGS["now"]), "open"])
+    expect("blocks of a constructor before main", database.rows(COUNTED), [(107, 50)])
+
+
+def test_crowd(tools, place):
+    program = compiled(place, "crowd", CROWD, "-pthread")
+    plugins = [shared(place, f"plugin{i}.so", PLUGIN, "-DCONSTRUCTS") for i in range(5)]
+    database, _ = recorded(tools, place, [program, *plugins])
+    expect("blocks", database.rows(COUNTED), [(4 * 100 * 20, 4 * 100 * 20)])
+    missed = "SELECT key FROM meta WHERE key IN ('anomaly.double_allocation', 'anomaly.unknown_realloc') AND value > 0"
+    expect("anomalies", database.rows(missed), [])
+
+
 def test_late(tools, place):
     opener = compiled(place, "opener", OPENER.replace("    for (int i", "    raise(SIGUSR1);\n    for (int i").replace("<stdlib.h>", "<stdlib.h>\n#include <signal.h>"))
     plugin = shared(place, "plugin.so", PLUGIN, "-DCONSTRUCTS")
@@ -239,8 +315,10 @@ def test_own(tools, place):
     depending = shared(place, "depending.so", PLUGIN, arena, "-Wl,-z,lazy", f"-Wl,-rpath,{place}")
     for plugin in (own, depending):
         for flags in FLAGS.values():
-            database, _ = recorded(tools, place, [opener, plugin, str(flags), "open"])
+            database, said = recorded(tools, place, [opener, plugin, str(flags), "open"])
             expect(f"{plugin}: blocks", database.rows(COUNTED)[0][0], 0)
+            if flags & os.RTLD_NOW:
+                expect("said", "1 module opened with RTLD_DEEPBIND, with another allocator" in said, True)
 
 
 def test_spaces(tools, place):
