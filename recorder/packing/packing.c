@@ -619,19 +619,19 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
 }
 
 /* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
-static void make_plan(const char *executable, const struct log_file *file,
-                      struct entry_plan *ret_plan)
+static const struct entry_plan *find_plan(const char *executable, const struct log_file *file)
 {
-    entry_plan_make(executable, true, ret_plan);
-    if (!ret_plan->text || file->inside != LOG_INSIDE_NO_PLAN)
-        return;
-    entry_plan_done(ret_plan);
-    entry_plan_make(executable, false, ret_plan);
+    const struct entry_plan *plan = allocator_plan_inside(executable, true);
+
+    return plan->text && file->inside == LOG_INSIDE_NO_PLAN
+               ? allocator_plan_inside(executable, false)
+               : plan;
 }
 
 static void note_unseen(struct packing *packing, struct log_file *file)
 {
-    struct entry_plan plan = {0};
+    static const struct entry_plan none;
+    const struct entry_plan *plan = &none;
     const char *allocator;
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
@@ -640,12 +640,11 @@ static void note_unseen(struct packing *packing, struct log_file *file)
         return;
     allocator = allocator_inside(packing->executable);
     if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
-        make_plan(packing->executable, file, &plan);
+        plan = find_plan(packing->executable, file);
     if (!allocator)
-        allocator = plan.allocator; /* a malloc of nobody's */
+        allocator = plan->allocator; /* a malloc of nobody's */
     if (allocator)
-        name_unseen(packing, file, allocator, &plan);
-    entry_plan_done(&plan);
+        name_unseen(packing, file, allocator, plan);
 }
 
 int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
