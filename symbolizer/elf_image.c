@@ -216,6 +216,30 @@ bool elf_image_has_dwarf(const struct elf_image *image)
     return section_data(image->elf, ".debug_info") || section_data(image->elf, ".zdebug_info");
 }
 
+/* What compresses a section, where libelf cannot unpack it; 0: nothing does. libelf drops the mark of a section
+ * that it unpacked. ZLIB that fails is damaged. */
+static unsigned packed_by(Elf_Scn *section)
+{
+    GElf_Shdr header;
+    GElf_Chdr packed;
+
+    return gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED)
+                   && gelf_getchdr(section, &packed) && packed.ch_type != ELFCOMPRESS_ZLIB
+                   && elf_compress(section, 0, 0) < 0
+               ? packed.ch_type
+               : 0;
+}
+
+unsigned elf_image_packed_by(const struct elf_image *image)
+{
+    Elf_Scn *section = NULL;
+    unsigned type = 0;
+
+    while (type == 0 && (section = elf_nextscn(image->elf, section)))
+        type = packed_by(section);
+    return type;
+}
+
 bool elf_image_has_build_id(const struct elf_image *image, const char *build_id)
 {
     return build_id && image->build_id && !strcmp(build_id, image->build_id);

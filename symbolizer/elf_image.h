@@ -44,6 +44,13 @@ bool elf_image_open_minidebuginfo(const struct elf_image *image, struct elf_imag
 /* .debug_info, or lines without it, are in the file itself. */
 bool elf_image_has_dwarf(const struct elf_image *image);
 
+/* The ch_type of a compressed section that this libelf cannot unpack; 0: there is none. Unpacks what it can. */
+enum {
+    ELF_IMAGE_ZSTD = 2 /* ELFCOMPRESS_ZSTD of later headers */
+};
+
+unsigned elf_image_packed_by(const struct elf_image *image);
+
 /* Lower-case hex, to be freed; NULL: no memory. */
 char *elf_image_format_build_id(const void *bytes, size_t size);
 
