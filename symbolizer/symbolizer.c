@@ -262,7 +262,7 @@ static int name_by_entry(struct run *run, Dwarf_Die *function, struct function_n
         return 0;
     status = find_symbol(run, entry, &symbol);
     if (status || !symbol || symbol->start != entry || symbol->name[0] != '_'
-        || (symbol->name[1] != 'Z' && symbol->name[1] != 'R'))
+        || (symbol->name[1] != 'Z' && symbol->name[1] != 'R' && symbol->name[1] != 'D'))
         return status;
     return die_names_of_symbol(&run->symbolizer->names, symbol->name, name, run->err);
 }
