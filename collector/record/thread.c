@@ -8,6 +8,7 @@
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
 #include "collector/record/thread_numbers.h"
+#include "collector/unwind/own_stacks.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -55,12 +56,14 @@ static void find_main_stack(struct thread *thread)
         limit = (uint64_t)1 << 30;
     thread->unwind.stack_high = high;
     thread->unwind.stack_low = high - (uintptr_t)limit;
+    own_stacks_add(high - (uintptr_t)limit, high);
 }
 
 void thread_set_stack(uintptr_t low, uintptr_t high)
 {
     g_thread.unwind.stack_low = low;
     g_thread.unwind.stack_high = high;
+    own_stacks_add(low, high);
 }
 
 static bool is_shared(uint32_t index)
@@ -123,6 +126,17 @@ static void define(struct thread *thread)
     thread_define_name(thread, NULL);
 }
 
+/* Before the first event, and while nothing is recorded (after a detach), holes may have passed no wrapper. */
+static void find_bounds(struct thread *thread)
+{
+    const bool is_main = thread->unwind.stack_high == 0 && is_main_thread();
+
+    if (is_main)
+        find_main_stack(thread);
+    if (is_main || thread->generation != 0)
+        own_stacks_prove(&thread->unwind);
+}
+
 /*
  * Threads of this process are unseen, or (after a fork) have fields about another process. The
  * generation comes last: who is abandoned before it begins again.
@@ -141,8 +155,7 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->walk = NULL;
     thread->exec_scratch = NULL;
     thread->exec_scratch_bytes = 0;
-    if (thread->unwind.stack_high == 0 && is_main_thread())
-        find_main_stack(thread);
+    find_bounds(thread);
     define(thread);
     if (g_has_key)
         pthread_setspecific(g_key, thread);
@@ -235,12 +248,13 @@ static void put_segment(struct thread *thread)
  */
 
 /* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
-static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_t pc)
+static bool is_return_gone(struct thread *thread, uintptr_t frame, uint16_t pc)
 {
     uintptr_t at = frame - sizeof(uintptr_t);
     uintptr_t now = 0;
     long result;
 
+    (void)own_stacks_refresh(&thread->unwind);
     if (thread_is_on_own_stack(thread, frame))
         return (uint16_t)arch_code_address(*(const uintptr_t *)at) != pc;
     if (sys_is_forbidden())
@@ -256,7 +270,7 @@ bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now
 }
 
 /* TH-4: whoever closed the gate will not open it. */
-static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t gate,
+static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t gate,
                                          const struct unwind_origin *origin)
 {
     uintptr_t frame =
@@ -425,6 +439,7 @@ static void give_all_up(struct thread *thread, bool was_inside)
         unwind_memory_distrust(&thread->unwind);
     }
     put_segment(thread);
+    own_stacks_remove(&thread->unwind);
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
     thread->exec_scratch = NULL;

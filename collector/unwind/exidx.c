@@ -15,7 +15,7 @@ enum {
 };
 
 /* A row of another processor may have fewer: a unit test that is built there must not write beyond. */
-_Static_assert(ARCH_N_REGISTERS >= N_REGISTERS, "a row has no place for ARM's registers");
+_Static_assert((int)ARCH_N_REGISTERS >= (int)N_REGISTERS, "a row has no place for ARM's registers");
 
 static const uint32_t COMPACT = 0x80000000u;
 
