@@ -47,16 +47,13 @@ static bool is_main_thread(void)
 }
 
 /* main's stack grows down from __libc_stack_end, at most to the limit that held at start. */
-static void find_main_stack(struct thread *thread)
+static uintptr_t main_stack_low(void)
 {
     uint64_t limit = sys_limit(RLIMIT_STACK);
-    uintptr_t high = (uintptr_t)__libc_stack_end;
 
     if (limit > (uint64_t)1 << 30)
         limit = (uint64_t)1 << 30;
-    thread->unwind.stack_high = high;
-    thread->unwind.stack_low = high - (uintptr_t)limit;
-    own_stacks_add(high - (uintptr_t)limit, high);
+    return (uintptr_t)__libc_stack_end - (uintptr_t)limit;
 }
 
 void thread_set_stack(uintptr_t low, uintptr_t high)
@@ -126,15 +123,24 @@ static void define(struct thread *thread)
     thread_define_name(thread, NULL);
 }
 
-/* Before the first event, and while nothing is recorded (after a detach), holes may have passed no wrapper. */
-static void find_bounds(struct thread *thread)
+/*
+ * Before the first event, and while nothing is recorded (after a detach), holes may have passed no
+ * wrapper. The end is stored last: a handler may leave by siglongjmp before, and all is done again.
+ */
+static void find_bounds(struct unwind_memory *own, bool is_first)
 {
-    const bool is_main = thread->unwind.stack_high == 0 && is_main_thread();
+    uintptr_t high = own->stack_high;
 
-    if (is_main)
-        find_main_stack(thread);
-    if (is_main || thread->generation != 0)
-        own_stacks_prove(&thread->unwind);
+    if (high == 0 && is_main_thread()) {
+        high = (uintptr_t)__libc_stack_end;
+        own->stack_low = main_stack_low();
+        own_stacks_add(own->stack_low, high);
+    } else if (is_first) {
+        return;
+    }
+    high = own_stacks_prove(own->stack_low, high);
+    atomic_signal_fence(memory_order_seq_cst);
+    own->stack_high = high;
 }
 
 /*
@@ -155,7 +161,7 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->walk = NULL;
     thread->exec_scratch = NULL;
     thread->exec_scratch_bytes = 0;
-    find_bounds(thread);
+    find_bounds(&thread->unwind, thread->generation == 0);
     define(thread);
     if (g_has_key)
         pthread_setspecific(g_key, thread);

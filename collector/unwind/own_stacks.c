@@ -114,27 +114,24 @@ static void end_bounds(struct unwind_memory *own)
     own->stack_low = own->stack_high = NOWHERE;
 }
 
-/* As far outwards as there is no hole. */
-static void grow_outwards(struct unwind_memory *own, uintptr_t end)
+/* From an address that begins a page, as far as there is no hole before `end`. */
+static uintptr_t find_hole(uintptr_t from, uintptr_t end)
 {
-    uintptr_t high = own->stack_high;
-
-    for (unsigned n = 0; n < MOST_PROVEN_PAGES && high < end && sys_is_readable(high); n++)
-        high += ARCH_PAGE_BYTES;
-    own->stack_high = high < end ? high : end;
+    for (unsigned n = 0; n < MOST_PROVEN_PAGES && from < end && sys_is_readable(from); n++)
+        from += ARCH_PAGE_BYTES;
+    return from < end ? from : end;
 }
 
-void own_stacks_prove(struct unwind_memory *own)
+uintptr_t own_stacks_prove(uintptr_t low, uintptr_t high)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    const uintptr_t high = own->stack_high;
+    uintptr_t proven = high;
 
-    if (here < own->stack_low || here >= high || sys_is_forbidden())
-        return;
-    own->stack_high = range_of((const void *)here, 0).low;
-    grow_outwards(own, high);
-    if (own->stack_high < high)
+    if (here >= low && here < high && !sys_is_forbidden())
+        proven = find_hole(range_of((const void *)here, 0).low, high);
+    if (proven < high)
         g_has_changed = true;
+    return proven;
 }
 
 /* In the stack that the caller is on. Frames below its stack pointer are in no memory that counts. */
@@ -193,7 +190,7 @@ void own_stacks_changed(struct unwind_memory *own, const void *start, size_t len
     if (is_readable && range.low < own->stack_low && own->stack_low <= range.high)
         own->stack_low = range.low > place->low ? range.low : place->low;
     if (range.low <= own->stack_high && own->stack_high < range.high)
-        grow_outwards(own, place->high);
+        own->stack_high = find_hole(own->stack_high, place->high);
 }
 
 uintptr_t own_stacks_refresh(struct unwind_memory *own)

@@ -39,8 +39,8 @@ void own_stacks_add(uintptr_t low, uintptr_t high);
 /* The thread with these bounds ends. */
 void own_stacks_remove(const struct unwind_memory *own);
 
-/* Shrinks the bounds of the calling thread to what is readable now, where calls may have been missed. */
-void own_stacks_prove(struct unwind_memory *own);
+/* Of the calling thread's stack, where calls may have been missed: the end of what is readable now. */
+uintptr_t own_stacks_prove(uintptr_t low, uintptr_t high);
 
 /* Before the calling thread may make a range unreadable. */
 void own_stacks_begin_hole(struct unwind_memory *own, const void *start, size_t length);
