@@ -56,6 +56,7 @@ static const struct wanted g_wanted[] = {
     WANT(munmap),
     WANT(mremap),
     WANT(mprotect),
+    WANT(pkey_mprotect),
     WANT(brk),
     WANT(sbrk),
     WANT(dlclose),

@@ -60,6 +60,7 @@ struct real {
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*mprotect)(void *, size_t, int);
+    int (*pkey_mprotect)(void *, size_t, int, int);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
 

@@ -11,6 +11,7 @@
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
 #include "collector/unwind/oracle.h"
+#include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_check.h"
 
 #include <dlfcn.h>
@@ -178,6 +179,7 @@ static uint32_t capture_by_frame_pointer(struct thread *thread, const struct unw
 
     if (!pcs)
         return LOG_NODE_NONE;
+    (void)own_stacks_refresh(&thread->unwind);
     pcs[n_frames++] = origin->pc;
     while (low >= thread->unwind.stack_low && fp >= low && fp % sizeof(fp) == 0
            && fp + 2 * sizeof(fp) <= thread->unwind.stack_high && n_frames < MOST_ORACLE_FRAMES) {
