@@ -214,6 +214,11 @@ struct log_file {
     /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
     _Atomic uint32_t n_generations;
     uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
+    /* what is not recorded of libraries that call the C library directly */
+    _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
+    _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
+    _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
+    uint32_t reserved;
 };
 
 /* Says for which machine this is compiled. */
@@ -728,7 +733,7 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-_Static_assert(sizeof(struct log_file) == 496, "header");
+_Static_assert(sizeof(struct log_file) == 512, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 LOG_AT(log_question, marker_ticks, 40);
 LOG_AT(log_question, text, 116);

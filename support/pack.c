@@ -158,22 +158,20 @@ uint64_t pack_count_events(const uint64_t *words, size_t n_words)
     return n_events;
 }
 
-static bool is_of_block(uint64_t word)
+static bool is_allocation(uint64_t word)
 {
     switch (word & 255) {
     case LOG_ALLOC:
     case LOG_ALLOC_WIDE:
-    case LOG_FREE:
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:
-    case LOG_FAILURE:
         return true;
     default:
         return false;
     }
 }
 
-bool pack_has_blocks(const struct log_segment *segment, const void *payload, uint32_t n_bytes)
+bool pack_has_allocations(const struct log_segment *segment, const void *payload, uint32_t n_bytes)
 {
     const struct log_side_record *records = payload;
     const uint64_t *words = payload;
@@ -181,13 +179,13 @@ bool pack_has_blocks(const struct log_segment *segment, const void *payload, uin
 
     if (segment->kind == LOG_SEGMENT_SIDE) {
         for (size_t i = 0; i < n_bytes / sizeof(*records); i++)
-            if (records[i].valid == LOG_SIDE_VALID && is_of_block(records[i].words[0]))
+            if (records[i].valid == LOG_SIDE_VALID && is_allocation(records[i].words[0]))
                 return true;
         return false;
     }
     for (size_t i = 0; i < n_bytes / sizeof(*words); i += n) {
         n = event_words(words + i, n_bytes / sizeof(*words) - i);
-        if (n == 0 || is_of_block(words[i]))
+        if (n == 0 || is_allocation(words[i]))
             return n != 0;
     }
     return false;

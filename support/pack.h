@@ -75,7 +75,7 @@ int pack_unpack(struct pack *pack, const struct log_frame *frame, const void *pa
 /* Events of an EVENTS payload, without bookkeeping; what cannot be walked is not counted. */
 uint64_t pack_count_events(const uint64_t *words, size_t n_words);
 
-/* Does the payload of an EVENTS or SIDE segment have an event of malloc, free or their like? */
-bool pack_has_blocks(const struct log_segment *segment, const void *payload, uint32_t n_bytes);
+/* Does the payload of an EVENTS or SIDE segment have an allocation? A resized block is one. */
+bool pack_has_allocations(const struct log_segment *segment, const void *payload, uint32_t n_bytes);
 
 #endif

@@ -2,6 +2,7 @@
 #include "collector/attached/references.h"
 
 #include "collector/arch/arch.h"
+#include "collector/log/modules.h"
 #include "collector/platform/elf_lookup.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/loader_lock.h"
@@ -19,10 +20,15 @@ enum {
     N_BUCKETS = 256 /* twice as many as names, or more */
 };
 
-static const struct reference *g_references;
-static uint8_t g_buckets[N_BUCKETS]; /* number of a reference plus one, 0: none */
+static const struct reference *g_references[REFERENCES_MOST];
+static size_t g_n_references;
+static uint8_t g_buckets[N_BUCKETS];           /* number of a reference plus one, 0: none */
+static const struct link_map *g_last_at_start; /* RF-5; NULL: attached */
+static const struct link_map *g_last_done;     /* RF-6; of who is busy; NULL: none */
+static uint32_t g_epoch_done;
 static _Atomic bool g_is_busy;
 static bool g_is_to_us; /* of who is busy */
+static _Atomic bool g_is_executable_unled;
 
 static uint32_t hash_of(const char *name)
 {
@@ -33,26 +39,43 @@ static uint32_t hash_of(const char *name)
     return hash ^ hash >> 15;
 }
 
-bool references_init(const struct reference *references, size_t n)
+void references_add(const struct reference *references, size_t n)
 {
-    if (!loader_lock_find())
-        return false;
-    if (g_references)
-        return true;
-    g_references = references;
-    for (size_t i = 0; i < n && i < REFERENCES_MOST; i++) {
+    for (size_t i = 0; i < n && g_n_references < REFERENCES_MOST; i++) {
         uint32_t at = hash_of(references[i].name) % N_BUCKETS;
         while (g_buckets[at])
             at = (at + 1) % N_BUCKETS;
-        g_buckets[at] = (uint8_t)(i + 1);
+        g_references[g_n_references++] = &references[i];
+        g_buckets[at] = (uint8_t)g_n_references;
     }
+}
+
+bool references_find_lock(void)
+{
+    return loader_lock_find();
+}
+
+void references_note_start(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+
+    while (map && map->l_next)
+        map = map->l_next;
+    g_last_at_start = map;
+}
+
+bool references_prepare(void)
+{
+    if (!g_last_at_start || !loader_lock_find())
+        return false;
+    g_is_to_us = true;
     return true;
 }
 
 static const struct reference *find(const char *name)
 {
     for (uint32_t at = hash_of(name) % N_BUCKETS; g_buckets[at]; at = (at + 1) % N_BUCKETS) {
-        const struct reference *reference = &g_references[g_buckets[at] - 1];
+        const struct reference *reference = g_references[g_buckets[at] - 1];
         if (fmt_is_equal(reference->name, name))
             return reference;
     }
@@ -68,6 +91,8 @@ struct visit {
     uintptr_t page;                           /* that may be written; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
+    bool has_led; /* a slot leads to us now that did not */
+    bool had_led; /* a slot led to us before */
 };
 
 static uintptr_t page_bytes(void)
@@ -117,9 +142,27 @@ static bool open_page(struct visit *visit, uintptr_t slot)
 /* RF-1 */
 static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_t to)
 {
-    if (open_page(visit, slot))
-        (void)__atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
-                                          __ATOMIC_RELAXED);
+    if (open_page(visit, slot)
+        && __atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED))
+        visit->has_led = visit->to_us;
+}
+
+/* A library that was opened with RTLD_DEEPBIND may have an allocator among its dependencies. */
+static bool has_other_definition(const char *name, uintptr_t behind)
+{
+    /* The executable is no dependency. */
+    for (const struct link_map *map = _r_debug.r_map->l_next; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (map->l_ld == _DYNAMIC || map->l_addr == _r_debug.r_ldbase)
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
+        if (symbol && map->l_addr + symbol->st_value != behind)
+            return true;
+    }
+    return false;
 }
 
 /* RF-2: relocated by ld.so, it leads into the module itself, from where ld.so is called. */
@@ -128,6 +171,16 @@ static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation
 {
     return elf_lookup_type(relocation) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
            && value >= visit->bounds.start && value < visit->bounds.end;
+}
+
+/* It leads to the function behind ours, or will. */
+static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation *relocation,
+                         const ElfW(Sym) * symbol, uintptr_t value, uintptr_t behind)
+{
+    return value == behind
+           || (is_unresolved(visit, relocation, symbol, value)
+               && !(g_last_at_start
+                    && has_other_definition(visit->object.strings + symbol->st_name, behind)));
 }
 
 static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocation)
@@ -143,9 +196,10 @@ static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocati
         || slot >= visit->bounds.end)
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
+    visit->had_led |= value == ours;
     if (!visit->to_us && value == ours)
         change(visit, slot, ours, behind);
-    else if (visit->to_us && (value == behind || is_unresolved(visit, relocation, symbol, value)))
+    else if (visit->to_us && is_to_behind(visit, relocation, symbol, value, behind))
         change(visit, slot, value, ours);
 }
 
@@ -178,11 +232,11 @@ static void lead_loader(struct visit *visit)
 }
 
 /* What ld.so is still about, or has done with, is left alone (RF-3); on the way back nothing of it leads to us. */
-static bool lead_module(const struct link_map *map, bool to_us)
+static bool lead_module(const struct link_map *map, bool to_us, struct references_found *found)
 {
     struct visit visit = {.to_us = to_us};
 
-    if (!module_bounds_find((uintptr_t)map->l_ld, &visit.bounds) || visit.bounds.map != map)
+    if (!module_bounds_find_all(map, &visit.bounds))
         return !to_us;
     visit.object = elf_lookup_open(map);
     if (!visit.object.symbols || !visit.object.strings || visit.bounds.n_headers == 0)
@@ -193,18 +247,55 @@ static bool lead_module(const struct link_map *map, bool to_us)
     if (map->l_addr == _r_debug.r_ldbase)
         lead_loader(&visit);
     close_page(&visit);
+    if (map == _r_debug.r_map)
+        atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
+    found->n_bound += visit.has_led && !visit.had_led;
     return true;
 }
 
 /* Not ours: what we call is meant. */
-static bool lead_all(bool to_us)
+static bool lead_from(const struct link_map *map, bool to_us, struct references_found *found)
 {
+    const uint32_t epoch = modules_epoch();
+    const struct link_map *last = NULL;
     bool is_all = true;
 
-    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+    for (; map; last = map, map = map->l_next)
         if (map->l_ld != _DYNAMIC)
-            is_all &= lead_module(map, to_us);
+            is_all &= lead_module(map, to_us, found);
+    if (is_all && last) {
+        g_last_done = last;
+        g_epoch_done = epoch;
+    }
     return is_all;
+}
+
+static bool lead_all(bool to_us, struct references_found *found)
+{
+    g_last_done = NULL;
+    return lead_from(g_last_at_start ? g_last_at_start->l_next : _r_debug.r_map, to_us, found);
+}
+
+/* RF-6 */
+static bool lead_new(struct references_found *found)
+{
+    if (g_last_done && g_epoch_done == modules_epoch() && !modules_are_unloading())
+        return lead_from(g_last_done->l_next, true, found);
+    return lead_all(true, found);
+}
+
+/* Each namespace has an entry for the same ld.so. An executable may have a shorter copy of _r_debug. */
+static uint32_t count_elsewhere(void)
+{
+    const struct r_debug_extended *space = (const struct r_debug_extended *)&_r_debug;
+    uint32_t n = 0;
+
+    if (_r_debug.r_version < 2 || !modules_is_loader((uintptr_t)&_r_debug))
+        return 0;
+    while ((space = space->r_next) != NULL)
+        for (const struct link_map *map = space->base.r_map; map; map = map->l_next)
+            n += map->l_addr != _r_debug.r_ldbase;
+    return n;
 }
 
 /* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a fork
@@ -237,27 +328,37 @@ static void leave(const struct look *look)
 
 bool references_lead(bool to_us)
 {
+    struct references_found unused = {0, 0};
     struct look look;
     bool is_all;
 
     if (!enter(&look))
         return false;
     g_is_to_us = to_us;
-    is_all = lead_all(to_us);
+    is_all = lead_all(to_us, &unused);
     leave(&look);
     return is_all;
 }
 
-bool references_follow(void)
+bool references_follow(struct references_found *ret_found)
 {
     struct look look;
     bool is_all;
 
     if (!enter(&look))
         return false;
-    is_all = !g_is_to_us || lead_all(true);
+    *ret_found = (struct references_found){0, 0};
+    is_all = !g_is_to_us || lead_new(ret_found);
+    if (!g_last_at_start)
+        ret_found->n_bound = 0; /* ld.so leaves all of them to us */
+    ret_found->n_elsewhere = count_elsewhere();
     leave(&look);
     return is_all;
+}
+
+bool references_lack_executable(void)
+{
+    return atomic_load(&g_is_executable_unled);
 }
 
 void references_forget(void)

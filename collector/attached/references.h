@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * references: where calls of the modules of a running program lead: to us, and back.
+ * references: where calls of the modules of a running program lead: to us, and back. In a program that was started with us, ld.so has bound
+ * them to us, except those of libraries that were opened with RTLD_DEEPBIND.
  *
  * Model:   ld.so keeps the address of each function that a module uses in a word of the module: a slot. Of all modules the slots that
  *          belong to one of our names, and lead to the function behind ours, are changed. Nothing is remembered for the way back: a slot that
@@ -12,6 +13,9 @@
  *   RF-3 A page that cannot be written is made so for the change only, if ld.so made it read-only and has finished the module; one that is not
  *        finished is looked at later.
  *   RF-4 No module is unmapped while it is looked at (loader_lock.h), and nobody waits for that: a look that cannot be had now is one for later.
+ *   RF-5 In a program that was started with us only modules that were loaded later are changed. A slot that is not resolved yet is changed only if
+ *        no other module defines the name: the library may have an allocator among its dependencies.
+ *   RF-6 ld.so appends modules to its list, so those up to the last one that was changed need no second look until a module is unloaded.
  * Threads: any, of which one at a time looks. Signals: safe. Failure: what could not be changed leads where it did.
  */
 #ifndef MTRACE_COLLECTOR_REFERENCES_H
@@ -19,6 +23,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A function of ours; its name is where in struct real the function behind it is, too. */
 struct reference {
@@ -31,15 +36,32 @@ enum {
     REFERENCES_MOST = 100
 };
 
-/* Which there are; they live for ever. Only the first call counts. False: ld.so is none that is known, and nothing may be led. Waits for it where
- * dlopen would. */
-bool references_init(const struct reference *references, size_t n);
+/* To those that there are, while there is one thread. They live for ever. */
+void references_add(const struct reference *references, size_t n);
+
+/* False: ld.so is none that is known, and nothing may be led. Waits for it where dlopen would. */
+bool references_find_lock(void);
+
+/* In a program that was started with us, before main. */
+void references_note_start(void);
+
+/* There, before references_follow. Answers as references_find_lock. */
+bool references_prepare(void);
 
 /* Of all modules: to us, or back. False: a module is not ready, or ld.so or another thread is at them. */
 bool references_lead(bool to_us);
 
+struct references_found {
+    uint32_t
+        n_bound; /* modules that led past us until now, in a program that was started with us */
+    uint32_t n_elsewhere; /* modules of other linker namespaces, which are left alone */
+};
+
 /* To us what was loaded since, if the others lead to us; answers as references_lead. */
-bool references_follow(void);
+bool references_follow(struct references_found *ret_found);
+
+/* The last look at the executable found no slot to change: it calls none of our names, or its slots cannot be found or changed. */
+bool references_lack_executable(void);
 
 /* In a fork child: who was at it is not there. */
 void references_forget(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* constructor: what others call of this library: ld.so before main, and mtrace-record --detach; apart, so that tests link the core. */
+#include "collector/interpose/reference_names.h"
 #include "collector/life/lifecycle.h"
 #include "collector/record/state.h"
 #include "common/attr.h"
@@ -8,6 +9,7 @@ int mtrace_detach(const char *question);
 
 __attribute__((constructor)) static void construct(void)
 {
+    reference_names_add();
     lifecycle_construct();
 }
 

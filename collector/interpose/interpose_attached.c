@@ -4,6 +4,7 @@
  */
 #include "collector/attached/references.h"
 #include "collector/interpose/operator_table.h"
+#include "collector/interpose/reference_names.h"
 #include "collector/life/lifecycle.h"
 #include "collector/platform/loader_lock.h"
 #include "collector/platform/operator_names.h"
@@ -12,106 +13,32 @@
 #include "common/attach_answer.h"
 #include "common/attr.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <unistd.h>
+#include <stddef.h>
+#include <stdint.h>
 
 int mtrace_attach(const char *settings);
 int mtrace_detach(const char *unused);
 
-/* Not declared by every libc. NOLINTBEGIN(readability-redundant-declaration) */
-void cfree(void *block);
-void free_sized(void *block, size_t size);
-void free_aligned_sized(void *block, size_t alignment, size_t size);
-void *mallocx(size_t size, int flags);
-void *rallocx(void *old, size_t size, int flags);
-void dallocx(void *block, int flags);
-void sdallocx(void *block, size_t size, int flags);
-pid_t _Fork(void);
-/* Of interpose_new.c, of no type that matters here. */
+/* Of interpose_new.c, of no type that matters here. NOLINTBEGIN(readability-redundant-declaration) */
 #define DECLARE(kind, slot, name) void name(void);
 OPERATOR_NAMES(DECLARE)
 #undef DECLARE
 /* NOLINTEND(readability-redundant-declaration) */
 
-/* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define REFERENCE(name)                                             \
-    {                                                               \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
-    }
+static const struct reference g_operators[] = {
 #define OPERATOR(kind, slot, name) \
     {#name, (void *)(uintptr_t)name, offsetof(struct real, operators.name)},
-/* NOLINTEND(bugprone-macro-parentheses) */
-
-static const struct reference g_names[] = {
-    REFERENCE(malloc),
-    REFERENCE(free),
-    REFERENCE(calloc),
-    REFERENCE(realloc),
-    REFERENCE(posix_memalign),
-    REFERENCE(aligned_alloc),
-    REFERENCE(memalign),
-    REFERENCE(valloc),
-    REFERENCE(pvalloc),
-    REFERENCE(cfree),
-    REFERENCE(free_sized),
-    REFERENCE(free_aligned_sized),
-    REFERENCE(mallocx),
-    REFERENCE(rallocx),
-    REFERENCE(dallocx),
-    REFERENCE(sdallocx),
-    REFERENCE(mallopt),
-    REFERENCE(malloc_trim),
-    REFERENCE(malloc_info),
-    REFERENCE(mallinfo2),
-    REFERENCE(mmap),
-    REFERENCE(mmap64),
-    REFERENCE(munmap),
-    REFERENCE(mremap),
-    REFERENCE(mprotect),
-    REFERENCE(pkey_mprotect),
-    REFERENCE(brk),
-    REFERENCE(sbrk),
-    REFERENCE(dlclose),
-    REFERENCE(pthread_create),
-    REFERENCE(thrd_create),
-    REFERENCE(pthread_setname_np),
-    REFERENCE(prctl),
-    REFERENCE(syscall),
-    REFERENCE(chroot),
-    REFERENCE(fork),
-    REFERENCE(_Fork),
-    REFERENCE(forkpty),
-    REFERENCE(daemon),
-    REFERENCE(execv),
-    REFERENCE(execvp),
-    REFERENCE(execl),
-    REFERENCE(execle),
-    REFERENCE(execlp),
-    REFERENCE(execve),
-    REFERENCE(execvpe),
-    REFERENCE(fexecve),
-    REFERENCE(execveat),
-    REFERENCE(posix_spawn),
-    REFERENCE(posix_spawnp),
-    REFERENCE(quick_exit),
-    REFERENCE(abort),
-    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
     OPERATOR_NAMES(OPERATOR)
-#undef REFERENCE
 #undef OPERATOR
 };
 
-/* By the collector that the program was started with. Where there is none dlsym finds ours, as it looks where its caller was loaded, too: it
- * never fails, so that it neither allocates nor leaves anything for the program's dlerror. */
+/* By the collector that the program was started with. With ld.so locked. */
 static bool is_recorded(void)
 {
     int (*detach)(const char *) =
-        (int (*)(const char *))(uintptr_t)dlsym(RTLD_DEFAULT, "mtrace_detach");
+        (int (*)(const char *))(uintptr_t)real_find_first("mtrace_detach");
 
-    return detach && detach != mtrace_detach && detach("?") == 0;
+    return detach && detach("?") == 0;
 }
 
 /* With ld.so locked, as other threads load and unload meanwhile. */
@@ -127,13 +54,18 @@ MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
     if (state_is_recording())
         return ATTACH_ANSWER_ATTACHED;
-    if (is_recorded())
-        return ATTACH_ANSWER_RECORDED;
-    if (!references_init(g_names, sizeof(g_names) / sizeof(g_names[0])))
+    if (!references_find_lock())
         return ATTACH_ANSWER_NO_LOADER;
-    if (!g_real.malloc)
+    if (loader_lock_call(is_recorded))
+        return ATTACH_ANSWER_RECORDED;
+    if (!g_real.malloc) {
+        reference_names_add();
+        references_add(g_operators, sizeof(g_operators) / sizeof(g_operators[0]));
         (void)loader_lock_call(find_operators);
-    return lifecycle_attach(settings) ? ATTACH_ANSWER_DONE : ATTACH_ANSWER_NO_LOG;
+    }
+    if (!lifecycle_attach(settings))
+        return ATTACH_ANSWER_NO_LOG;
+    return references_lack_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
 }
 
 MTRACE_EXPORT int mtrace_detach(const char *unused)

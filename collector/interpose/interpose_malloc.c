@@ -7,6 +7,7 @@
  */
 #include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"
+#include "collector/life/loading.h"
 #include "collector/log/modules.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
@@ -186,7 +187,7 @@ MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size_bytes);
     if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
-        lifecycle_note_loading();
+        loading_note();
     return calloc_decided(n, size, size_bytes, record_draws(size_bytes));
 }
 

@@ -3,9 +3,7 @@
  * interpose_memory: address space and allocator settings: mmap and its kin, brk, mallopt,
  * malloc_trim, malloc_info, mallinfo2, dlclose.
  *
- * dlopen is not wrapped: the real one looks at its return address to find the caller's search path
- * ($ORIGIN, DT_RUNPATH) and namespace, and from here that would be ours. New modules are noticed
- * when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
+ * New modules are noticed when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
  */
 #include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"

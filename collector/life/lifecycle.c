@@ -6,6 +6,7 @@
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
+#include "collector/life/loading.h"
 #include "collector/life/output.h"
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
@@ -149,28 +150,10 @@ static void forget_left_ancestor(struct config *config)
     config->ancestor[0] = '\0';
 }
 
-enum {
-    MOST_LOOKS =
-        1 << 20, /* events while modules are loaded; looked at are the 1st, 2nd, 4th, 8th … */
-};
-
-static _Atomic uint32_t g_n_looks;
-
-/* Who loads a module calls the allocator before it can be redirected. */
-static void look_for_modules(void)
-{
-    uint32_t n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
-    bool is_due = (n & (n - 1)) == 0;
-
-    if ((!is_due || !references_follow()) && n < MOST_LOOKS)
-        state_nudge();
-}
-
 static void obey(void)
 {
     control_obey();
-    if (state_config()->is_attached && state_is_recording())
-        look_for_modules();
+    loading_obey();
 }
 
 static const struct state_hooks hooks = {begin_in_child, obey};
@@ -235,6 +218,7 @@ void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
         return;
     control_switch(is_on, reason);
     quiet_end(&quiet);
+    loading_look();
 }
 
 static void handle_toggle(int number)
@@ -262,6 +246,7 @@ static void install_toggle(int number)
 static void handle_exit(int status, void *unused)
 {
     (void)unused;
+    loading_look();
     heap_extent_record();
     end_write(LOG_END_EXIT, status);
 }
@@ -279,23 +264,10 @@ void lifecycle_construct(void)
     }
     if (state_is_off())
         return;
+    loading_begin();
     on_exit(handle_exit, NULL);
     install_toggle(state_config()->toggle_signal);
     capture_open_oracle(state_config());
-}
-
-void lifecycle_note_loading(void)
-{
-    struct quiet quiet;
-
-    if (quiet_begin(&quiet)) {
-        modules_check_unloaded();
-        quiet_end(&quiet);
-    }
-    if (!state_config()->is_attached)
-        return;
-    atomic_store_explicit(&g_n_looks, 0, memory_order_relaxed);
-    state_nudge();
 }
 
 /* ---- in a program that runs already -------------------------------------------------------------

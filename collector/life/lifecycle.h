@@ -30,9 +30,6 @@ static inline bool lifecycle_is_ready(void)
     return mtrace_likely(g_real.malloc != NULL) || lifecycle_make_ready_slow();
 }
 
-/* ld.so may be about to load a module. */
-void lifecycle_note_loading(void);
-
 /* Run-time switch. */
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason);
 

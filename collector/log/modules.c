@@ -9,6 +9,7 @@
 #include "collector/platform/elf_lookup.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/module_bounds.h"
 #include "collector/platform/sys.h"
 
 #include <dlfcn.h>
@@ -117,9 +118,9 @@ static struct build_id find_in_notes(const unsigned char *at, const unsigned cha
 }
 
 /* Bytes of the file are mapped there, to be read. Between segments there may be nothing. */
-static bool is_loaded(const ElfW(Phdr) * programs, unsigned n, const ElfW(Phdr) * part)
+static bool is_loaded(const ElfW(Phdr) * programs, size_t n, const ElfW(Phdr) * part)
 {
-    for (unsigned i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (programs[i].p_type == PT_LOAD && (programs[i].p_flags & PF_R)
             && part->p_vaddr >= programs[i].p_vaddr && part->p_memsz <= programs[i].p_filesz
             && part->p_vaddr - programs[i].p_vaddr <= programs[i].p_filesz - part->p_memsz)
@@ -127,23 +128,19 @@ static bool is_loaded(const ElfW(Phdr) * programs, unsigned n, const ElfW(Phdr) 
     return false;
 }
 
-/* The ELF header is the first thing mapped of a module, wherever the linker put it together. */
 static struct build_id find_build_id(const struct module_identity *identity, uintptr_t load_address)
 {
-    const ElfW(Ehdr) *header = (const void *)identity->start;
-    const ElfW(Phdr) * programs;
+    struct module_bounds bounds;
 
-    if (!bytes_equal(header->e_ident, ELFMAG, SELFMAG)
-        || header->e_phoff + (uint64_t)header->e_phnum * sizeof(*programs) > 4096)
+    if (!module_bounds_find(identity->start, &bounds))
         return (struct build_id){NULL, 0};
-    programs = (const void *)((uintptr_t)header + header->e_phoff);
-    for (unsigned i = 0; i < header->e_phnum; i++) {
-        uintptr_t at = load_address + programs[i].p_vaddr;
+    for (size_t i = 0; i < bounds.n_headers; i++) {
+        uintptr_t at = load_address + bounds.headers[i].p_vaddr;
         struct build_id id;
-        if (programs[i].p_type != PT_NOTE || at < identity->start
-            || !is_loaded(programs, header->e_phnum, &programs[i]))
+        if (bounds.headers[i].p_type != PT_NOTE
+            || !is_loaded(bounds.headers, bounds.n_headers, &bounds.headers[i]))
             continue;
-        id = find_in_notes((const void *)at, (const void *)(at + programs[i].p_memsz));
+        id = find_in_notes((const void *)at, (const void *)(at + bounds.headers[i].p_memsz));
         if (id.n_bytes && id.n_bytes <= MOST_BUILD_ID_BYTES)
             return id;
     }

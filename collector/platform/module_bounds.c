@@ -4,6 +4,7 @@
 #include "collector/arch/arch.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 static void find_headers(struct module_bounds *bounds)
 {
@@ -17,6 +18,26 @@ static void find_headers(struct module_bounds *bounds)
     bounds->n_headers = header->e_phnum;
 }
 
+static bool has_dynamic(const struct module_bounds *bounds)
+{
+    for (size_t i = 0; i < bounds->n_headers; i++)
+        if (bounds->headers[i].p_type == PT_DYNAMIC)
+            return bounds->map->l_addr + bounds->headers[i].p_vaddr == (uintptr_t)bounds->map->l_ld;
+    return false;
+}
+
+/* If the executable's segments have gaps, _dl_find_object describes one segment, which need not begin
+ * with the ELF header. The auxiliary vector has the headers. */
+static void find_headers_of_executable(struct module_bounds *bounds)
+{
+    struct module_bounds found = *bounds;
+
+    found.headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    found.n_headers = found.headers ? getauxval(AT_PHNUM) : 0;
+    if (has_dynamic(&found))
+        *bounds = found;
+}
+
 bool module_bounds_find(uintptr_t address, struct module_bounds *ret_bounds)
 {
     struct dl_find_object found;
@@ -28,5 +49,24 @@ bool module_bounds_find(uintptr_t address, struct module_bounds *ret_bounds)
                                          .start = (uintptr_t)found.dlfo_map_start,
                                          .end = (uintptr_t)found.dlfo_map_end};
     find_headers(ret_bounds);
+    if (ret_bounds->map && ret_bounds->map == _r_debug.r_map)
+        find_headers_of_executable(ret_bounds);
+    return true;
+}
+
+bool module_bounds_find_all(const struct link_map *map, struct module_bounds *ret_bounds)
+{
+    if (!module_bounds_find((uintptr_t)map->l_ld, ret_bounds) || ret_bounds->map != map)
+        return false;
+    for (size_t i = 0; i < ret_bounds->n_headers; i++) {
+        const ElfW(Phdr) *header = &ret_bounds->headers[i];
+        uintptr_t start = map->l_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD)
+            continue;
+        if (start < ret_bounds->start)
+            ret_bounds->start = start;
+        if (start + header->p_memsz > ret_bounds->end)
+            ret_bounds->end = start + header->p_memsz;
+    }
     return true;
 }

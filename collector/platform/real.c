@@ -60,6 +60,10 @@ static const struct wanted g_wanted[] = {
     WANT(brk),
     WANT(sbrk),
     WANT(dlclose),
+    WANT(dlopen),
+    WANT(dlmopen),
+    WANT(dlsym),
+    WANT(dlvsym),
     WANT(pthread_create),
     WANT(thrd_create),
     WANT(pthread_setname_np),
@@ -79,20 +83,20 @@ static const struct wanted g_wanted[] = {
     WANT(quick_exit),
     WANT(abort),
     {"_exit", offsetof(struct real, exit_immediately)},
-    /* from here on in a program that ran already */
     WANT(execv),
     WANT(execvp),
     WANT(execl),
     WANT(execle),
     WANT(execlp),
 #undef WANT
+/* from here on in a program that ran already */
 #define WANT(kind, slot, name) {#name, offsetof(struct real, operators.name)},
     OPERATOR_NAMES(WANT)
 #undef WANT
 };
 
 enum {
-    N_WANTED_LATE = 5 + 2 * N_OPERATOR_SLOTS,
+    N_WANTED_LATE = 2 * N_OPERATOR_SLOTS,
     N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
 };
 
@@ -274,6 +278,14 @@ void *real_find(const char *name)
     const struct link_map *own = find_own();
 
     return own ? find_behind(own, name) : NULL;
+}
+
+void *real_find_first(const char *name)
+{
+    void *address = NULL;
+
+    find_from(_r_debug.r_map, name, NULL, &address);
+    return address;
 }
 
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map))

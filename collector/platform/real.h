@@ -18,6 +18,7 @@
 #include "collector/platform/operator_names.h"
 #include "common/attr.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -65,6 +66,10 @@ struct real {
     void *(*sbrk)(intptr_t);
 
     int (*dlclose)(void *);
+    void *(*dlopen)(const char *, int);
+    void *(*dlmopen)(Lmid_t, const char *, int);
+    void *(*dlsym)(void *, const char *);
+    void *(*dlvsym)(void *, const char *, const char *);
 
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*thrd_create)(thrd_t *, thrd_start_t, void *);
@@ -89,7 +94,7 @@ struct real {
     void (*quick_exit)(int);
     void (*abort)(void);
 
-    /* Only where they stand, in a program that ran already (real_behind): ours call another one. */
+    /* Only where they stand (real_behind): ours call another one. */
     int (*execv)(const char *, char *const[]);
     int (*execvp)(const char *, char *const[]);
     int (*execl)(const char *, const char *, ...);
@@ -122,7 +127,10 @@ void *real_behind(size_t offset);
 /* The next definition of any name behind this object, NULL if there is none. While no other thread loads or unloads: at the start. */
 void *real_find(const char *name);
 
-/* The same with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
+/* The first definition of all, but ours, with ld.so's list of modules locked. */
+void *real_find_first(const char *name);
+
+/* As real_find, with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
 
 /* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one of ours that the program was started

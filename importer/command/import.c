@@ -397,6 +397,7 @@ static void take_result(struct import *import, struct import_result *result)
     result->n_events = facts_n_events(import->facts);
     result->n_allocations = facts_n_allocations(import->facts) + facts_n_culled(import->facts);
     result->n_anomalies = facts_n_anomalies(import->facts);
+    result->n_missed_frees = facts_n_missed_frees(import->facts);
     result->n_processes = (uint32_t)definitions->n_processes;
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
@@ -404,6 +405,9 @@ static void take_result(struct import *import, struct import_result *result)
         result->n_partial += definitions_is_partial(process);
         take_unseen(process, result);
         result->n_untold += process->n_untold_modules;
+        result->unreached.n_deepbound += process->unreached.n_deepbound;
+        result->unreached.n_elsewhere += process->unreached.n_elsewhere;
+        result->unreached.n_pointers += process->unreached.n_pointers;
         for (int i = 0; i < LOG_DROP_REASONS; i++)
             result->n_dropped += process->dropped[i];
     }

@@ -209,8 +209,22 @@ static int name_files(struct arguments *arguments, char **ret_made, struct error
 
 /* ---- what is said ---- */
 
+static void warn_of_missed_frees(const struct import_result *result)
+{
+    char frees[UNITS_TEXT_BYTES];
+
+    if (result->n_missed_frees > 0)
+        fprintf(
+            stderr,
+            "mtrace-import: warning: %s %s missed: blocks were allocated where others were still "
+            "live, so leaks and live bytes are too high\n",
+            units_format_counted((int64_t)result->n_missed_frees, "free", frees),
+            result->n_missed_frees == 1 ? "was" : "were");
+}
+
 static void warn(const struct import_result *result)
 {
+    char unreached[512];
     const char *line = result->damage_text;
     unsigned n_lines = 0;
 
@@ -257,11 +271,16 @@ static void warn(const struct import_result *result)
             "mtrace-import: note: more libraries were loaded at once than are told apart: code of %" PRIu64
             " of them has no names\n",
             result->n_untold);
+    unreached_format(&result->unreached, unreached, sizeof(unreached));
+    if (*unreached)
+        fprintf(stderr, "mtrace-import: note: %s\n", unreached);
+    warn_of_missed_frees(result);
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");
-    else if (result->n_events == 0)
-        fprintf(stderr, "mtrace-import: warning: the log holds no events\n");
+    else if (result->n_allocations == 0)
+        fprintf(stderr, "mtrace-import: warning: the log has no allocations: the program allocated "
+                        "nothing while it was recorded, is static, or has an allocator inside\n");
 }
 
 static void say_done(const struct import_options *options, const struct import_result *result)

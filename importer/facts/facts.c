@@ -29,7 +29,8 @@ static struct pairing_process traits_of(const struct definitions_process *proces
     return (struct pairing_process){
         .is_forked = (process->flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) != 0,
         .has_lost_events = process->has_lost_events || has_dropped_events(process),
-        .has_untracked_blocks = (process->flags & untracked) != 0,
+        .has_untracked_blocks = (process->flags & untracked) != 0 || process->unreached.n_deepbound
+                                || process->unreached.n_pointers,
         .ended_in_exec = !process->is_cut && definitions_ended_by(process, "exec"),
     };
 }
@@ -445,6 +446,11 @@ uint64_t facts_n_anomalies(const struct facts *facts)
 
     return counts->unknown_frees + counts->unknown_reallocs + counts->double_allocations
            + counts->clock_inversions;
+}
+
+uint64_t facts_n_missed_frees(const struct facts *facts)
+{
+    return pairing_counts_get(facts->pairing)->double_allocations;
 }
 
 const struct facts_room *facts_room(const struct facts *facts)

@@ -136,6 +136,9 @@ uint64_t facts_n_events(const struct facts *facts);
 /* Things the log got wrong, repaired ones included: for the closing line. */
 uint64_t facts_n_anomalies(const struct facts *facts);
 
+/* Blocks were allocated where others were live. */
+uint64_t facts_n_missed_frees(const struct facts *facts);
+
 /* What they were made with. */
 const struct facts_room *facts_room(const struct facts *facts);
 

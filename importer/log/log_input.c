@@ -114,6 +114,9 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         memcpy(header->unseen_why, other->unseen_why, sizeof(header->unseen_why));
     }
     header->n_untold_modules = (uint32_t)later(header->n_untold_modules, other->n_untold_modules);
+    header->n_deepbound = (uint32_t)later(header->n_deepbound, other->n_deepbound);
+    header->n_elsewhere = (uint32_t)later(header->n_elsewhere, other->n_elsewhere);
+    header->n_pointers = (uint32_t)later(header->n_pointers, other->n_pointers);
     header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
     header->unwind_mismatches =
         (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);

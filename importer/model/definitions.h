@@ -24,6 +24,7 @@
 #define MTRACE_IMPORTER_DEFINITIONS_H
 
 #include "common/log_format.h"
+#include "support/unreached.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,6 +71,7 @@ struct definitions_process {
     uint32_t unwind_checked;
     uint32_t
         n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
+    struct unreached unreached;
     uint32_t n_joined_threads;                         /* recorded under the numbers of others */
     uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */
     uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counts */

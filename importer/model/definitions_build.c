@@ -144,6 +144,7 @@ static void fill_process(const struct build *build, size_t i)
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .n_untold_modules = header->n_untold_modules,
+        .unreached = {header->n_deepbound, header->n_elsewhere, header->n_pointers},
         .n_joined_threads = count_joined_threads(input),
         .stale_exits = header->stale_exits,
         .bad_handles = header->bad_handles,

@@ -378,6 +378,9 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
             continue;
         write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
         write_of_process(meta, "modules.untold", id, process->n_untold_modules);
+        write_of_process(meta, "unreached.deepbound", id, process->unreached.n_deepbound);
+        write_of_process(meta, "unreached.elsewhere", id, process->unreached.n_elsewhere);
+        write_of_process(meta, "unreached.pointers", id, process->unreached.n_pointers);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "queries/question/query.h"
 #include "support/saturating.h"
 #include "support/units.h"
+#include "support/unreached.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -156,6 +157,40 @@ static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
                    units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
 }
 
+/* ---- calls that were not recorded ---- */
+
+#define UNREACHED_SQL(key_)                                      \
+    "(SELECT total(value) FROM meta WHERE key GLOB '" key_ ".*'" \
+    " AND :process IN (0, CAST(substr(key, length('" key_ "') + 2) AS INTEGER)))"
+
+static const char unreached_sql[] =
+    "SELECT '', " UNREACHED_SQL("unreached.deepbound") ", " UNREACHED_SQL(
+        "unreached.elsewhere") ", " UNREACHED_SQL("unreached.pointers");
+
+static void format_unreached(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    const struct unreached unreached = {(uint64_t)sqlite3_column_int64(row, 1),
+                                        (uint64_t)sqlite3_column_int64(row, 2),
+                                        (uint64_t)sqlite3_column_int64(row, 3)};
+
+    unreached_format(&unreached, text, size);
+}
+
+/* Of all processes: the counts are the recording's. */
+static const char missed_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'anomaly.double_allocation' AND value > 0";
+
+static void format_missed(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n = sqlite3_column_int64(row, 0);
+    char frees[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s %s missed: blocks were allocated where others were still live, so leaks and "
+                   "live bytes are too high",
+                   units_format_counted(n, "free", frees), n == 1 ? "was" : "were");
+}
+
 /* ---- times that were not recorded ---- */
 
 static const char partial_sql[] = FLAWS_SQL("processes.partial");
@@ -218,6 +253,22 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
     else
         (void)snprintf(text, size, "imported up to %s only: %s",
                        units_format_duration(sqlite3_column_int64(row, 0), time), missing);
+}
+
+/* ---- nothing ---- */
+
+/* Blocks that were culled are not among meta's allocations. */
+static const char empty_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'allocations' AND value = 0"
+    " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'culled.most_live_bytes')";
+
+static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    (void)row;
+    (void)snprintf(
+        text, size,
+        "no allocation was recorded: the program allocated nothing while it was recorded, "
+        "is static, or has an allocator inside");
 }
 
 /* ---- samples ---- */
@@ -378,9 +429,12 @@ int notes_below_headline(const struct query *query,
                          struct error *err)
 {
     static const struct missing missing[] = {
-        {damage_sql, format_damage},   {unseen_sql, format_unseen}, {untold_sql, format_untold},
-        {partial_sql, format_partial}, {until_sql, format_until},   {sampled_sql, format_sampled},
-        {bounded_sql, format_bounded}, {joined_sql, format_joined}};
+        {damage_sql, format_damage},   {unseen_sql, format_unseen},
+        {untold_sql, format_untold},   {partial_sql, format_partial},
+        {until_sql, format_until},     {sampled_sql, format_sampled},
+        {bounded_sql, format_bounded}, {joined_sql, format_joined},
+        {empty_sql, format_empty},     {unreached_sql, format_unreached},
+        {missed_sql, format_missed}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)

@@ -188,7 +188,8 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
     busy = *err;
     if (answer.is_busy)
         code = error_set(err, ERROR_IO, "%s: try again", busy.text);
-    if (code == 0 && answer.result != ATTACH_ANSWER_DONE)
+    attachment->lacks_executable = code == 0 && answer.result == ATTACH_ANSWER_NO_EXECUTABLE;
+    if (code == 0 && answer.result != ATTACH_ANSWER_DONE && !attachment->lacks_executable)
         code = say_refused(attachment->pid, (int)answer.result, err);
     attachment->pause_ns = answer.pause_ns;
     free(argument);

@@ -19,8 +19,9 @@
 struct attachment {
     pid_t pid; /* 0: there is none */
     int pidfd;
-    char *library;              /* owned */
-    uint64_t pause_ns;          /* of the thread that attachment_begin interrupted */
+    char *library;         /* owned */
+    uint64_t pause_ns;     /* of the thread that attachment_begin interrupted */
+    bool lacks_executable; /* attachment_begin found no reference of the executable to change */
     struct attaching_pace pace; /* of attachment_leave, which is tried again */
 };
 

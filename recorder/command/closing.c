@@ -154,8 +154,28 @@ static void describe_missed(const struct closing *closing, char *text, size_t n_
 /* Of what it executed, and of children, the totals say nothing here. */
 static bool was_never_on(const struct closing *closing)
 {
-    return (closing->totals.flags & LOG_FLAG_STARTED_OFF) && !closing->totals.has_blocks
+    return (closing->totals.flags & LOG_FLAG_STARTED_OFF) && !closing->totals.has_allocations
            && closing->n_children == 0;
+}
+
+static bool has_allocations(const struct closing *closing)
+{
+    return closing->totals.has_allocations || closing->children.has_allocations;
+}
+
+/* If the reason is known, another line says it. */
+static void say_that_all_is_missing(const struct closing *closing)
+{
+    bool is_known = was_never_on(closing) || closing->totals.unseen[0]
+                    || closing->children.unseen[0]
+                    || (closing->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
+
+    if (!is_known && !has_allocations(closing))
+        closing_say(
+            closing->is_quiet,
+            "no allocation of '%s' was recorded: it allocated nothing while it was recorded, "
+            "is static, or has an allocator inside",
+            closing->program);
 }
 
 /* What of the program itself is not in the log, and why; a line each. */
@@ -267,6 +287,7 @@ void closing_sum_up(const struct closing *closing)
     uint64_t n_events = closing->totals.n_events + closing->children.n_events;
 
     say_what_is_partial(closing);
+    say_that_all_is_missing(closing);
     say_what_is_unseen(closing);
     say_who_is_missing(closing);
     say_what_is_raw(closing);

@@ -465,7 +465,7 @@ static bool is_empty(const struct closing *closing)
 {
     bool is_unseen =
         !closing->totals.is_attached
-        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_blocks);
+        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_allocations);
 
     return is_unseen && closing->n_children == 0;
 }

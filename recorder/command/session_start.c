@@ -255,6 +255,11 @@ int session_attach(struct session *session, struct error *err)
         "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
         (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
         (int)session->program.pid);
+    if (session->attachment.lacks_executable)
+        closing_warn(
+            "warning: no call by '%s' itself is recorded: this executable calls no function that "
+            "mtrace records, or has an allocator inside; calls by its libraries are recorded",
+            session->program.path);
     return 0;
 }
 

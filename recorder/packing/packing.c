@@ -366,8 +366,8 @@ static int append_events(struct packing *packing, const struct packing_item *ite
 
     if (n_bytes == 0)
         return 0;
-    packing->has_blocks =
-        packing->has_blocks || pack_has_blocks(&segment, packing->payload, n_bytes);
+    packing->has_allocations =
+        packing->has_allocations || pack_has_allocations(&segment, packing->payload, n_bytes);
     is_culled = may_cull(packing, &segment);
     n = is_culled ? put_culled(packing, &segment, n_bytes, &n_events)
                   : put_plain(packing, &segment, n_bytes, &n_events);

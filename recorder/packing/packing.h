@@ -96,7 +96,7 @@ struct packing {
     char *executable;                  /* by its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* by packing_finish, see there; "": nothing */
     struct packing_usual usual;
-    bool has_blocks; /* an event of a block was packed: malloc and its like were seen */
+    bool has_allocations; /* one was packed */
     /* Written before they are read; a short program's log fills little of them. */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];

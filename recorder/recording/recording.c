@@ -472,6 +472,7 @@ void recording_add_totals(struct recording_totals *sums, const struct recording_
     sums->n_started += totals->n_started;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         sums->dropped[i] += totals->dropped[i];
+    sums->has_allocations |= totals->has_allocations;
     sums->n_culled += totals->n_culled;
     sums->file_bytes += totals->file_bytes;
     if (!sums->unseen[0]) /* the first will do: the import names all */
@@ -490,7 +491,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
         .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
         .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),
         .is_attached = file->start_ticks != 0,
-        .has_blocks = recording->packing->has_blocks,
+        .has_allocations = recording->packing->has_allocations,
     };
     memcpy(ret_totals->unseen, recording->packing->unseen, sizeof(ret_totals->unseen));
     recording_count_drops(file, ret_totals);

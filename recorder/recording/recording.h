@@ -45,13 +45,13 @@ struct recording_totals {
     uint64_t n_dropped;
     uint64_t dropped[LOG_DROP_REASONS]; /* the same by enum log_drop */
     uint64_t n_culled;                  /* blocks */
-    uint64_t file_bytes; /* without generations, which the whole run has, and their state */
-    uint32_t flags;      /* LOG_FLAG_* */
-    uint32_t n_threads;  /* that were recorded */
-    uint32_t n_started;  /* processes that it started */
-    uint32_t end_kind;   /* enum log_end */
-    bool is_attached;    /* the collector ran at all */
-    bool has_blocks;     /* it saw an allocation or a free */
+    uint64_t file_bytes;  /* without generations, which the whole run has, and their state */
+    uint32_t flags;       /* LOG_FLAG_* */
+    uint32_t n_threads;   /* that were recorded */
+    uint32_t n_started;   /* processes that it started */
+    uint32_t end_kind;    /* enum log_end */
+    bool is_attached;     /* the collector ran at all */
+    bool has_allocations; /* at least one was recorded */
     char unseen[PACKING_UNSEEN_BYTES]; /* "jemalloc inside '/the/program' are not recorded (…)" */
 };
 

@@ -33,6 +33,7 @@ answers   a second attach is told so
 storage   the library takes the documented part of glibc's reserve for thread-local storage, once; without that much left it is refused
 later     calls of a library that is loaded while attached are recorded, and lead back
 operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
+gaps      an executable with gaps between its segments is recorded; of one without references to us this is said
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 signals   a program that is stopped by SIGSTOP while a thread of it is led has its own signals afterwards; where others always come first this is said
 limited   who may map no more is told so when it is attached to, or left, and both go well once it may
@@ -801,6 +802,9 @@ def wait_for_rest(program, n):
 def attach_at_rest(program, log):
     wait_for_rest(program, program.said.read_text().count("r") + 1)
     recorder = attach(program.process.pid, log)
+    warned = recorder.stderr.readline()
+    if "no call by" not in warned:
+        raise Failure(f"not said that the executable's own allocator is not recorded: {warned}")
     while program.said.read_text()[-1:] == "r":
         time.sleep(0.01)
     return recorder
@@ -1760,6 +1764,53 @@ def test_later(folder):
     (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
     if n != 30:
         raise Failure(f"{n} of 30 blocks of the library are recorded")
+
+
+SLOTS = r"""
+#include <unistd.h>
+%s
+int main(void)
+{
+    char line[64];
+    ssize_t n;
+    while ((n = read(0, line, sizeof(line))) > 0) {
+        step();
+        if (write(1, line, (size_t)n) != n)
+            return 1;
+    }
+    return 0;
+}
+"""
+
+
+def test_gaps(folder):
+    source = SLOTS % "#include <stdlib.h>\nvoid *volatile kept; static void step(void) { kept = malloc(7770); }"
+    kinds = {"pie": ("-pie", "-fPIE", "-Wl,-z,max-page-size=0x200000"), "fixed": ("-no-pie", "-Wl,-z,max-page-size=0x200000"),
+             "lazy": ("-pie", "-fPIE", "-Wl,-z,max-page-size=0x200000,-z,lazy")}
+    if shutil.which("ld.lld"):
+        kinds["lld"] = ("-fuse-ld=lld", "-Wl,-z,max-page-size=0x10000")
+    for kind, options in kinds.items():
+        process = start(compiled(folder, kind, source, "-Wl,--build-id=sha1", *options))
+        log = folder / f"{kind}.dat"
+        recorder = attach(process.pid, log)
+        for _ in range(20):
+            say(process, "on")
+        detach(process.pid, recorder)
+        is_as_before(process)
+        process.stdin.close()
+        told = recorder.stderr.read()
+        counted = ask(log, "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
+        if counted != [(20,)] or "no call by" in told:
+            raise Failure(f"{kind}: {counted[0][0]} of 20 blocks are recorded: {told}")
+        if ask(log, f"SELECT count(*) FROM objects WHERE path LIKE '%/{kind}' AND length(build_id) = 40") != [(1,)]:
+            raise Failure(f"{kind}: the build id of the executable is not recorded")
+    process = start(compiled(folder, "slotless", SLOTS % "static void step(void) { }"))
+    recorder = attach(process.pid, folder / "slotless.dat")
+    say(process, "on")
+    detach(process.pid, recorder)
+    told = recorder.stderr.read()
+    if f"no call by '{folder}/slotless' itself is recorded" not in told:
+        raise Failure(f"not said that no reference of the executable leads to us: {told}")
 
 
 def test_operators(folder):
