@@ -40,9 +40,11 @@ struct import_result {
     uint64_t n_allocations; /* those without a row, too */
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
-    uint32_t n_partial; /* of them recorded late, or not all the time */
-    uint64_t n_untold;  /* modules whose code has no names, because too many were loaded at once */
-    uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
+    uint32_t n_partial;       /* of them recorded late, or not all the time */
+    uint64_t n_nameless;      /* modules without names, as their files are not here */
+    char nameless_path[1024]; /* of one of them */
+    uint64_t n_untold; /* modules whose code has no names, because too many were loaded at once */
+    uint32_t n_unseen; /* of them with an allocator inside, whose blocks are missing */
     double seconds;
     bool is_bounded; /* its log is one of --aggregate */
     bool is_growing; /* somebody still wrote to the log when it was opened */
