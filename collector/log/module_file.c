@@ -8,6 +8,7 @@
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
+#include "common/file_key.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -25,8 +26,6 @@ enum {
     KEY_PROBES = 16,
 };
 
-static const uint64_t hash_seed = 0xcbf29ce484222325u;
-
 static uint64_t g_most_bytes;
 static _Atomic uint64_t g_copied_bytes;
 static _Atomic uint64_t g_known_keys[KNOWN_KEYS];
@@ -43,13 +42,6 @@ void module_file_forget(void)
     atomic_store_explicit(&g_is_full, false, memory_order_relaxed);
     for (unsigned i = 0; i < KNOWN_KEYS; i++)
         atomic_store_explicit(&g_known_keys[i], 0, memory_order_relaxed);
-}
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return hash;
 }
 
 /* ---- which files were copied ---- */
@@ -302,7 +294,7 @@ static void report_full(const char *path)
 static uint64_t write_copy(const struct module_file *file, const struct copy *copy, uint64_t key)
 {
     if (key == 0)
-        key = hash_bytes(hash_seed, copy->buffer, copy->used_bytes) | 1;
+        key = file_key_of_bytes(copy->buffer, copy->used_bytes);
     if (is_known(key))
         return key;
     if (!has_room(copy->used_bytes)) {
@@ -324,7 +316,9 @@ static bool stays(const char *path, const struct sys_file_id *id)
 /* The key of a file without a copy says only which modules have the same file; with a build id that is known. */
 static uint64_t key_of_uncopied(const struct module_file *file, const struct sys_file_id *id)
 {
-    return file->build_id ? 0 : hash_bytes(hash_seed, id, sizeof(*id)) | 1;
+    return file->build_id
+               ? 0
+               : file_key_of_status(id->device, id->inode, id->size_bytes, id->change_seconds);
 }
 
 /* The first segment of a module is one mapping. */
@@ -394,7 +388,7 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
 
 static uint64_t key_of_build_id(const struct module_file *file)
 {
-    return file->build_id ? hash_bytes(hash_seed, file->build_id, file->build_id_bytes) | 1 : 0;
+    return file->build_id ? file_key_of_bytes(file->build_id, file->build_id_bytes) : 0;
 }
 
 static bool is_ours(const struct module_file *file)

@@ -6,7 +6,7 @@
  *          minutes may be such a temporary file: its headers and symbol tables are copied when its module is defined.
  *          The debug sections of a small file are copied, too; code never is. If the path does not name the loaded file
  *          any more, the file is opened through /proc/self/map_files. That needs CAP_CHECKPOINT_RESTORE; without it
- *          the dynamic symbol table is copied from memory. Older files are left to mtrace-record.
+ *          the dynamic symbol table is copied from memory. Other files are left to mtrace-record (recorder/packing/kept_modules.h).
  * Invariants
  *   MF-1 A file is copied once for each process, however often and under however many names it is loaded.
  *   MF-2 Memory of the program is read by system calls, so that a truncated file raises no signal.

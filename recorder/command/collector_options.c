@@ -149,9 +149,11 @@ static void set_sample_bytes(struct argp_state *state, const char *text)
 
 static void set_keep_symbols(struct argp_state *state, const char *text)
 {
+    struct options *options = state->input;
     uint64_t size = option_value_size(state, "--keep-symbols", text);
     char bytes[24];
 
+    options->keep_symbols_bytes = size;
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size < UINT64_MAX / 2 ? size : UINT64_MAX / 2);
     add_setting(state, "MTRACE_KEEP_SYMBOLS", bytes);
 }

@@ -6,12 +6,15 @@
  *   open N PATH       dlopen                close N           dlclose
  *   call N            plugin_leak of plugin N, which leaks one block of OWN_BYTES(N)
  *   fork              the child goes on, and this process waits for it
+ *   held PATH         waits until the parent process has the file open
  *   kill              of this process by SIGKILL
  */
 #include "tests/workloads/workload.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -72,6 +75,37 @@ static void fork_off(void)
     exit(WEXITSTATUS(status));
 }
 
+static int has_open(pid_t pid, const char *path)
+{
+    char folder[64];
+    char wanted[PATH_MAX];
+    char found[PATH_MAX];
+    const struct dirent *entry;
+    int is_open = 0;
+    DIR *list;
+
+    snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
+    list = opendir(folder);
+    must(list != NULL && realpath(path, wanted) != NULL, "held");
+    while (!is_open && (entry = readdir(list)) != NULL) {
+        ssize_t n = readlinkat(dirfd(list), entry->d_name, found, sizeof(found) - 1);
+        found[n > 0 ? n : 0] = 0;
+        is_open = strcmp(found, wanted) == 0;
+    }
+    closedir(list);
+    return is_open;
+}
+
+static void wait_held(const char *path)
+{
+    int n = 0;
+
+    while (!has_open(getppid(), path)) {
+        must(++n < 20000, "held");
+        usleep(1000);
+    }
+}
+
 static unsigned number(const char *text)
 {
     unsigned n = (unsigned)atoi(text);
@@ -102,6 +136,10 @@ static char **step(char **at)
         plugins[number(at[1])] = dlopen(at[2], RTLD_NOW | RTLD_LOCAL);
         must(plugins[number(at[1])] != NULL, "open");
         return at + 3;
+    }
+    if (!strcmp(*at, "held")) {
+        wait_held(at[1]);
+        return at + 2;
     }
     if (!strcmp(*at, "close")) {
         must(dlclose(plugins[number(at[1])]) == 0, "close");
