@@ -177,13 +177,15 @@ static bool may_go(const struct log_def *def)
            && !(n > 4 && memcmp(path, "/lib", 4) == 0);
 }
 
-/* Keys come before the modules that have them, but may be in an earlier or later segment. */
-static void learn(struct kept_modules *kept, size_t n_bytes, bool is_of_modules)
+/* Keys come before the modules that have them, but may be in a later segment. True: modules came or went. */
+static bool learn(struct kept_modules *kept, size_t n_bytes, bool is_of_modules)
 {
     const struct log_def *def;
+    bool is_any = false;
     size_t at = 0;
 
     while ((def = definition_parts_def(kept->payload, n_bytes, &at)) != NULL) {
+        is_any |= def->kind == LOG_DEF_MODULE || def->kind == LOG_DEF_MODULE_END;
         if (is_of_modules && def->kind == LOG_DEF_MODULE && may_go(def))
             hold(kept, def);
         else if (!is_of_modules && def->kind == LOG_DEF_FILE)
@@ -191,8 +193,10 @@ static void learn(struct kept_modules *kept, size_t n_bytes, bool is_of_modules)
         else if (!is_of_modules && def->kind == LOG_DEF_FILE_PART)
             add_key(kept, 0, def->a);
     }
+    return is_any;
 }
 
+/* True: modules came or went. */
 static bool read_new(struct kept_modules *kept, const struct live_log *live)
 {
     struct log_segment segment;
@@ -209,8 +213,7 @@ static bool read_new(struct kept_modules *kept, const struct live_log *live)
             if (part->kind != LOG_SEGMENT_DEFS || !definition_parts_next(live, part, &first, &end))
                 continue;
             definition_parts_copy(live, part, first, end, &segment, kept->payload);
-            learn(kept, end - first, is_of_modules);
-            is_any = true;
+            is_any |= learn(kept, end - first, is_of_modules);
             if (!is_of_modules)
                 *part = before;
         }

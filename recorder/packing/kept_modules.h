@@ -4,7 +4,7 @@
  *
  * Model:   The collector copies what changed shortly before (collector/log/module_file.h). Of other modules the file is
  *          opened here when the definition of the module is read. An open descriptor keeps the file when it is deleted.
- *          When new definitions come, and at the end, each path is looked up: if it no longer names the file, headers and
+ *          When modules come or go, and at the end, each path is looked up: if it no longer names the file, headers and
  *          symbol tables go into the packed log, as the same definitions that the collector writes.
  * Invariants
  *   KM-1 A file is taken only if it has the build id, or without one the key, that the log has of the module.
@@ -57,7 +57,7 @@ typedef bool kept_modules_write(void *context, const void *payload, uint32_t n_b
 void kept_modules_init(struct kept_modules *kept, uint64_t most_bytes);
 void kept_modules_done(struct kept_modules *kept);
 
-/* Reads what definitions the live log gained, and writes what is gone; is_last: also without new definitions. */
+/* Reads what definitions the live log gained, and writes what is gone; is_last: also if no module came or went. */
 void kept_modules_look(struct kept_modules *kept, const struct live_log *live, bool is_last,
                        kept_modules_write *write, void *context);
 
