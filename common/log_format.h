@@ -637,6 +637,9 @@ enum log_def_kind {
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
     LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
     LOG_DEF_POOL = 13,       /* id; text: name */
+    LOG_DEF_FILE =
+        14, /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    LOG_DEF_FILE_PART = 15, /* a = key of a file, b = offset in it; text: its bytes there */
 };
 
 /* Of LOG_DEF_CHILD; the latest one counts. */

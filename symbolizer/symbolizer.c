@@ -93,8 +93,15 @@ const char *symbolizer_note(const struct symbolizer *symbolizer)
     return symbolizer->files.note;
 }
 
+bool symbolizer_uses_kept(const struct symbolizer *symbolizer)
+{
+    return symbolizer->files.is_kept;
+}
+
 const char *symbolizer_identity(const struct symbolizer *symbolizer)
 {
+    if (symbolizer->files.is_kept)
+        return NULL;
     return symbolizer->files.note && !symbolizer->is_bare ? NULL : symbolizer->identity;
 }
 

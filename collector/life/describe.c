@@ -84,6 +84,7 @@ static void define_settings(void)
     define_setting("MTRACE_BACKTRACES_ON_FREE", g_state_config.has_free_backtraces);
     define_setting("MTRACE_MAX_DEPTH", g_state_config.max_depth);
     define_setting("MTRACE_MAX_LIVE", g_state_config.max_live_bytes);
+    define_setting("MTRACE_KEEP_SYMBOLS", g_state_config.keep_symbols_bytes);
     define_setting("MTRACE_MAX_THREADS", g_state_config.max_threads);
     define_setting("MTRACE_SAMPLE_BYTES", g_state_config.sample_bytes);
     define_setting("MTRACE_FOLLOW_CHILDREN", g_state_config.follows_children);

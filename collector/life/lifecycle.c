@@ -10,6 +10,7 @@
 #include "collector/life/output.h"
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
+#include "collector/log/module_file.h"
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/log/stack_tree.h"
@@ -58,6 +59,7 @@ static char **initial_environment(void)
 static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 {
     modules_init();
+    module_file_init(state_config()->keep_symbols_bytes);
     capture_init(state_config());
     record_init();
     if (!output_open(state_config(), parent)) {

@@ -146,6 +146,11 @@ long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
     return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
 }
 
+long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return call(SYS_pread64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
+}
+
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
 {
     return call(SYS_fallocate, fd, 0, (long)offset, (long)size_bytes, 0, 0);
@@ -187,6 +192,17 @@ long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
 #    endif
 }
 
+long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+{
+#    if defined(__arm__)
+    return call(SYS_pread64, fd, word(buffer), (long)size_bytes, 0, (long)offset,
+                (long)(offset >> 32));
+#    else
+    return call(SYS_pread64, fd, word(buffer), (long)size_bytes, (long)offset, (long)(offset >> 32),
+                0);
+#    endif
+}
+
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
 {
     return call(SYS_fallocate, fd, 0, (long)offset, (long)(offset >> 32), (long)size_bytes,
@@ -216,6 +232,15 @@ static long read_clock(int clock, struct sys_time *ret_time)
 }
 #endif
 
+static int64_t change_seconds(const struct arch_file_status *status)
+{
+#if ARCH_HAS_FILE_STATUS
+    return status->st_ctime_seconds;
+#else
+    return status->st_ctim.tv_sec;
+#endif
+}
+
 long sys_file_id(int fd, struct sys_file_id *ret_id)
 {
     struct arch_file_status status = {0};
@@ -223,7 +248,8 @@ long sys_file_id(int fd, struct sys_file_id *ret_id)
 
     if (result < 0)
         return result;
-    *ret_id = (struct sys_file_id){status.st_dev, status.st_ino, status.st_size};
+    *ret_id =
+        (struct sys_file_id){status.st_dev, status.st_ino, status.st_size, change_seconds(&status)};
     return 0;
 }
 

@@ -35,6 +35,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
+        .keep_symbols_bytes = session->options->keep_symbols_bytes,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
