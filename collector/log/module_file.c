@@ -30,18 +30,13 @@ static uint64_t g_most_bytes;
 static _Atomic uint64_t g_copied_bytes;
 static _Atomic uint64_t g_known_keys[KNOWN_KEYS];
 static _Atomic bool g_is_full;
+static const struct link_map *g_last_initial; /* of ld.so's list when recording started */
 
 void module_file_init(uint64_t most_bytes)
 {
     g_most_bytes = most_bytes;
-}
-
-void module_file_forget(void)
-{
-    atomic_store_explicit(&g_copied_bytes, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_is_full, false, memory_order_relaxed);
-    for (unsigned i = 0; i < KNOWN_KEYS; i++)
-        atomic_store_explicit(&g_known_keys[i], 0, memory_order_relaxed);
+    for (const struct link_map *map = g_last_initial ? NULL : _r_debug.r_map; map; map = map->l_next)
+        g_last_initial = map;
 }
 
 /* ---- which files were copied ---- */
@@ -304,13 +299,24 @@ static uint64_t write_copy(const struct module_file *file, const struct copy *co
     return !add_key(key) || write_parts(copy, key) ? key : 0;
 }
 
-/* It is probably there when the log is imported: of a package, or old. */
-static bool stays(const char *path, const struct sys_file_id *id)
+/* Initial modules are never unloaded, so this part of the list does not change. */
+static bool is_initial(const struct link_map *map)
+{
+    const struct link_map *at = _r_debug.r_map;
+
+    while (at && at != map && at != g_last_initial)
+        at = at->l_next;
+    return at == map;
+}
+
+/* The file is probably there when the log is imported: not a plugin, of a package, or old. A fresh
+ * build is often run many times, so that copies of its executable would fill the logs. */
+static bool stays(const struct module_file *file, const struct sys_file_id *id)
 {
     int64_t now = (int64_t)(sys_clock_ns(CLOCK_REALTIME) / 1000000000u);
 
-    return fmt_after_prefix(path, "/usr/") || fmt_after_prefix(path, "/lib")
-           || now - id->change_seconds > RECENT_SECONDS;
+    return is_initial(file->map) || fmt_after_prefix(file->path, "/usr/")
+           || fmt_after_prefix(file->path, "/lib") || now - id->change_seconds > RECENT_SECONDS;
 }
 
 /* The key of a file without a copy says only which modules have the same file; with a build id that is known. */
@@ -378,7 +384,7 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
     struct sys_file_id id = {0};
     bool is_there = fd >= 0 && sys_file_id(fd, &id) == 0;
 
-    key = g_most_bytes && !(is_there && stays(path, &id)) ? copy_module(file, fd, key) : 0;
+    key = g_most_bytes && !(is_there && stays(file, &id)) ? copy_module(file, fd, key) : 0;
     if (key == 0 && is_there)
         key = key_of_uncopied(file, &id);
     if (fd >= 0)

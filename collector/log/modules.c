@@ -77,7 +77,6 @@ bool modules_are_unloading(void)
 void modules_forget(void)
 {
     module_table_forget();
-    module_file_forget();
     for (unsigned i = 0; i < UNTOLD_BITS / 64; i++)
         atomic_store_explicit(&g_untold[i], 0, memory_order_relaxed);
     modules_bump_epoch();
