@@ -12,7 +12,6 @@
 #include "common/attach_answer.h"
 #include "common/attr.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -103,14 +102,14 @@ static const struct reference g_names[] = {
 #undef OPERATOR
 };
 
-/* By the collector that the program was started with. Where there is none dlsym finds ours, as it looks where its caller was loaded, too: it
- * never fails, so that it neither allocates nor leaves anything for the program's dlerror. */
+/* By the collector that the program was started with. With ld.so locked, see find_operators. */
 static bool is_recorded(void)
 {
-    int (*detach)(const char *) =
-        (int (*)(const char *))(uintptr_t)dlsym(RTLD_DEFAULT, "mtrace_detach");
+    int (*detach)(const char *) = NULL;
 
-    return detach && detach != mtrace_detach && detach("?") == 0;
+    real_search_all();
+    *(void **)(void *)&detach = real_find("mtrace_detach");
+    return detach && detach("?") == 0;
 }
 
 /* With ld.so locked, as other threads load and unload meanwhile. */
@@ -126,10 +125,10 @@ MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
     if (state_is_recording())
         return ATTACH_ANSWER_ATTACHED;
-    if (is_recorded())
-        return ATTACH_ANSWER_RECORDED;
     if (!references_init(g_names, sizeof(g_names) / sizeof(g_names[0])))
         return ATTACH_ANSWER_NO_LOADER;
+    if (loader_lock_call(is_recorded))
+        return ATTACH_ANSWER_RECORDED;
     if (!g_real.malloc)
         (void)loader_lock_call(find_operators);
     return lifecycle_attach(settings) ? ATTACH_ANSWER_DONE : ATTACH_ANSWER_NO_LOG;

@@ -287,12 +287,12 @@ MTRACE_EXPORT int execve(const char *path, char *const arguments[], char *const 
 
 MTRACE_EXPORT int execv(const char *path, char *const arguments[])
 {
-    return exec_path(path, arguments, environ);
+    return exec_path(path, arguments, *real_environ());
 }
 
 MTRACE_EXPORT int execvp(const char *file, char *const arguments[])
 {
-    return exec_file(file, arguments, environ);
+    return exec_file(file, arguments, *real_environ());
 }
 
 MTRACE_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
@@ -386,7 +386,7 @@ static int exec_list(exec_function *exec, const char *path, const char *first, v
                      va_list arguments, bool has_environment)
 {
     struct argument_list list;
-    char *const *environment = environ;
+    char *const *environment = *real_environ();
     int result;
 
     if (!collect(&list, first, first ? count_arguments(counted) : 0, arguments))

@@ -200,8 +200,9 @@ static size_t rewritten_bytes(char *const *variables)
  */
 void environment_restore(char **initial)
 {
-    bool is_other = environ && environ != initial;
-    size_t text_bytes = 1 + rewritten_bytes(initial) + (is_other ? rewritten_bytes(environ) : 0);
+    char ***variable = real_environ();
+    bool is_other = *variable && *variable != initial;
+    size_t text_bytes = 1 + rewritten_bytes(initial) + (is_other ? rewritten_bytes(*variable) : 0);
     size_t n = 0;
     size_t n_kept;
     char **array;
@@ -216,9 +217,9 @@ void environment_restore(char **initial)
     keep_own_settings(initial, &out);
     n_kept = restore_into(array, initial, &out);
     if (is_other)
-        restore_into(environ, environ, &out);
-    else if (environ)
-        environ = array;
+        restore_into(*variable, *variable, &out);
+    else if (*variable)
+        *variable = array;
     overwrite(initial, n, array, n_kept);
 }
 
@@ -346,23 +347,24 @@ void environment_update(void)
 
 void environment_announce(void)
 {
+    char **variables = *real_environ();
     size_t n = 0;
     size_t n_kept = 0;
     char **array;
 
-    while (environ && environ[n])
+    while (variables && variables[n])
         n++;
     array = memory_map_inherited((n + 2) * sizeof(*array) + CONFIG_PATH_BYTES + 64);
     if (!array)
         return;
     for (size_t i = 0; i < n; i++)
-        if (!fmt_after_prefix(environ[i], "MTRACE_PARENT="))
-            array[n_kept++] = environ[i];
+        if (!fmt_after_prefix(variables[i], "MTRACE_PARENT="))
+            array[n_kept++] = variables[i];
     g_announced = (char *)(array + n + 2);
     environment_update();
     array[n_kept++] = g_announced;
     array[n_kept] = NULL;
-    environ = array;
+    *real_environ() = array;
 }
 
 /* A region of the thread that lasts until its next exec: a vfork child's is its parent's. */
@@ -469,7 +471,8 @@ static void add_lacking_settings(struct exec_list *list, char *const *variables)
 char *const *environment_for_exec(char *const *wanted, const char *library)
 {
     static char *const none[] = {NULL};
-    char *const *own = environ && state_config()->follows_children ? environ : none;
+    char *const *current = *real_environ();
+    char *const *own = current && state_config()->follows_children ? current : none;
     char *const *variables = wanted ? wanted : none;
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;

@@ -147,7 +147,7 @@ static const char *library_for(char start[START_BYTES], long n)
 
 static const char *value_of_path(void)
 {
-    for (char *const *at = environ; at && *at; at++) {
+    for (char *const *at = *real_environ(); at && *at; at++) {
         const char *value = fmt_after_prefix(*at, "PATH=");
         if (value)
             return value;

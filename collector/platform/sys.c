@@ -2,6 +2,7 @@
 #include "collector/platform/sys.h"
 
 #include "collector/arch/arch.h"
+#include "collector/platform/auxiliary.h"
 #include "common/file_systems.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -304,7 +304,7 @@ long sys_advise(void *start, size_t size_bytes, int advice)
 
 size_t sys_page_bytes(void)
 {
-    size_t page_bytes = getauxval(AT_PAGESZ);
+    size_t page_bytes = auxiliary_value(AT_PAGESZ);
 
     return page_bytes ? page_bytes : ARCH_PAGE_BYTES;
 }
