@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which library is given to what is executed: by the width of its words, through scripts, and by PATH. */
+/* Which library is given to what is executed: by the width of its words and its loader, through scripts, and by PATH. */
 #include "collector/arch/arch.h"
 #include "collector/life/executed.h"
 #include "collector/platform/real.h"
+#include "common/elf_loader.h"
+#include "common/log_format.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,11 +67,31 @@ static void make(const char *name, const void *content, size_t size_bytes)
 static void make_program(const char *name, bool is_other)
 {
     const bool is_narrow = (sizeof(uintptr_t) == 4) != is_other;
-    Elf64_Ehdr header = {.e_machine = ARCH_OTHER_MACHINE};
+    Elf64_Ehdr header = {.e_machine = is_other ? ARCH_OTHER_MACHINE : log_own_arch()};
 
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = is_narrow ? ELFCLASS32 : ELFCLASS64;
     make(name, &header, sizeof(header));
+}
+
+/* A program of this machine, whose second segment names its loader. */
+static void make_loaded(const char *name, const char *loader)
+{
+    struct {
+        ElfW(Ehdr) header;
+        ElfW(Phdr) segments[2];
+        char loader[PATH_BYTES];
+    } file = {.header = {.e_machine = log_own_arch(), .e_phnum = 2}};
+
+    memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+    file.header.e_ident[EI_CLASS] = sizeof(uintptr_t) == 4 ? ELFCLASS32 : ELFCLASS64;
+    file.header.e_phoff = (uintptr_t)file.segments - (uintptr_t)&file;
+    file.segments[0].p_type = PT_LOAD;
+    file.segments[1].p_type = PT_INTERP;
+    file.segments[1].p_offset = (uintptr_t)file.loader - (uintptr_t)&file;
+    file.segments[1].p_filesz = strlen(loader) + 1;
+    assert_true(snprintf(file.loader, sizeof(file.loader), "%s", loader) < PATH_BYTES);
+    make(name, &file, sizeof(file));
 }
 
 static void expect(const char *name, bool is_searched, const char *library)
@@ -126,6 +150,65 @@ static void the_other_width_has_its_own(void **state)
     in_folder(g_own, "lib/" ARCH_TRIPLET "/mtrace/libmtrace.so");
     expect("there", false, "lib/mtrace/libmtrace.so");
     in_folder(g_own, "lib/mtrace/libmtrace.so");
+}
+
+static void another_machine_has_none(void **state)
+{
+    ElfW(Ehdr) header = {.e_machine = EM_S390};
+
+    (void)state;
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = sizeof(uintptr_t) == 4 ? ELFCLASS32 : ELFCLASS64;
+    make("elsewhere", &header, sizeof(header));
+    expect("elsewhere", false, NULL);
+}
+
+static void only_the_loader_of_glibc_is_given_ours(void **state)
+{
+    static char text[100000];
+    char path[PATH_BYTES];
+    char line[PATH_BYTES];
+
+    (void)state;
+    make_loaded("usual", "/lib64/ld-linux-x86-64.so.2");
+    expect("usual", false, "lib/mtrace/libmtrace.so");
+    make_loaded("musl", "/lib/ld-musl-x86_64.so.1");
+    expect("musl", false, NULL);
+    assert_true(snprintf(line, sizeof(line), "#!%s\n", in_folder(path, "musl")) < PATH_BYTES);
+    make("script", line, strlen(line));
+    expect("script", false, NULL);
+    make_program("ld-musl-x86_64.so.1", false);
+    expect("ld-musl-x86_64.so.1", false, NULL);
+
+    make_loaded("renamed", in_folder(path, "loader"));
+    expect("renamed", false, "lib/mtrace/libmtrace.so"); /* nothing runs it */
+    make("loader", text, sizeof(text));
+    expect("renamed", false, NULL);
+    for (size_t at = 8170; at < 8200; at++) { /* on the border of what is read at a time */
+        memset(text, 'G', sizeof(text));
+        memcpy(text + at, ELF_LOADER_MARK, sizeof(ELF_LOADER_MARK));
+        make("loader", text, sizeof(text));
+        expect("renamed", false, "lib/mtrace/libmtrace.so");
+    }
+}
+
+static void a_path_may_begin_at_a_descriptor(void **state)
+{
+    char path[PATH_BYTES];
+    int folder = open(g_folder, O_PATH);
+    int file;
+
+    (void)state;
+    make_loaded("musl", "/lib/ld-musl-x86_64.so.1");
+    file = open(in_folder(path, "musl"), O_RDONLY);
+    assert_null(executed_library_at(folder, "musl"));
+    assert_null(executed_library_at(file, ""));
+    assert_null(executed_library_at(AT_FDCWD, path));
+    assert_non_null(executed_library_at(folder, "missing"));
+    assert_non_null(executed_library_at(folder, NULL));
+    assert_non_null(executed_library_at(folder, (const char *)8));
+    close(file);
+    close(folder);
 }
 
 static void a_script_is_what_runs_it(void **state)
@@ -207,6 +290,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_read_is_one_of_ours),
         cmocka_unit_test(the_other_width_has_its_own),
+        cmocka_unit_test(another_machine_has_none),
+        cmocka_unit_test(only_the_loader_of_glibc_is_given_ours),
+        cmocka_unit_test(a_path_may_begin_at_a_descriptor),
         cmocka_unit_test(a_script_is_what_runs_it),
         cmocka_unit_test(a_name_is_looked_for),
         cmocka_unit_test(a_path_is_whole_while_it_is_found_again),
