@@ -33,6 +33,16 @@ enum {
 /* glibc's loader exports symbols of this version, and no other libc does. */
 #define ELF_LOADER_MARK "GLIBC_PRIVATE"
 
+/*
+ * What comes before the path in LD_PRELOAD of a program that has no loader: it hands LD_PRELOAD on to
+ * what it starts, which may be of any libc. glibc replaces $ORIGIN by a folder, from which these
+ * steps lead to the root. Other loaders do not, find no such file, and go on silently.
+ */
+#define ELF_LOADER_8_UP "/../../../../../../../.."
+#define ELF_LOADER_ROOT                                                                       \
+    "$ORIGIN" ELF_LOADER_8_UP ELF_LOADER_8_UP ELF_LOADER_8_UP ELF_LOADER_8_UP ELF_LOADER_8_UP \
+        ELF_LOADER_8_UP ELF_LOADER_8_UP ELF_LOADER_8_UP
+
 /* n_bytes of the file are known. */
 static inline bool elf_loader_is_elf(const union elf_loader_file *file, size_t n_bytes)
 {

@@ -26,7 +26,6 @@ enum {
 struct program {
     int fd; /* negative: it cannot be opened */
     long n_bytes;
-    bool is_musl_loader; /* by its name */
 
     union {
         union elf_loader_file elf;
@@ -38,8 +37,9 @@ static const char g_preloaded_name[] = "/libmtrace.so";
 static const char g_preloaded_name_new[] = "/libmtrace-new.so";
 
 static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
+static char g_handed_on[CONFIG_PATH_BYTES];
 
-/* Of those two: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
+/* Of those: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
 struct path {
     char *text;
     size_t n;
@@ -104,6 +104,15 @@ static const char *other_library(void)
     return g_other;
 }
 
+/* The library for what a program without a loader starts. */
+static const char *handed_on(const char *library)
+{
+    struct path path = {g_handed_on, 0};
+
+    put(&path, ELF_LOADER_ROOT, sizeof(ELF_LOADER_ROOT) - 1);
+    return put_last(&path, library);
+}
+
 /* A name of the caller's that cannot be read cannot be opened. */
 static void open_program(const char *path, struct program *ret_program)
 {
@@ -115,7 +124,6 @@ static void open_program(const char *path, struct program *ret_program)
     n = sys_read(ret_program->fd, ret_program->start.text, START_BYTES - 1);
     ret_program->n_bytes = n > 0 ? n : 0;
     ret_program->start.text[ret_program->n_bytes] = '\0';
-    ret_program->is_musl_loader = elf_loader_is_musl(path);
 }
 
 static void close_program(const struct program *program)
@@ -231,17 +239,19 @@ static bool find_loader(const struct program *program, char room[MEMORY_BORROWED
     return false;
 }
 
-/* What a static program starts may be recorded: it hands on what it is given. */
-static bool can_load(const struct program *program)
+/* The library as the program's LD_PRELOAD shall name it; NULL: the program does not start with it. */
+static const char *loadable(const char *library, const struct program *program)
 {
     char *room = memory_borrow();
-    bool is_able;
 
     if (!room)
-        return true;
-    is_able = find_loader(program, room) ? is_glibc(room, room) : !program->is_musl_loader;
+        return library;
+    if (!find_loader(program, room))
+        library = handed_on(library);
+    else if (!is_glibc(room, room))
+        library = NULL;
     memory_return(room);
-    return is_able;
+    return library;
 }
 
 static const char *library_for(struct program *program)
@@ -252,7 +262,7 @@ static const char *library_for(struct program *program)
     if (program->fd < 0 || !elf_loader_is_elf(&program->start.elf, (size_t)program->n_bytes))
         return preloaded_library();
     library = library_of_kind(&program->start.elf);
-    return library && can_load(program) ? library : NULL;
+    return library ? loadable(library, program) : NULL;
 }
 
 /* ---- by name ----------------------------------------------------------------------------------

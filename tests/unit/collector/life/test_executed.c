@@ -8,7 +8,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,35 +62,38 @@ static void make(const char *name, const void *content, size_t size_bytes)
     assert_int_equal(fclose(file), 0);
 }
 
-/* No more of a program of the other width than tells it from one of ours. */
-static void make_program(const char *name, bool is_other)
-{
-    const bool is_narrow = (sizeof(uintptr_t) == 4) != is_other;
-    Elf64_Ehdr header = {.e_machine = is_other ? ARCH_OTHER_MACHINE : log_own_arch()};
+static const char g_loader[] = "/lib64/ld-linux-x86-64.so.2";
 
-    memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = is_narrow ? ELFCLASS32 : ELFCLASS64;
-    make(name, &header, sizeof(header));
+/* A program of so many bits whose second segment names its loader; NULL: it has none. */
+#define MAKE_PROGRAM(bits, name, machine, loader_name)                                          \
+    do {                                                                                        \
+        struct {                                                                                \
+            Elf##bits##_Ehdr header;                                                            \
+            Elf##bits##_Phdr segments[2];                                                       \
+            char loader[PATH_BYTES];                                                            \
+        } file = {.header = {.e_ident = ELFMAG, .e_machine = (machine), .e_phnum = 2}};         \
+        file.header.e_ident[EI_CLASS] = ELFCLASS##bits;                                         \
+        file.header.e_phoff = offsetof(__typeof__(file), segments);                             \
+        file.segments[0].p_type = PT_LOAD;                                                      \
+        file.segments[1].p_type = (loader_name) ? PT_INTERP : PT_NULL;                          \
+        file.segments[1].p_offset = offsetof(__typeof__(file), loader);                         \
+        file.segments[1].p_filesz = sizeof(file.loader);                                        \
+        assert_true(snprintf(file.loader, PATH_BYTES, "%s", (loader_name) ? (loader_name) : "") \
+                    < PATH_BYTES);                                                              \
+        make(name, &file, sizeof(file));                                                        \
+    } while (0)
+
+static void make_loaded(const char *name, bool is_other, const char *loader)
+{
+    if ((sizeof(uintptr_t) == 4) != is_other)
+        MAKE_PROGRAM(32, name, is_other ? ARCH_OTHER_MACHINE : log_own_arch(), loader);
+    else
+        MAKE_PROGRAM(64, name, is_other ? ARCH_OTHER_MACHINE : log_own_arch(), loader);
 }
 
-/* A program of this machine, whose second segment names its loader. */
-static void make_loaded(const char *name, const char *loader)
+static void make_program(const char *name, bool is_other)
 {
-    struct {
-        ElfW(Ehdr) header;
-        ElfW(Phdr) segments[2];
-        char loader[PATH_BYTES];
-    } file = {.header = {.e_machine = log_own_arch(), .e_phnum = 2}};
-
-    memcpy(file.header.e_ident, ELFMAG, SELFMAG);
-    file.header.e_ident[EI_CLASS] = sizeof(uintptr_t) == 4 ? ELFCLASS32 : ELFCLASS64;
-    file.header.e_phoff = (uintptr_t)file.segments - (uintptr_t)&file;
-    file.segments[0].p_type = PT_LOAD;
-    file.segments[1].p_type = PT_INTERP;
-    file.segments[1].p_offset = (uintptr_t)file.loader - (uintptr_t)&file;
-    file.segments[1].p_filesz = strlen(loader) + 1;
-    assert_true(snprintf(file.loader, sizeof(file.loader), "%s", loader) < PATH_BYTES);
-    make(name, &file, sizeof(file));
+    make_loaded(name, is_other, g_loader);
 }
 
 static void expect(const char *name, bool is_searched, const char *library)
@@ -154,12 +156,10 @@ static void the_other_width_has_its_own(void **state)
 
 static void another_machine_has_none(void **state)
 {
-    ElfW(Ehdr) header = {.e_machine = EM_S390};
+    const char *loader = g_loader;
 
     (void)state;
-    memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = sizeof(uintptr_t) == 4 ? ELFCLASS32 : ELFCLASS64;
-    make("elsewhere", &header, sizeof(header));
+    MAKE_PROGRAM(64, "elsewhere", EM_S390, loader);
     expect("elsewhere", false, NULL);
 }
 
@@ -170,17 +170,14 @@ static void only_the_loader_of_glibc_is_given_ours(void **state)
     char line[PATH_BYTES];
 
     (void)state;
-    make_loaded("usual", "/lib64/ld-linux-x86-64.so.2");
+    make_loaded("usual", false, g_loader);
     expect("usual", false, "lib/mtrace/libmtrace.so");
-    make_loaded("musl", "/lib/ld-musl-x86_64.so.1");
+    make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
     expect("musl", false, NULL);
     assert_true(snprintf(line, sizeof(line), "#!%s\n", in_folder(path, "musl")) < PATH_BYTES);
     make("script", line, strlen(line));
     expect("script", false, NULL);
-    make_program("ld-musl-x86_64.so.1", false);
-    expect("ld-musl-x86_64.so.1", false, NULL);
-
-    make_loaded("renamed", in_folder(path, "loader"));
+    make_loaded("renamed", false, in_folder(path, "loader"));
     expect("renamed", false, "lib/mtrace/libmtrace.so"); /* nothing runs it */
     make("loader", text, sizeof(text));
     expect("renamed", false, NULL);
@@ -192,6 +189,17 @@ static void only_the_loader_of_glibc_is_given_ours(void **state)
     }
 }
 
+static void what_has_no_loader_hands_ours_on_safely(void **state)
+{
+    char path[PATH_BYTES];
+    char wanted[2 * PATH_BYTES];
+
+    (void)state;
+    make_loaded("static", false, NULL);
+    (void)snprintf(wanted, sizeof(wanted), "%s%s", ELF_LOADER_ROOT, g_own);
+    assert_string_equal(executed_library(in_folder(path, "static"), false), wanted);
+}
+
 static void a_path_may_begin_at_a_descriptor(void **state)
 {
     char path[PATH_BYTES];
@@ -199,7 +207,7 @@ static void a_path_may_begin_at_a_descriptor(void **state)
     int file;
 
     (void)state;
-    make_loaded("musl", "/lib/ld-musl-x86_64.so.1");
+    make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
     file = open(in_folder(path, "musl"), O_RDONLY);
     assert_null(executed_library_at(folder, "musl"));
     assert_null(executed_library_at(file, ""));
@@ -292,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_other_width_has_its_own),
         cmocka_unit_test(another_machine_has_none),
         cmocka_unit_test(only_the_loader_of_glibc_is_given_ours),
+        cmocka_unit_test(what_has_no_loader_hands_ours_on_safely),
         cmocka_unit_test(a_path_may_begin_at_a_descriptor),
         cmocka_unit_test(a_script_is_what_runs_it),
         cmocka_unit_test(a_name_is_looked_for),
