@@ -221,24 +221,30 @@ struct log_file {
     uint32_t reserved;
 };
 
-/* Says for which machine this is compiled. */
-static inline void log_file_set_machine(struct log_file *file)
+/* The machine for which this is compiled. */
+static inline uint16_t log_own_arch(void)
 {
 #if defined(__x86_64__)
-    file->arch = LOG_ARCH_X86_64;
+    return LOG_ARCH_X86_64;
 #elif defined(__i386__)
-    file->arch = LOG_ARCH_I386;
+    return LOG_ARCH_I386;
 #elif defined(__aarch64__)
-    file->arch = LOG_ARCH_AARCH64;
+    return LOG_ARCH_AARCH64;
 #elif defined(__arm__)
-    file->arch = LOG_ARCH_ARM;
+    return LOG_ARCH_ARM;
 #elif defined(__riscv)
-    file->arch = LOG_ARCH_RISCV;
+    return LOG_ARCH_RISCV;
 #elif defined(__mips__)
-    file->arch = LOG_ARCH_MIPS;
+    return LOG_ARCH_MIPS;
 #else
 #    error "this architecture has no number in enum log_arch"
 #endif
+}
+
+/* Says for which machine this is compiled. */
+static inline void log_file_set_machine(struct log_file *file)
+{
+    file->arch = log_own_arch();
     file->word_bytes = sizeof(void *);
     file->byte_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? LOG_BIG_ENDIAN : LOG_LITTLE_ENDIAN;
 }

@@ -5,6 +5,7 @@
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
+#include "collector/platform/auxiliary.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
@@ -15,7 +16,6 @@
 
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/auxv.h>
 
 static bool is_file(const char *path, struct sys_file_id *ret_id)
 {
@@ -33,7 +33,7 @@ static bool is_file(const char *path, struct sys_file_id *ret_id)
  */
 static void name_executable(struct fmt *out)
 {
-    const char *called = (const char *)getauxval(AT_EXECFN);
+    const char *called = (const char *)auxiliary_value(AT_EXECFN);
     struct sys_file_id own;
     struct sys_file_id other;
     long length;

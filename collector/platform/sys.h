@@ -45,8 +45,8 @@ long sys_write(int fd, const void *buffer, size_t size_bytes);
 
 /* Until all is written; 0 or an errno value. The program gets no SIGPIPE or SIGXFSZ of it. */
 int sys_write_all(int fd, const void *buffer, size_t size_bytes);
-long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset);
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
 /* Blocks that the file's system reserved may be missing when they are written (file_systems.h). */

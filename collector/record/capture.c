@@ -47,6 +47,8 @@ void capture_open_oracle(const struct config *config)
     const char *own = real_own_path();
     size_t directory_bytes = 0;
     struct thread *thread;
+    void *(*open)(const char *, int) = NULL;
+    void *(*find)(void *, const char *) = NULL;
     void *handle;
 
     if (g_capture_unwinder != CONFIG_UNWINDER_LIBUNWIND
@@ -61,10 +63,13 @@ void capture_open_oracle(const struct config *config)
     thread = state_is_recording() ? thread_enter(&here) : NULL;
     if (thread)
         thread->is_muted = true;
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *(void **)(void *)&open = real_find_in_libc("dlopen");
+    *(void **)(void *)&find = real_find_in_libc("dlsym");
+    /* RTLD_DEEPBIND: what it calls by name must not be a function of the program. */
+    handle = open && find ? open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
     if (handle) {
-        *(void **)(void *)&g_oracle = dlsym(handle, "mtrace_oracle_walk");
-        *(void **)(void *)&g_oracle_fast = dlsym(handle, "mtrace_oracle_walk_fast");
+        *(void **)(void *)&g_oracle = find(handle, "mtrace_oracle_walk");
+        *(void **)(void *)&g_oracle_fast = find(handle, "mtrace_oracle_walk_fast");
     }
     if (thread) {
         thread->is_muted = false;

@@ -5,6 +5,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
 #include "collector/record/thread_numbers.h"
@@ -26,17 +27,44 @@ extern void *__libc_stack_end;
 
 _Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED, .group = LOG_GROUP_ROOT};
 
+/* Reserved by ISO C, as `pthread_key_create` is not; no header declares it. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+int __pthread_key_create(pthread_key_t *ret_key, void (*destroy)(void *));
+
 static pthread_key_t g_key;
 static bool g_has_key;
 
-static uintptr_t thread_pointer(void)
+/* libc's own, see real_find_in_libc; written by thread_init. */
+static struct {
+    pthread_t (*self)(void);
+    int (*set_specific)(pthread_key_t key, const void *value);
+    int (*init_attributes)(pthread_attr_t *attributes);
+    int (*destroy_attributes)(pthread_attr_t *attributes);
+    int (*get_stack_size)(const pthread_attr_t *attributes, size_t *ret_bytes);
+} g_libc;
+
+uintptr_t thread_self(void)
 {
-    return (uintptr_t)pthread_self();
+    return (uintptr_t)g_libc.self();
+}
+
+size_t thread_stack_bytes(const pthread_attr_t *attributes)
+{
+    pthread_attr_t preset;
+    size_t stack_bytes = 0;
+
+    if (attributes) {
+        g_libc.get_stack_size(attributes, &stack_bytes);
+    } else if (g_libc.init_attributes(&preset) == 0) {
+        g_libc.get_stack_size(&preset, &stack_bytes);
+        g_libc.destroy_attributes(&preset);
+    }
+    return stack_bytes;
 }
 
 struct thread *thread_of(uintptr_t other)
 {
-    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_pointer()));
+    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_self()));
 }
 
 static bool is_main_thread(void)
@@ -164,7 +192,7 @@ static void begin(struct thread *thread, uint64_t generation)
     find_bounds(&thread->unwind, thread->generation == 0);
     define(thread);
     if (g_has_key)
-        pthread_setspecific(g_key, thread);
+        g_libc.set_specific(g_key, thread);
     atomic_signal_fence(memory_order_seq_cst);
     thread->generation = generation;
 }
@@ -487,12 +515,17 @@ static void destroy(void *value)
     if (thread->left)
         thread->left();
     if (++thread->n_rounds < KEY_ROUNDS)
-        pthread_setspecific(g_key, thread);
+        g_libc.set_specific(g_key, thread);
     else
         end(thread);
 }
 
 void thread_init(void)
 {
-    g_has_key = pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
+    *(void **)(void *)&g_libc.self = real_find_in_libc("pthread_self");
+    *(void **)(void *)&g_libc.set_specific = real_find_in_libc("pthread_setspecific");
+    *(void **)(void *)&g_libc.init_attributes = real_find_in_libc("pthread_attr_init");
+    *(void **)(void *)&g_libc.destroy_attributes = real_find_in_libc("pthread_attr_destroy");
+    *(void **)(void *)&g_libc.get_stack_size = real_find_in_libc("pthread_attr_getstacksize");
+    g_has_key = __pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
 }

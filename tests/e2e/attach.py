@@ -39,6 +39,7 @@ signals   a program that is stopped by SIGSTOP while a thread of it is led has i
 limited   who may map no more is told so when it is attached to, or left, and both go well once it may
 refused   who cannot be attached to is told why, and goes on
 kinds     so are programs that are static, of musl, of 32 bits, or do not see our files
+own_names functions of the program have names of libc's that the collector calls
 crowd     a program of 150 threads is attached to
 """
 
@@ -2006,6 +2007,18 @@ def test_kinds(folder):
     print(f"refused: {tried}; false: could not be tried here")
     if not any(tried.values()):
         raise harness.Skip("no such program can be made here")
+
+
+def test_own_names(folder):
+    process = start(TOOLS.workloads / "own_names", "echo")
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, "go")
+    expected, _ = harness.workload_said(process.stdout.read())
+    if process.wait(30) != 3 or recorder.wait(60) != 0:
+        raise Failure(f"the program ended with {process.returncode}, mtrace-record with {recorder.returncode}")
+    rows = ask(folder / "run.dat", "SELECT count(*), end_kind FROM allocations JOIN processes USING (process_id) WHERE size_bytes % 1000 = 777")
+    if rows != [(expected["allocated"], "exit")]:
+        raise Failure(f"recorded: {rows}, allocated: {expected}")
 
 
 def test_crowd(folder):

@@ -262,6 +262,12 @@ CASES |= {
     # Followed, it has a log of its own from there on, and says how many events came before that.
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},
+    # The kernel reads what an exec is given, and says what it cannot read.
+    "unreadable_exec": Case(["unreadable_exec"], end=("exit", 0), least_events=2),
+    "unreadable_exec_followed": Case(["unreadable_exec"], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2),
+    # Libraries bind to the program's symbols first, and so would ours.
+    "own_names": plain("own_names", end=("exit", 3)),
+    "own_names_with_oracle": Case(["own_names"], options=["--unwinder=check"], end=("exit", 3)),
     "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
     # A handler leaves what it interrupted, for good, or comes back to it.
     **{f"abandoned_{way}": Case(["abandoned", way], end=("exit", 0), may_drop=True, expect={"abandoned": 1}, sql={
