@@ -35,7 +35,8 @@ static const struct link_map *g_last_initial; /* of ld.so's list when recording 
 void module_file_init(uint64_t most_bytes)
 {
     g_most_bytes = most_bytes;
-    for (const struct link_map *map = g_last_initial ? NULL : _r_debug.r_map; map; map = map->l_next)
+    for (const struct link_map *map = g_last_initial ? NULL : _r_debug.r_map; map;
+         map = map->l_next)
         g_last_initial = map;
 }
 

@@ -185,17 +185,6 @@ static long transfer(long number, int fd, const void *buffer, size_t size_bytes,
 #    endif
 }
 
-long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset)
-{
-#    if defined(__arm__)
-    return call(SYS_pread64, fd, word(buffer), (long)size_bytes, 0, (long)offset,
-                (long)(offset >> 32));
-#    else
-    return call(SYS_pread64, fd, word(buffer), (long)size_bytes, (long)offset, (long)(offset >> 32),
-                0);
-#    endif
-}
-
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
 {
     return call(SYS_fallocate, fd, 0, (long)offset, (long)(offset >> 32), (long)size_bytes,
