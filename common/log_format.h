@@ -221,24 +221,30 @@ struct log_file {
     _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
 };
 
-/* Says for which machine this is compiled. */
-static inline void log_file_set_machine(struct log_file *file)
+/* The machine for which this is compiled. */
+static inline uint16_t log_own_arch(void)
 {
 #if defined(__x86_64__)
-    file->arch = LOG_ARCH_X86_64;
+    return LOG_ARCH_X86_64;
 #elif defined(__i386__)
-    file->arch = LOG_ARCH_I386;
+    return LOG_ARCH_I386;
 #elif defined(__aarch64__)
-    file->arch = LOG_ARCH_AARCH64;
+    return LOG_ARCH_AARCH64;
 #elif defined(__arm__)
-    file->arch = LOG_ARCH_ARM;
+    return LOG_ARCH_ARM;
 #elif defined(__riscv)
-    file->arch = LOG_ARCH_RISCV;
+    return LOG_ARCH_RISCV;
 #elif defined(__mips__)
-    file->arch = LOG_ARCH_MIPS;
+    return LOG_ARCH_MIPS;
 #else
 #    error "this architecture has no number in enum log_arch"
 #endif
+}
+
+/* Says for which machine this is compiled. */
+static inline void log_file_set_machine(struct log_file *file)
+{
+    file->arch = log_own_arch();
     file->word_bytes = sizeof(void *);
     file->byte_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? LOG_BIG_ENDIAN : LOG_LITTLE_ENDIAN;
 }
@@ -637,6 +643,9 @@ enum log_def_kind {
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
     LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
     LOG_DEF_POOL = 13,       /* id; text: name */
+    LOG_DEF_FILE =
+        14, /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    LOG_DEF_FILE_PART = 15, /* a = key of a file, b = offset in it; text: its bytes there */
 };
 
 /* Of LOG_DEF_CHILD; the latest one counts. */

@@ -3,6 +3,7 @@
 
 #include "symbolizer/debian_package.h"
 #include "symbolizer/debug_search.h"
+#include "symbolizer/kept_file.h"
 
 #include <elfutils/libdwfl.h>
 #include <limits.h>
@@ -111,7 +112,17 @@ static int note_missing(struct debug_files *files, const struct symbolizer_objec
                                 "'%s' was replaced since the recording (build-id %s, recorded %s); "
                                 "name the folder of the recorded one with --debug-dir",
                                 recorded->path, found->build_id ? found->build_id : "none",
-                                recorded->build_id);
+                                recorded->build_id ? recorded->build_id : "none");
+}
+
+static int note_kept(struct debug_files *files, const struct symbolizer_object *recorded,
+                     struct error *err)
+{
+    return debug_files_add_note(files, err,
+                                "'%s' is gone or was replaced since the recording; the names are "
+                                "those that the log has. For lines, name the folder of a copy "
+                                "with --debug-dir",
+                                recorded->path);
 }
 
 static bool is_recorded(const struct elf_image *image, const struct symbolizer_object *recorded)
@@ -120,6 +131,31 @@ static bool is_recorded(const struct elf_image *image, const struct symbolizer_o
         || (recorded->architecture && strcmp(recorded->architecture, image->architecture) != 0))
         return false;
     return !recorded->build_id || elf_image_has_build_id(image, recorded->build_id);
+}
+
+/* Opens what the log has of the object; elf is NULL: nothing. */
+static void open_kept(const struct symbolizer_object *recorded, struct elf_image *ret_image)
+{
+    const struct kept_file *kept = recorded->kept;
+
+    *ret_image = ELF_IMAGE_NONE;
+    if (!kept || !kept->bytes
+        || !elf_image_open_memory(kept->bytes, kept->n_bytes, recorded->path, ret_image))
+        return;
+    if (recorded->architecture && strcmp(recorded->architecture, ret_image->architecture) != 0)
+        elf_image_close(ret_image);
+}
+
+/* DG-4. A copy without section headers comes from memory: the path named another file then. */
+static bool agrees(const struct elf_image *image, const struct symbolizer_object *recorded,
+                   const struct elf_image *kept)
+{
+    size_t n_sections;
+
+    if (recorded->build_id || !kept->elf)
+        return true;
+    return elf_getshdrnum(kept->elf, &n_sections) == 0 && n_sections > 0
+           && elf_image_is_same_build(image, kept);
 }
 
 /* Where folders of / are links into /usr, a root that was put together of packages may have the file
@@ -190,8 +226,38 @@ static int find_debug(const struct debug_search *search, const struct symbolizer
         return 0;
     if (!files->object.elf)
         debug_search_object_far(search, &files->object);
+    if (files->is_kept)
+        return note_kept(files, recorded, err);
     return files->object.elf ? note_stripped(files, err)
                              : note_missing(files, recorded, found, err);
+}
+
+/* The object itself, at one of its paths, or in a folder of debug files, or else what the log has of it; *ret_found: a
+ * wrong file at its path. */
+static void find_object(const struct debug_search *search, const struct symbolizer_object *recorded,
+                        struct debug_files *files, struct elf_image *ret_found)
+{
+    const char *const *others = recorded->other_paths;
+    struct symbolizer_object copy = *recorded;
+    struct elf_image kept;
+
+    open_kept(recorded, &kept);
+    open_at_path(search->options, recorded, ret_found);
+    while (!(is_recorded(ret_found, recorded) && agrees(ret_found, recorded, &kept)) && others
+           && *others) {
+        elf_image_close(ret_found);
+        copy.path = *others++;
+        open_at_path(search->options, &copy, ret_found);
+    }
+    if (is_recorded(ret_found, recorded) && agrees(ret_found, recorded, &kept)) {
+        files->object = *ret_found;
+        *ret_found = ELF_IMAGE_NONE;
+    } else if (!debug_search_object(search, &files->object) && kept.elf) {
+        files->object = kept;
+        files->is_kept = true;
+        return;
+    }
+    elf_image_close(&kept);
 }
 
 int debug_files_open(const struct symbolizer_options *options,
@@ -209,15 +275,11 @@ int debug_files_open(const struct symbolizer_options *options,
 
     files->object = files->debug = files->alternate = ELF_IMAGE_NONE;
     files->note = NULL;
-    open_at_path(options, recorded, &found);
-    if (is_recorded(&found, recorded)) {
-        files->object = found;
-        found = ELF_IMAGE_NONE;
-    } else {
-        debug_search_object(&search, &files->object);
-    }
+    files->is_kept = false;
+    find_object(&search, recorded, files, &found);
     if (files->object.elf) {
-        search.build_id = files->object.build_id;
+        if (!files->is_kept)
+            search.build_id = files->object.build_id;
         search.architecture = files->object.architecture;
     }
     status = find_debug(&search, recorded, files, &found, err);

@@ -5,18 +5,21 @@
  * Model: `object` is the file that the program mapped, `debug` the file with its DWARF when that is
  *        another one, `alternate` the file to which dwz moved what several debug files share.
  *        Searched in this order, DIR being each --debug-dir and then /usr/lib/debug:
- *          1. the object itself: below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>
+ *          1. the object itself: below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>,
+ *             any file below a --debug-dir with its build id
  *             and, where that has no DWARF and is below the sysroot, the same build at its own path
  *          2. DIR/.build-id/xx/yyyy.debug
  *          3. the name in .gnu_debuglink: beside the object, in .debug beside it, in DIR/<its
  *             folder>, in DIR
- *          4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>
+ *          4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>, any file below a --debug-dir with the build id
  *          5. debuginfod; of an object that is nowhere, and has no debug file, the object itself
+ *        If the object is nowhere, the parts of it that the log has take its place.
  * Invariants
  *   DG-1 a file is used only if its build-id is the recorded one; where one of both has no
  *        build-id, only the file that .gnu_debuglink names and only with the checksum it states.
  *   DG-2 note is NULL exactly if a file with DWARF was found.
  *   DG-3 a file of another architecture than the recorded one is never used.
+ *   DG-4 an object without a build id of which the log has parts is used only if these agree.
  * Failure: memory only; everything else is a note.
  */
 #ifndef MTRACE_SYMBOLIZER_DEBUG_FILES_H
@@ -28,6 +31,7 @@
 
 struct debug_files {
     struct elf_image object;    /* elf is NULL: missing, or replaced since the recording */
+    bool is_kept;               /* the object is what the log has of it */
     struct elf_image debug;     /* elf is NULL: the object has its own DWARF, or there is none */
     struct elf_image alternate; /* elf is NULL: not needed, or not found */
     char *note;

@@ -2,6 +2,7 @@
 #include "symbolizer/debug_search.h"
 
 #include "common/attr.h"
+#include "symbolizer/debug_index.h"
 #include "symbolizer/debuginfod_client.h"
 
 #include <elfutils/libdwelf.h>
@@ -185,6 +186,19 @@ static bool try_debuginfod(const struct debug_search *search, const struct wante
     return is_found;
 }
 
+static bool try_index(const struct debug_search *search, const struct wanted *wanted,
+                      struct elf_image *ret_image)
+{
+    size_t n;
+    const struct debug_index_entry *found =
+        debug_index_find(search->options->index, wanted->build_id, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (try_file(wanted, ret_image, "%s", found[i].path))
+            return true;
+    return false;
+}
+
 static struct wanted wanted_object(const struct debug_search *search)
 {
     struct wanted wanted = wanted_dwarf(search);
@@ -198,7 +212,8 @@ bool debug_search_object(const struct debug_search *search, struct elf_image *re
     struct wanted wanted = wanted_object(search);
 
     return each_dir(search, &wanted, NULL, try_object_id, ret_image)
-           || each_dir(search, &wanted, basename(search->path), try_object_name, ret_image);
+           || each_dir(search, &wanted, basename(search->path), try_object_name, ret_image)
+           || try_index(search, &wanted, ret_image);
 }
 
 bool debug_search_object_far(const struct debug_search *search, struct elf_image *ret_image)
@@ -214,7 +229,7 @@ bool debug_search_dwarf(const struct debug_search *search, struct elf_image *ret
 
     return each_dir(search, &wanted, NULL, try_build_id, ret_image) || try_link(search, ret_image)
            || each_dir(search, &wanted, basename(search->path), try_names, ret_image)
-           || try_debuginfod(search, &wanted, ret_image);
+           || try_index(search, &wanted, ret_image) || try_debuginfod(search, &wanted, ret_image);
 }
 
 static bool try_alternate_name(const struct debug_search *search, const struct wanted *wanted,

@@ -10,7 +10,10 @@
 
 enum {
     /* Substitutions let a mangled name of some hundred bytes stand for gigabytes of text. */
-    LONGEST_NAME = 64 * 1024
+    LONGEST_NAME = 64 * 1024,
+    /* libiberty's D demangler has no limits: it takes some hundred bytes of stack for each character. */
+    LONGEST_D_NAME = 4 * 1024,
+    LONGEST_D_EXPANSION = 16 * 1024
 };
 
 struct output {
@@ -56,6 +59,67 @@ static bool print(const char *raw_name, int options, struct output *out)
     return is_cxx(raw_name) && cplus_demangle_v3_callback(raw_name, options, append, out);
 }
 
+/* ---- D --------------------------------------------------------------------------------------- */
+
+/* Where a back reference leads: so many characters back, by digits of base 26 of which the last is lower-case. */
+static size_t back_by(const char *digits)
+{
+    size_t n = 0;
+
+    for (; *digits >= 'A' && *digits <= 'Z' && n < LONGEST_D_NAME; digits++)
+        n = n * 26 + (size_t)(*digits - 'A');
+    return *digits >= 'a' && *digits <= 'z' ? n * 26 + (size_t)(*digits - 'a') : 0;
+}
+
+/* Does the name stay small when each back reference is replaced by a copy of all from its target on? */
+static bool is_d_name_small(const char *raw_name)
+{
+    size_t expanded[LONGEST_D_NAME + 1]; /* of the characters before */
+    size_t n = strlen(raw_name);
+
+    if (n > LONGEST_D_NAME)
+        return false;
+    expanded[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t back = raw_name[i] == 'Q' ? back_by(raw_name + i + 1) : 0;
+        size_t added = 1;
+        if (back > 0 && back <= i)
+            added += raw_name[i - back] >= '0' && raw_name[i - back] <= '9'
+                         ? strtoul(raw_name + i - back, NULL, 10) % LONGEST_NAME
+                         : expanded[i] - expanded[i - back];
+        expanded[i + 1] = expanded[i] + added;
+        if (expanded[i + 1] > LONGEST_D_EXPANSION)
+            return false;
+    }
+    return true;
+}
+
+/* Takes the parameters off: the last parentheses, if they are no arguments of a template. */
+static void cut_parameters(char *text)
+{
+    char *at = strrchr(text, ')');
+    size_t depth = 0;
+
+    for (; at && at >= text; at--) {
+        depth += *at == ')';
+        if (*at == '(' && --depth == 0)
+            break;
+    }
+    if (at && at > text && at[-1] != '!')
+        *at = '\0';
+}
+
+static char *demangle_d(const char *raw_name, int options)
+{
+    char *text = is_d_name_small(raw_name) ? dlang_demangle(raw_name, options) : NULL;
+
+    if (text && !(options & DMGL_PARAMS))
+        cut_parameters(text);
+    return text;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 static char *demangle(const char *raw_name, int options)
 {
     struct output *out;
@@ -63,6 +127,8 @@ static char *demangle(const char *raw_name, int options)
 
     if (raw_name[0] != '_' || strlen(raw_name) > LONGEST_NAME)
         return NULL;
+    if (raw_name[1] == 'D')
+        return demangle_d(raw_name, options);
     out = calloc(1, sizeof(*out));
     if (!out)
         return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle: C++ and Rust symbols as people write them, by libiberty.
+ * demangle: C++, Rust and D symbols as people write them, by libiberty.
  *
  * Threads: any; no state.
  * Failure: a name that is not mangled, or makes no sense, has no demangled form: NULL.

@@ -142,6 +142,13 @@ static bool open_memory(char *bytes, size_t size, const char *name, struct elf_i
     return finish_open(ret_image);
 }
 
+bool elf_image_open_memory(void *bytes, size_t n_bytes, const char *path,
+                           struct elf_image *ret_image)
+{
+    *ret_image = ELF_IMAGE_NONE;
+    return open_memory(bytes, n_bytes, path, ret_image);
+}
+
 /* The vdso has no length of its own; its section headers come last. */
 static size_t vdso_size(const Elf64_Ehdr *header)
 {
@@ -216,9 +223,68 @@ bool elf_image_has_dwarf(const struct elf_image *image)
     return section_data(image->elf, ".debug_info") || section_data(image->elf, ".zdebug_info");
 }
 
+/* What compresses a section, where libelf cannot unpack it; 0: nothing does. libelf drops the mark of a section
+ * that it unpacked. ZLIB that fails is damaged. */
+static unsigned packed_by(Elf_Scn *section)
+{
+    GElf_Shdr header;
+    GElf_Chdr packed;
+
+    return gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED)
+                   && gelf_getchdr(section, &packed) && packed.ch_type != ELFCOMPRESS_ZLIB
+                   && elf_compress(section, 0, 0) < 0
+               ? packed.ch_type
+               : 0;
+}
+
+unsigned elf_image_packed_by(const struct elf_image *image)
+{
+    Elf_Scn *section = NULL;
+    unsigned type = 0;
+
+    while (type == 0 && (section = elf_nextscn(image->elf, section)))
+        type = packed_by(section);
+    return type;
+}
+
 bool elf_image_has_build_id(const struct elf_image *image, const char *build_id)
 {
     return build_id && image->build_id && !strcmp(build_id, image->build_id);
+}
+
+static bool is_same_program(const GElf_Phdr *a, const GElf_Phdr *b)
+{
+    return a->p_type == b->p_type && a->p_flags == b->p_flags && a->p_offset == b->p_offset
+           && a->p_vaddr == b->p_vaddr && a->p_filesz == b->p_filesz && a->p_memsz == b->p_memsz;
+}
+
+static bool is_same_section(Elf *a, Elf *b, const char *name)
+{
+    const Elf_Data *in_a = section_data(a, name);
+    const Elf_Data *in_b = section_data(b, name);
+
+    if (!in_a || !in_b)
+        return true;
+    return in_a->d_size == in_b->d_size
+           && (in_a->d_size == 0 || memcmp(in_a->d_buf, in_b->d_buf, in_a->d_size) == 0);
+}
+
+bool elf_image_is_same_build(const struct elf_image *a, const struct elf_image *b)
+{
+    size_t n_a;
+    size_t n_b;
+
+    if (elf_getphdrnum(a->elf, &n_a) || elf_getphdrnum(b->elf, &n_b) || n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a && i < INT_MAX; i++) {
+        GElf_Phdr in_a;
+        GElf_Phdr in_b;
+        if (!gelf_getphdr(a->elf, (int)i, &in_a) || !gelf_getphdr(b->elf, (int)i, &in_b)
+            || !is_same_program(&in_a, &in_b))
+            return false;
+    }
+    return is_same_section(a->elf, b->elf, ".dynsym") && is_same_section(a->elf, b->elf, ".dynstr")
+           && is_same_section(a->elf, b->elf, ".symtab");
 }
 
 bool elf_image_checksum(const struct elf_image *image, uint32_t *ret_checksum)

@@ -35,6 +35,10 @@ bool elf_image_open(const char *path, struct elf_image *ret_image);
  * files below it, too. */
 bool elf_image_open_below(const char *root, const char *path, struct elf_image *ret_image);
 
+/* A file in memory, which outlives the image; `path` is what messages call it. */
+bool elf_image_open_memory(void *bytes, size_t n_bytes, const char *path,
+                           struct elf_image *ret_image);
+
 /* The vdso that the kernel mapped into this process. */
 bool elf_image_open_vdso(struct elf_image *ret_image);
 
@@ -44,11 +48,21 @@ bool elf_image_open_minidebuginfo(const struct elf_image *image, struct elf_imag
 /* .debug_info, or lines without it, are in the file itself. */
 bool elf_image_has_dwarf(const struct elf_image *image);
 
+/* The ch_type of a compressed section that this libelf cannot unpack; 0: there is none. Unpacks what it can. */
+enum {
+    ELF_IMAGE_ZSTD = 2 /* ELFCOMPRESS_ZSTD of later headers */
+};
+
+unsigned elf_image_packed_by(const struct elf_image *image);
+
 /* Lower-case hex, to be freed; NULL: no memory. */
 char *elf_image_format_build_id(const void *bytes, size_t size);
 
 /* Both have a build-id, and the same. */
 bool elf_image_has_build_id(const struct elf_image *image, const char *build_id);
+
+/* Without build ids: the same program headers and dynamic symbols. */
+bool elf_image_is_same_build(const struct elf_image *a, const struct elf_image *b);
 
 /* Checksum of the whole file as .gnu_debuglink states it; false when it cannot be read. */
 bool elf_image_checksum(const struct elf_image *image, uint32_t *ret_checksum);

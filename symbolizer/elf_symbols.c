@@ -85,17 +85,12 @@ static int push(struct elf_symbols *table, const struct elf_symbol *symbol, stru
 }
 
 /* Symbols without a size get their end from clip_labels; until then it is the section's. */
-static int add_one(struct elf_symbols *table, Elf *elf, const GElf_Sym *symbol, size_t strings,
-                   struct error *err)
+static int add_named(struct elf_symbols *table, const GElf_Sym *symbol, const char *name,
+                     uint64_t limit, struct error *err)
 {
     bool is_sized = symbol->st_size > 0;
-    const char *name = elf_strptr(elf, strings, symbol->st_name);
-    uint64_t limit;
 
-    if (!name || !*name || !is_function(symbol, name))
-        return 0;
-    limit = code_end(elf, symbol);
-    if (limit == 0)
+    if (limit == 0 || !is_function(symbol, name))
         return 0;
     if (is_sized && symbol->st_size < limit - symbol->st_value)
         limit = symbol->st_value + symbol->st_size;
@@ -108,6 +103,137 @@ static int add_one(struct elf_symbols *table, Elf *elf, const GElf_Sym *symbol, 
                 err);
 }
 
+static int add_one(struct elf_symbols *table, Elf *elf, const GElf_Sym *symbol, size_t strings,
+                   struct error *err)
+{
+    const char *name = elf_strptr(elf, strings, symbol->st_name);
+
+    return name && *name ? add_named(table, symbol, name, code_end(elf, symbol), err) : 0;
+}
+
+/* ---- without section headers ---- */
+
+struct dynamic_tables {
+    uint64_t symbols, strings, n_string_bytes, hash, gnu_hash; /* addresses; 0: none */
+};
+
+/* Bytes of the file that are loaded at an address; NULL: none are. */
+static Elf_Data *loaded_bytes(Elf *elf, uint64_t address, uint64_t n_bytes, Elf_Type type)
+{
+    size_t n;
+    GElf_Phdr program;
+
+    for (size_t i = 0; elf_getphdrnum(elf, &n) == 0 && i < n && i < INT32_MAX; i++)
+        if (gelf_getphdr(elf, (int)i, &program) && program.p_type == PT_LOAD
+            && address >= program.p_vaddr && address - program.p_vaddr < program.p_filesz
+            && n_bytes <= program.p_filesz - (address - program.p_vaddr))
+            return elf_getdata_rawchunk(
+                elf, (int64_t)(program.p_offset + address - program.p_vaddr), n_bytes, type);
+    return NULL;
+}
+
+static Elf_Data *dynamic_section(Elf *elf)
+{
+    size_t n;
+    GElf_Phdr program;
+
+    for (size_t i = 0; elf_getphdrnum(elf, &n) == 0 && i < n && i < INT32_MAX; i++)
+        if (gelf_getphdr(elf, (int)i, &program) && program.p_type == PT_DYNAMIC)
+            return elf_getdata_rawchunk(elf, (int64_t)program.p_offset, program.p_filesz,
+                                        ELF_T_DYN);
+    return NULL;
+}
+
+static struct dynamic_tables read_dynamic(Elf *elf)
+{
+    struct dynamic_tables tables = {0};
+    Elf_Data *data = dynamic_section(elf);
+    GElf_Dyn entry;
+
+    for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+        if (entry.d_tag == DT_SYMTAB)
+            tables.symbols = entry.d_un.d_ptr;
+        else if (entry.d_tag == DT_STRTAB)
+            tables.strings = entry.d_un.d_ptr;
+        else if (entry.d_tag == DT_STRSZ)
+            tables.n_string_bytes = entry.d_un.d_val;
+        else if (entry.d_tag == DT_HASH)
+            tables.hash = entry.d_un.d_ptr;
+        else if (entry.d_tag == DT_GNU_HASH)
+            tables.gnu_hash = entry.d_un.d_ptr;
+    }
+    return tables;
+}
+
+/* Word `i` of a hash table; 0: it is not there. */
+static uint32_t word_at(Elf *elf, uint64_t table, uint64_t i)
+{
+    const Elf_Data *data = loaded_bytes(elf, table + 4 * i, 4, ELF_T_WORD);
+
+    return data ? *(const uint32_t *)data->d_buf : 0;
+}
+
+/* Of one chain the last symbol has the lowest bit set; the chain of the highest bucket ends the table. */
+static uint64_t count_by_gnu_hash(Elf *elf, uint64_t table)
+{
+    uint64_t n_buckets = word_at(elf, table, 0);
+    uint64_t first = word_at(elf, table, 1);
+    uint64_t buckets =
+        4 + (uint64_t)word_at(elf, table, 2) * (gelf_getclass(elf) == ELFCLASS32 ? 1 : 2);
+    Elf_Data *data = loaded_bytes(elf, table + 4 * buckets, 4 * n_buckets, ELF_T_WORD);
+    const uint32_t *heads = data ? data->d_buf : NULL;
+    uint64_t last = 0;
+
+    for (uint64_t i = 0; heads && i < n_buckets; i++)
+        last = heads[i] > last ? heads[i] : last;
+    if (last < first)
+        return first;
+    while (loaded_bytes(elf, table + 4 * (buckets + n_buckets + last - first), 4, ELF_T_WORD)
+           && !(word_at(elf, table, buckets + n_buckets + last - first) & 1))
+        last++;
+    return last + 1;
+}
+
+/* End of the executable segment that holds the symbol, else 0. */
+static uint64_t segment_end(Elf *elf, uint64_t address)
+{
+    size_t n;
+    GElf_Phdr program;
+
+    for (size_t i = 0; elf_getphdrnum(elf, &n) == 0 && i < n && i < INT32_MAX; i++)
+        if (gelf_getphdr(elf, (int)i, &program) && program.p_type == PT_LOAD
+            && (program.p_flags & PF_X) && address >= program.p_vaddr
+            && address - program.p_vaddr < program.p_memsz)
+            return program.p_vaddr + program.p_memsz;
+    return 0;
+}
+
+static int add_dynamic(struct elf_symbols *table, Elf *elf, struct error *err)
+{
+    struct dynamic_tables tables = read_dynamic(elf);
+    uint64_t n = tables.hash ? word_at(elf, tables.hash, 1)
+                             : (tables.gnu_hash ? count_by_gnu_hash(elf, tables.gnu_hash) : 0);
+    size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+    Elf_Data *symbols = loaded_bytes(elf, tables.symbols, n * entry_bytes, ELF_T_SYM);
+    Elf_Data *strings = loaded_bytes(elf, tables.strings, tables.n_string_bytes, ELF_T_BYTE);
+    uint64_t mode_bits = elf_machine_of(elf).mode_bits;
+    GElf_Sym symbol;
+    int status = 0;
+
+    if (!symbols || !strings || strings->d_size == 0
+        || ((const char *)strings->d_buf)[strings->d_size - 1] != '\0')
+        return 0;
+    for (uint64_t i = 0;
+         status == 0 && i < n && i < INT32_MAX && gelf_getsym(symbols, (int)i, &symbol); i++) {
+        const char *name =
+            symbol.st_name < strings->d_size ? (const char *)strings->d_buf + symbol.st_name : "";
+        symbol.st_value &= ~mode_bits;
+        if (*name)
+            status = add_named(table, &symbol, name, segment_end(elf, symbol.st_value), err);
+    }
+    return status;
+}
+
 int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err)
 {
     GElf_Shdr header;
@@ -118,6 +244,8 @@ int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err)
 
     if (!section)
         section = find_section(elf, SHT_DYNSYM, &header);
+    if (!section && !elf_getscn(elf, 1))
+        return add_dynamic(table, elf, err);
     data = section ? elf_getdata(section, NULL) : NULL;
     if (!data || header.sh_entsize == 0)
         return 0;

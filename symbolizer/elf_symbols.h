@@ -31,7 +31,7 @@ struct elf_symbols {
     size_t n_allocated;
 };
 
-/* Adds .symtab, or where there is none .dynsym. Damaged tables add what is readable. */
+/* Adds .symtab, or if there is none .dynsym, or without section headers what PT_DYNAMIC leads to. Damaged tables add what is readable. */
 int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err);
 
 /* To be called once between the last add and the first find. */

@@ -20,6 +20,8 @@ struct walk {
     size_t n_addresses;
     struct error *err;
     int status;
+    bool
+        is_partial; /* DWARF 2 has no lists of ranges: what is in several pieces names one of them */
     bool is_thorough; /* look also where functions are rare: in types and in other functions */
 };
 
@@ -59,11 +61,14 @@ static size_t lower_bound(const struct walk *walk, uint64_t address)
 }
 
 /* Which of the scopes that hold a position keeps it: see IC-2. */
-static bool takes_over(const struct inline_chain *chain, uint32_t current, uint32_t candidate)
+static bool takes_over(const struct walk *walk, uint32_t current, uint32_t candidate)
 {
-    const struct scope *scopes = chain->scopes;
+    const struct scope *scopes = walk->chain->scopes;
+    uint32_t outer = scopes[candidate].outer;
 
-    if (current == scopes[candidate].outer)
+    while (walk->is_partial && outer != current && outer != SCOPE_NONE)
+        outer = scopes[outer].outer;
+    if (current == outer)
         return true;
     return current != SCOPE_NONE && scopes[current].outer == scopes[candidate].outer
            && scopes[candidate].size_bytes < scopes[current].size_bytes;
@@ -76,7 +81,7 @@ static bool claim_range(struct walk *walk, uint32_t scope, uint64_t start, uint6
 
     for (size_t i = lower_bound(walk, start); i < walk->n_addresses && walk->addresses[i] < end;
          i++) {
-        if (takes_over(walk->chain, innermost[i], scope)) {
+        if (takes_over(walk, innermost[i], scope)) {
             innermost[i] = scope;
             has_any = true;
         }
@@ -178,9 +183,10 @@ static const unsigned char *visit_code(struct walk *walk, const struct die_entry
 {
     struct die_reader *reader = &walk->chain->reader;
     struct scope scope = {.outer = is_inlined ? place.scope : SCOPE_NONE};
+    bool is_entered = is_inlined && walk->is_partial;
 
     scope.size_bytes = relevant_size(walk, entry);
-    if (scope.size_bytes == 0)
+    if (scope.size_bytes == 0 && !is_entered)
         return walk->is_thorough && !is_inlined ? visit_children(walk, entry, place)
                                                 : die_reader_behind(reader, entry);
     scope.die = die_reader_die(reader, entry);
@@ -193,14 +199,14 @@ static const unsigned char *visit_code(struct walk *walk, const struct die_entry
     if (walk->status)
         return NULL;
     place.scope = (uint32_t)walk->chain->n_scopes - 1;
-    return claim(walk, place.scope) ? visit_children(walk, entry, place)
-                                    : die_reader_behind(reader, entry);
+    return claim(walk, place.scope) || is_entered ? visit_children(walk, entry, place)
+                                                  : die_reader_behind(reader, entry);
 }
 
 /* A block without addresses of its own only groups what is in it. */
 static bool is_block_skipped(struct walk *walk, const struct die_entry *entry)
 {
-    return entry->shape->has_addresses && relevant_size(walk, entry) == 0;
+    return entry->shape->has_addresses && !walk->is_partial && relevant_size(walk, entry) == 0;
 }
 
 static bool is_entered(struct walk *walk, const struct die_entry *entry)
@@ -269,8 +275,10 @@ static int walk_unit(struct walk *walk, Dwarf_Die *unit)
     struct die_entry entry;
 
     walk->status = prepare(walk);
-    if (walk->status == 0 && die_reader_begin(&walk->chain->reader, unit, &entry))
+    if (walk->status == 0 && die_reader_begin(&walk->chain->reader, unit, &entry)) {
+        walk->is_partial = walk->chain->reader.version <= 2 && !dwarf_hasattr(unit, DW_AT_ranges);
         visit_children(walk, &entry, place);
+    }
     if (walk->status == 0 && walk->chain->reader.is_out_of_memory)
         walk->status = error_set(walk->err, ERROR_NOMEM, "no memory for abbreviations");
     return walk->status;

@@ -4,7 +4,9 @@
  *
  * Model: one walk over the DIEs of the unit with all its positions at hand. A DIE whose address
  *        ranges hold no position is skipped with everything below it. Each concrete function or
- *        inlined call that holds one is a scope; a scope knows the scope around it.
+ *        inlined call that holds one is a scope; a scope knows the scope around it. DWARF 2 names one
+ *        range of each DIE, and compilers the first of several: there an inlined call also holds what the
+ *        calls in it hold.
  * Invariants
  *   IC-1 scopes[i].outer < i, or SCOPE_NONE for a function itself.
  *   IC-2 innermost[k] is the deepest scope that holds positions[k]; of overlapping siblings, which

@@ -93,9 +93,32 @@ const char *symbolizer_note(const struct symbolizer *symbolizer)
     return symbolizer->files.note;
 }
 
+bool symbolizer_uses_kept(const struct symbolizer *symbolizer)
+{
+    return symbolizer->files.is_kept;
+}
+
 const char *symbolizer_identity(const struct symbolizer *symbolizer)
 {
+    if (symbolizer->files.is_kept)
+        return NULL;
     return symbolizer->files.note && !symbolizer->is_bare ? NULL : symbolizer->identity;
+}
+
+/* Of a file that libdw was given, or that it was to find. */
+static int note_packed(struct symbolizer *s, const struct elf_image *image, struct error *err)
+{
+    unsigned type = elf_image_packed_by(image);
+    char other[32];
+
+    if (type == 0)
+        return 0;
+    (void)snprintf(other, sizeof(other), "method %u", type);
+    return debug_files_add_note(
+        &s->files, err,
+        "the debug info in '%s' is compressed by %s, which this version of libelf cannot "
+        "read; run 'objcopy --decompress-debug-sections %s'",
+        image->path, type == ELF_IMAGE_ZSTD ? "zstd" : other, image->path);
 }
 
 static int open_alternate(struct symbolizer *s, const char *dwarf_path, struct error *err)
@@ -114,7 +137,7 @@ static int open_alternate(struct symbolizer *s, const char *dwarf_path, struct e
     s->alternate = dwarf_begin_elf(s->files.alternate.elf, DWARF_C_READ, NULL);
     if (s->alternate)
         dwarf_setalt(s->dwarf, s->alternate);
-    return 0;
+    return note_packed(s, &s->files.alternate, err);
 }
 
 static int open_dwarf(struct symbolizer *s, struct error *err)
@@ -126,12 +149,16 @@ static int open_dwarf(struct symbolizer *s, struct error *err)
     if (!image)
         return 0;
     s->is_damaged = !begin_session(s);
+    status = note_packed(s, image, err);
+    if (status)
+        return status;
     if (s->is_damaged)
         return debug_files_add_note(&s->files, err, "the debug info in '%s' is damaged (%s)",
                                     image->path, dwarf_errmsg(-1));
     status = open_alternate(s, image->path, err);
     if (status == 0)
         status = unit_index_init(&s->units, s->dwarf, err);
+    s->n_rows = s->units.n_rows;
     if (status == 0 && s->units.is_damaged)
         status =
             debug_files_add_note(&s->files, err, "the debug info in '%s' is damaged", image->path);
@@ -242,7 +269,7 @@ static int name_by_entry(struct run *run, Dwarf_Die *function, struct function_n
         return 0;
     status = find_symbol(run, entry, &symbol);
     if (status || !symbol || symbol->start != entry || symbol->name[0] != '_'
-        || (symbol->name[1] != 'Z' && symbol->name[1] != 'R'))
+        || (symbol->name[1] != 'Z' && symbol->name[1] != 'R' && symbol->name[1] != 'D'))
         return status;
     return die_names_of_symbol(&run->symbolizer->names, symbol->name, name, run->err);
 }
@@ -311,13 +338,39 @@ static int report(struct run *run, uint32_t position, uint64_t address, uint32_t
     return run->on_position(run->context, position, s->levels, n_levels);
 }
 
+/* The .dwo file of a unit, if it is there and cannot be unpacked. */
+static int note_packed_split(struct symbolizer *s, Dwarf_Die *skeleton, struct error *err)
+{
+    Dwarf_Attribute attribute;
+    const char *folder = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
+    const char *name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &attribute));
+    char path[PATH_MAX];
+    struct elf_image image;
+    int status;
+
+    if (!name)
+        name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
+    if (!name
+        || (size_t)snprintf(path, sizeof(path), "%s%s%s", folder && *name != '/' ? folder : "",
+                            folder && *name != '/' ? "/" : "", name)
+               >= sizeof(path)
+        || !elf_image_open(path, &image))
+        return 0;
+    status = note_packed(s, &image, err);
+    elf_image_close(&image);
+    return status;
+}
+
 /* Why split units are missing: libdw looks for .dwo files where the compiler left them, and up to
  * 0.188 for nothing else. */
-static int note_split(struct symbolizer *s, struct error *err)
+static int note_split(struct symbolizer *s, Dwarf_Die *skeleton, struct error *err)
 {
     const char *path = debug_files_dwarf(&s->files)->path;
     char package[PATH_MAX];
+    int status = s->files.note ? 0 : note_packed_split(s, skeleton, err);
 
+    if (status || s->files.note)
+        return status;
     if ((size_t)snprintf(package, sizeof(package), "%s.dwp", path) < sizeof(package)
         && access(package, F_OK) == 0)
         return debug_files_add_note(&s->files, err,
@@ -345,7 +398,7 @@ static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
         *ret_unit = split;
         return 0;
     }
-    return note_split(s, run->err);
+    return note_split(s, skeleton, run->err);
 }
 
 /* Positions that no unit knows: symbols only. */

@@ -32,20 +32,62 @@ static int push_unit(struct unit_index *index, Dwarf_Off offset, struct error *e
     return 0;
 }
 
+/* Code that the linker dropped is left at address 0. */
+static int add_range(struct unit_index *index, const struct unit_range *range, struct error *err)
+{
+    return range->start && range->start < range->end ? push_range(index, range, err) : 0;
+}
+
+/* Rows ascend, and one that ends a sequence is before those that begin another there. */
+static int add_sequences(struct unit_index *index, Dwarf_Die *unit, struct error *err)
+{
+    struct unit_range range = {.unit = (int32_t)index->n_units};
+    Dwarf_Lines *lines;
+    size_t n = 0;
+    bool is_end = true;
+    int status = 0;
+
+    if (dwarf_getsrclines(unit, &lines, &n) != 0)
+        return 0;
+    index->n_rows += n;
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        Dwarf_Line *row = dwarf_onesrcline(lines, i);
+        bool is_begin = is_end;
+        if (dwarf_lineaddr(row, &range.end) != 0 || dwarf_lineendsequence(row, &is_end) != 0)
+            break;
+        if (is_begin)
+            range.start = range.end;
+        if (is_end)
+            status = add_range(index, &range, err);
+    }
+    return status;
+}
+
+/* DWARF 2 has no lists of ranges: a unit whose code is in several places names one of them, or none. */
+static bool has_all_ranges(Dwarf_Die *unit, bool has_any)
+{
+    Dwarf_Half version = 0;
+
+    return dwarf_hasattr(unit, DW_AT_ranges)
+           || (has_any && dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) == 0
+               && version > 2);
+}
+
 static int add_unit(struct unit_index *index, Dwarf_Die *unit, struct error *err)
 {
     struct unit_range range = {.unit = (int32_t)index->n_units};
     size_t n_before = index->n_ranges;
     Dwarf_Addr base;
     ptrdiff_t cursor = 0;
+    int status = 0;
 
-    while ((cursor = dwarf_ranges(unit, cursor, &base, &range.start, &range.end)) > 0) {
-        /* Code that the linker dropped is left at address 0. */
-        int status = range.start && range.start < range.end ? push_range(index, &range, err) : 0;
-        if (status)
-            return status;
-    }
-    return index->n_ranges > n_before ? push_unit(index, dwarf_dieoffset(unit), err) : 0;
+    while (status == 0
+           && (cursor = dwarf_ranges(unit, cursor, &base, &range.start, &range.end)) > 0)
+        status = add_range(index, &range, err);
+    if (status == 0 && !has_all_ranges(unit, index->n_ranges > n_before))
+        status = add_sequences(index, unit, err);
+    return status == 0 && index->n_ranges > n_before ? push_unit(index, dwarf_dieoffset(unit), err)
+                                                     : status;
 }
 
 static int compare(const void *a, const void *b)

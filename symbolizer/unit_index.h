@@ -3,7 +3,8 @@
  * unit_index: which compilation unit a position belongs to.
  *
  * Model: the address ranges that every unit claims in its own DIE, sorted. .debug_aranges would be
- *        quicker to read, but several compilers leave it out or incomplete.
+ *        quicker to read, but several compilers leave it out or incomplete. DWARF 2 has no list of ranges: a
+ *        unit without one claims the sequences of its line table.
  * Failure: memory only; units that cannot be read claim nothing.
  */
 #ifndef MTRACE_SYMBOLIZER_UNIT_INDEX_H
@@ -34,6 +35,7 @@ struct unit_index {
     Dwarf_Off *units; /* offset of each unit's DIE, ascending */
     size_t n_units;
     size_t n_units_allocated;
+    size_t n_rows;   /* of line tables that were decoded */
     bool is_damaged; /* the list of units ended early */
 };
 

@@ -175,7 +175,7 @@ struct arch_file_status {
     uint64_t st_ino;
     uint32_t st_mode, st_nlink, st_uid, st_gid, st_rdev, unused_too[3];
     int64_t st_size;
-    uint32_t times[6], st_blksize, unused_last;
+    uint32_t times[4], st_ctime_seconds, unused_time, st_blksize, unused_last;
     uint64_t st_blocks;
 };
 

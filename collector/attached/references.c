@@ -10,10 +10,8 @@
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 enum {
@@ -100,7 +98,7 @@ struct visit {
 
 static uintptr_t page_bytes(void)
 {
-    return getauxval(AT_PAGESZ);
+    return sys_page_bytes();
 }
 
 /* As ld.so rounds them. */

@@ -17,6 +17,8 @@
 #include "collector/record/reentry.h"
 #include "collector/record/residency.h"
 #include "collector/record/state.h"
+#include "collector/record/thread.h"
+#include "collector/unwind/own_stacks.h"
 #include "common/attr.h"
 
 #include <dlfcn.h>
@@ -102,6 +104,20 @@ static void replaces(const void *start, size_t length, struct residency_cut *ret
     (void)record_residency(start, length, ret_cut);
 }
 
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+/* Around a call that makes memory unreadable: no thread is to read its stack there without asking. */
+static void hole_begins(const void *start, size_t length)
+{
+    own_stacks_begin_hole(&g_thread.unwind, start, length);
+}
+
+static void stack_changed(const void *start, size_t length, bool is_readable)
+{
+    own_stacks_changed(&g_thread.unwind, start, length, is_readable);
+}
+
 /* ---- mappings ----------------------------------------------------------------------------------
  */
 
@@ -150,13 +166,18 @@ static void *map_and_record(enum map_name name, void *start, size_t length, int 
         errno = ENOMEM;
         return MAP_FAILED;
     }
-    if (flags & MAP_FIXED)
+    if (flags & MAP_FIXED) {
         replaces(start, length, &cut);
+        if (!(protection & PROT_READ))
+            hole_begins(start, length);
+    }
     mapped = map(name, start, length, protection, flags, fd, offset);
-    if (mapped != MAP_FAILED)
+    if (mapped != MAP_FAILED) {
+        stack_changed(mapped, length, (protection & PROT_READ) != 0);
         record_mmap(mapped, length, protection, flags, fd, offset, origin);
-    else
+    } else {
         goes_on(&cut);
+    }
     return mapped;
 }
 
@@ -191,7 +212,9 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
     if (record_residency(start, length, &cut))
         record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
     code_changes(start, length);
+    hole_begins(start, length);
     result = g_real.munmap(start, length);
+    stack_changed(start, length, false);
     code_changes(start, length);
     if (result != 0)
         goes_on(&cut);
@@ -220,7 +243,13 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
     if (flags & MREMAP_FIXED)
         replaces(wanted, new_length, &target_cut);
     (void)record_residency(old, old_length, &cut);
+    hole_begins(old, old_length);
+    if (flags & MREMAP_FIXED)
+        hole_begins(wanted, new_length);
     mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
+    stack_changed(old, old_length, false);
+    if (mapped != MAP_FAILED)
+        stack_changed(mapped, new_length, false);
     code_changes(old, old_length);
     if (mapped != MAP_FAILED && is_gathering())
         record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
@@ -233,6 +262,21 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
     return mapped;
 }
 
+static void protection_changes(const void *start, size_t length, int protection)
+{
+    code_changes(start, length);
+    if (!(protection & PROT_READ))
+        hole_begins(start, length);
+}
+
+static void protection_changed(const void *start, size_t length, int protection, bool has_changed)
+{
+    stack_changed(start, length, has_changed && protection & PROT_READ);
+    code_changes(start, length);
+    if (has_changed)
+        note_code((uintptr_t)start, length, protection);
+}
+
 MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
 {
     int result;
@@ -241,11 +285,25 @@ MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
         errno = ENOMEM;
         return -1;
     }
-    code_changes(start, length);
+    protection_changes(start, length, protection);
     result = g_real.mprotect(start, length, protection);
-    code_changes(start, length);
-    if (result == 0)
-        note_code((uintptr_t)start, length, protection);
+    protection_changed(start, length, protection, result == 0);
+    return result;
+}
+
+/* A key takes more rights away, and WRPKRU changes those without a call: pages with a key are not trusted. */
+MTRACE_EXPORT int pkey_mprotect(void *start, size_t length, int protection, int key)
+{
+    const int trusted = key == -1 ? protection : protection & ~PROT_READ;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.pkey_mprotect) {
+        errno = ENOSYS;
+        return -1;
+    }
+    protection_changes(start, length, trusted);
+    result = g_real.pkey_mprotect(start, length, protection, key);
+    protection_changed(start, length, trusted, result == 0);
     return result;
 }
 

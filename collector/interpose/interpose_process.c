@@ -287,12 +287,12 @@ MTRACE_EXPORT int execve(const char *path, char *const arguments[], char *const 
 
 MTRACE_EXPORT int execv(const char *path, char *const arguments[])
 {
-    return exec_path(path, arguments, environ);
+    return exec_path(path, arguments, *real_environ());
 }
 
 MTRACE_EXPORT int execvp(const char *file, char *const arguments[])
 {
-    return exec_file(file, arguments, environ);
+    return exec_file(file, arguments, *real_environ());
 }
 
 MTRACE_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
@@ -309,7 +309,9 @@ MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environme
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment, executed_library_of(fd));
+    if (!environment) /* refused, as by no other exec */
+        return g_real.fexecve(fd, arguments, environment);
+    passed = exec_begins(environment, executed_library_at(fd, ""));
     result = g_real.fexecve(fd, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.fexecve(fd, arguments, environment);
@@ -326,8 +328,7 @@ MTRACE_EXPORT int execveat(int directory, const char *path, char *const argument
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment, flags & AT_EMPTY_PATH ? executed_library_of(directory)
-                                                            : executed_library(path, false));
+    passed = exec_begins(environment, executed_library_at(directory, path));
     result = g_real.execveat(directory, path, arguments, passed, flags);
     if (is_too_long(result, passed, environment))
         result = g_real.execveat(directory, path, arguments, environment, flags);
@@ -386,7 +387,7 @@ static int exec_list(exec_function *exec, const char *path, const char *first, v
                      va_list arguments, bool has_environment)
 {
     struct argument_list list;
-    char *const *environment = environ;
+    char *const *environment = *real_environ();
     int result;
 
     if (!collect(&list, first, first ? count_arguments(counted) : 0, arguments))

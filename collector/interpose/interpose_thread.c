@@ -34,25 +34,11 @@ enum {
     GUARD_BYTES = 8192, /* guard page, and what lies above the thread pointer */
 };
 
-static size_t stack_bytes_of(const pthread_attr_t *attributes)
-{
-    pthread_attr_t preset;
-    size_t stack_bytes = 0;
-
-    if (attributes) {
-        pthread_attr_getstacksize(attributes, &stack_bytes);
-    } else if (pthread_attr_init(&preset) == 0) {
-        pthread_attr_getstacksize(&preset, &stack_bytes);
-        pthread_attr_destroy(&preset);
-    }
-    return stack_bytes;
-}
-
 /* glibc puts the thread pointer at the top of the stack. */
 static struct start begin_thread(struct start *start)
 {
     struct start copy = {.routine = start->routine, .argument = start->argument};
-    uintptr_t high = (uintptr_t)pthread_self();
+    uintptr_t high = thread_self();
 
     if (start->stack_bytes > GUARD_BYTES)
         thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
@@ -90,7 +76,7 @@ static struct start *prepare_start(const pthread_attr_t *attributes, void *argum
     start = state_is_off() ? NULL : starts_take();
     if (start) {
         start->argument = argument;
-        start->stack_bytes = stack_bytes_of(attributes);
+        start->stack_bytes = thread_stack_bytes(attributes);
         start->group = scopes_group_to_inherit();
     }
     return start;

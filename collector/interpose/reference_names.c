@@ -55,6 +55,7 @@ static const struct reference g_names[] = {
     REFERENCE(munmap),
     REFERENCE(mremap),
     REFERENCE(mprotect),
+    REFERENCE(pkey_mprotect),
     REFERENCE(brk),
     REFERENCE(sbrk),
     REFERENCE(dlclose),

@@ -5,6 +5,7 @@
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
+#include "collector/platform/auxiliary.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
@@ -15,7 +16,6 @@
 
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/auxv.h>
 
 static bool is_file(const char *path, struct sys_file_id *ret_id)
 {
@@ -33,7 +33,7 @@ static bool is_file(const char *path, struct sys_file_id *ret_id)
  */
 static void name_executable(struct fmt *out)
 {
-    const char *called = (const char *)getauxval(AT_EXECFN);
+    const char *called = (const char *)auxiliary_value(AT_EXECFN);
     struct sys_file_id own;
     struct sys_file_id other;
     long length;
@@ -84,6 +84,7 @@ static void define_settings(void)
     define_setting("MTRACE_BACKTRACES_ON_FREE", g_state_config.has_free_backtraces);
     define_setting("MTRACE_MAX_DEPTH", g_state_config.max_depth);
     define_setting("MTRACE_MAX_LIVE", g_state_config.max_live_bytes);
+    define_setting("MTRACE_KEEP_SYMBOLS", g_state_config.keep_symbols_bytes);
     define_setting("MTRACE_MAX_THREADS", g_state_config.max_threads);
     define_setting("MTRACE_SAMPLE_BYTES", g_state_config.sample_bytes);
     define_setting("MTRACE_FOLLOW_CHILDREN", g_state_config.follows_children);

@@ -5,6 +5,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/bytes.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/readable.h"
 #include "collector/platform/real.h"
 #include "collector/record/quiet.h"
 #include "collector/record/state.h"
@@ -200,8 +201,9 @@ static size_t rewritten_bytes(char *const *variables)
  */
 void environment_restore(char **initial)
 {
-    bool is_other = environ && environ != initial;
-    size_t text_bytes = 1 + rewritten_bytes(initial) + (is_other ? rewritten_bytes(environ) : 0);
+    char ***variable = real_environ();
+    bool is_other = *variable && *variable != initial;
+    size_t text_bytes = 1 + rewritten_bytes(initial) + (is_other ? rewritten_bytes(*variable) : 0);
     size_t n = 0;
     size_t n_kept;
     char **array;
@@ -216,9 +218,9 @@ void environment_restore(char **initial)
     keep_own_settings(initial, &out);
     n_kept = restore_into(array, initial, &out);
     if (is_other)
-        restore_into(environ, environ, &out);
-    else if (environ)
-        environ = array;
+        restore_into(*variable, *variable, &out);
+    else if (*variable)
+        *variable = array;
     overwrite(initial, n, array, n_kept);
 }
 
@@ -346,23 +348,24 @@ void environment_update(void)
 
 void environment_announce(void)
 {
+    char **variables = *real_environ();
     size_t n = 0;
     size_t n_kept = 0;
     char **array;
 
-    while (environ && environ[n])
+    while (variables && variables[n])
         n++;
     array = memory_map_inherited((n + 2) * sizeof(*array) + CONFIG_PATH_BYTES + 64);
     if (!array)
         return;
     for (size_t i = 0; i < n; i++)
-        if (!fmt_after_prefix(environ[i], "MTRACE_PARENT="))
-            array[n_kept++] = environ[i];
+        if (!fmt_after_prefix(variables[i], "MTRACE_PARENT="))
+            array[n_kept++] = variables[i];
     g_announced = (char *)(array + n + 2);
     environment_update();
     array[n_kept++] = g_announced;
     array[n_kept] = NULL;
-    environ = array;
+    *real_environ() = array;
 }
 
 /* A region of the thread that lasts until its next exec: a vfork child's is its parent's. */
@@ -400,24 +403,19 @@ static void add_joined(struct exec_list *list, const char *name, const char *fir
     list->out.size_bytes++; /* the NUL stays */
 }
 
-/* LD_PRELOAD with that library of ours, or none, and with what others have in it. */
+/* LD_PRELOAD with that library of ours, and with what others have in it. */
 static void add_preload(struct exec_list *list, const char *library, const char *preload)
 {
     struct fmt *out = &list->out;
     char *text = out->text + out->size_bytes;
-    bool is_any_left;
 
     fmt_string(out, g_preload_name);
-    if (library) {
-        fmt_string(out, library);
-        fmt_char(out, ':');
-    }
-    is_any_left = environment_without_us(preload, out);
-    if (library && !is_any_left)
+    fmt_string(out, library);
+    fmt_char(out, ':');
+    if (!environment_without_us(preload, out))
         out->text[--out->size_bytes] = '\0';
     out->size_bytes++; /* the NUL stays */
-    if (library || is_any_left)
-        list->array[list->n++] = text;
+    list->array[list->n++] = text;
 }
 
 /* Is ASAN_OPTIONS to have our option, and not yet spoken of it? */
@@ -451,7 +449,7 @@ static void add_wanted(struct exec_list *list, char *const *wanted, const char *
         else if (!fmt_after_prefix(*at, "MTRACE_PARENT="))
             list->array[list->n++] = *at;
     }
-    if (!has_preload && library)
+    if (!has_preload)
         add_joined(list, g_preload_name, library, NULL);
     if (!has_options && lacks_option(""))
         add_joined(list, g_asan_name, NULL, g_asan_option);
@@ -469,13 +467,16 @@ static void add_lacking_settings(struct exec_list *list, char *const *variables)
 char *const *environment_for_exec(char *const *wanted, const char *library)
 {
     static char *const none[] = {NULL};
-    char *const *own = environ && state_config()->follows_children ? environ : none;
+    char *const *current = state_config()->follows_children ? *real_environ() : NULL;
+    char *const *own = current && readable_strings(current) ? current : none;
     char *const *variables = wanted ? wanted : none;
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
     struct exec_list list = {0};
     struct quiet quiet;
 
+    if (!readable_strings(variables))
+        return wanted;
     for (char *const *at = variables; *at; at++, n_slots++)
         if (is_rewritten(*at))
             text_bytes += fmt_length(*at);
@@ -487,6 +488,10 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     if (!list.array)
         return wanted;
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
+    if (!library) {
+        restore_into(list.array, variables, &list.out);
+        return list.array;
+    }
     add_wanted(&list, variables, library);
     add_lacking_settings(&list, own);
     add_lacking_settings(&list, g_kept);
@@ -506,7 +511,9 @@ char *const *environment_once_left(char *const *wanted)
     size_t n = 0;
     bool is_told = false;
 
-    while (g_is_left && g_announced && wanted && wanted[n])
+    if (!g_is_left || !g_announced || !wanted || !readable_strings(wanted))
+        return wanted;
+    while (wanted[n])
         is_told |= fmt_after_prefix(wanted[n++], "MTRACE_PARENT=") != NULL;
     array = is_told ? exec_scratch((n + 1) * sizeof(*array)) : NULL;
     if (!array)

@@ -6,27 +6,40 @@
 #include "collector/platform/config.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/readable.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
+#include "common/elf_loader.h"
+#include "common/log_format.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     START_BYTES = 256,    /* of a file: its ELF header, or the line that names an interpreter */
     MOST_INTERPRETERS = 4 /* as many as the kernel follows */
 };
 
+/* What an exec was asked for, or the interpreter that a script names. */
+struct program {
+    int fd; /* negative: it cannot be opened */
+    long n_bytes;
+
+    union {
+        union elf_loader_file elf;
+        char text[START_BYTES];
+    } start;
+};
+
 static const char g_preloaded_name[] = "/libmtrace.so";
 static const char g_preloaded_name_new[] = "/libmtrace-new.so";
 
 static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
+static char g_handed_on[CONFIG_PATH_BYTES];
 
-/* Of those two: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
+/* Of those: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
 struct path {
     char *text;
     size_t n;
@@ -91,18 +104,32 @@ static const char *other_library(void)
     return g_other;
 }
 
-/* Bytes read of the beginning of a file; negative: it cannot be opened. */
-static long read_start(const char *path, char start[START_BYTES])
+/* The library for what a program without a loader starts. */
+static const char *handed_on(const char *library)
 {
-    int fd = (int)sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    struct path path = {g_handed_on, 0};
+
+    put(&path, ELF_LOADER_ROOT, sizeof(ELF_LOADER_ROOT) - 1);
+    return put_last(&path, library);
+}
+
+/* A name of the caller's that cannot be read cannot be opened. */
+static void open_program(const char *path, struct program *ret_program)
+{
     long n;
 
-    if (fd < 0)
-        return fd;
-    n = sys_read(fd, start, START_BYTES - 1);
-    sys_close(fd);
-    start[n > 0 ? n : 0] = '\0';
-    return n > 0 ? n : 0;
+    ret_program->fd = (int)sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (ret_program->fd < 0)
+        return;
+    n = sys_read(ret_program->fd, ret_program->start.text, START_BYTES - 1);
+    ret_program->n_bytes = n > 0 ? n : 0;
+    ret_program->start.text[ret_program->n_bytes] = '\0';
+}
+
+static void close_program(const struct program *program)
+{
+    if (program->fd >= 0)
+        sys_close(program->fd);
 }
 
 /* The interpreter that a script names, which stays in `start`; NULL: it is none. */
@@ -121,33 +148,132 @@ static const char *interpreter_of(char *start)
     return length > 0 ? name : NULL;
 }
 
-static bool is_other_width(const char *start, long n)
-{
-    const ElfW(Ehdr) *header =
-        (const void *)start; /* what is read is at one place in both widths */
-    const unsigned char own_class = sizeof(uintptr_t) == 4 ? ELFCLASS32 : ELFCLASS64;
-
-    return n >= (long)sizeof(Elf32_Ehdr) && bytes_equal(start, ELFMAG, SELFMAG)
-           && header->e_ident[EI_CLASS] != own_class && header->e_machine == ARCH_OTHER_MACHINE;
-}
-
-static const char *library_for(char start[START_BYTES], long n)
+static void follow_scripts(struct program *program)
 {
     const char *interpreter;
 
-    for (int i = 0; i < MOST_INTERPRETERS && (interpreter = interpreter_of(start)); i++) {
-        char next[START_BYTES];
-        n = read_start(interpreter, next);
-        memcpy(start, next, sizeof(next));
-        if (n < 0)
-            return preloaded_library();
+    for (int i = 0; i < MOST_INTERPRETERS && program->fd >= 0
+                    && (interpreter = interpreter_of(program->start.text));
+         i++) {
+        struct program next;
+        open_program(interpreter, &next);
+        close_program(program);
+        *program = next;
     }
-    return is_other_width(start, n) ? other_library() : preloaded_library();
 }
+
+/* The library of the program's own kind; NULL: there is none. */
+static const char *library_of_kind(const union elf_loader_file *file)
+{
+    const bool is_own_width = elf_loader_is_narrow(file) == (sizeof(uintptr_t) == 4);
+    const unsigned machine = file->narrow.e_machine; /* in both widths at one place */
+
+    if (is_own_width)
+        return machine == log_own_arch() ? preloaded_library() : NULL;
+    return ARCH_OTHER_MACHINE != EM_NONE && machine == ARCH_OTHER_MACHINE ? other_library() : NULL;
+}
+
+/* ---- the loader --------------------------------------------------------------------------------
+ */
+
+static bool has_mark(const char *bytes, size_t n)
+{
+    const size_t length = sizeof(ELF_LOADER_MARK) - 1;
+
+    for (size_t i = 0; i + length <= n; i++)
+        if (bytes[i] == ELF_LOADER_MARK[0] && bytes_equal(bytes + i, ELF_LOADER_MARK, length))
+            return true;
+    return false;
+}
+
+/* By parts, of which each begins with the end of the one before. */
+static bool is_marked(int fd, char room[MEMORY_BORROWED_BYTES])
+{
+    const size_t overlap = sizeof(ELF_LOADER_MARK) - 2;
+
+    for (uint64_t at = 0; at < ELF_LOADER_MOST_BYTES; at += MEMORY_BORROWED_BYTES - overlap) {
+        long n = sys_pread(fd, room, MEMORY_BORROWED_BYTES, at);
+        if (n <= 0)
+            return false;
+        if (has_mark(room, (size_t)n))
+            return true;
+    }
+    return false;
+}
+
+/* A loader that cannot be opened starts nothing. */
+static bool is_glibc(const char *loader, char room[MEMORY_BORROWED_BYTES])
+{
+    bool is_found;
+    int fd;
+
+    if (elf_loader_is_glibc(loader))
+        return true;
+    if (elf_loader_is_musl(loader))
+        return false;
+    fd = (int)sys_open(loader, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return true;
+    is_found = is_marked(fd, room);
+    sys_close(fd);
+    return is_found;
+}
+
+/* Its name, into `room`; false: the program has none, as a static one. */
+static bool find_loader(const struct program *program, char room[MEMORY_BORROWED_BYTES])
+{
+    const union elf_loader_file *file = &program->start.elf;
+    uint64_t at;
+
+    for (unsigned i = 0; (at = elf_loader_segment_at(file, i)) != 0; i++) {
+        union elf_loader_segment segment = {.wide = {.p_type = PT_NULL}};
+        uint64_t n_bytes;
+        if (sys_pread(program->fd, &segment, sizeof(segment), at) <= 0)
+            return false;
+        if (elf_loader_is_name(file, &segment, &at, &n_bytes)) {
+            long n = sys_pread(program->fd, room, MEMORY_BORROWED_BYTES - 1, at);
+            room[n <= 0 ? 0 : (uint64_t)n < n_bytes ? (uint64_t)n : n_bytes] = '\0';
+            return n > 0;
+        }
+    }
+    return false;
+}
+
+/* The library as the program's LD_PRELOAD shall name it; NULL: the program does not start with it. */
+static const char *loadable(const char *library, const struct program *program)
+{
+    char *room = memory_borrow();
+
+    if (!room)
+        return library;
+    if (!find_loader(program, room))
+        library = handed_on(library);
+    else if (!is_glibc(room, room))
+        library = NULL;
+    memory_return(room);
+    return library;
+}
+
+static const char *library_for(struct program *program)
+{
+    const char *library;
+
+    follow_scripts(program);
+    if (program->fd < 0 || !elf_loader_is_elf(&program->start.elf, (size_t)program->n_bytes))
+        return preloaded_library();
+    library = library_of_kind(&program->start.elf);
+    return library ? loadable(library, program) : NULL;
+}
+
+/* ---- by name ----------------------------------------------------------------------------------
+ */
 
 static const char *value_of_path(void)
 {
-    for (char *const *at = environ; at && *at; at++) {
+    char *const *variables = *real_environ();
+    bool is_known = variables && readable_strings(variables);
+
+    for (char *const *at = variables; is_known && *at; at++) {
         const char *value = fmt_after_prefix(*at, "PATH=");
         if (value)
             return value;
@@ -155,20 +281,24 @@ static const char *value_of_path(void)
     return "/bin:/usr/bin";
 }
 
-/* The first file of that name in one of the folders; negative: there is none. */
-static long read_found(const char *name, char *path, char start[START_BYTES])
+/* The first file of that name in one of the folders. */
+static void open_found(const char *name, struct program *ret_program)
 {
-    for (const char *folders = value_of_path();; folders++) {
+    char *path = memory_borrow();
+
+    ret_program->fd = -1;
+    for (const char *folders = value_of_path(); path && ret_program->fd < 0; folders++) {
         struct fmt out = {path, MEMORY_BORROWED_BYTES, 0, false};
-        long n;
         while (*folders && *folders != ':')
             fmt_char(&out, *folders++);
         fmt_string(&out, out.size_bytes > 0 ? "/" : "./");
         fmt_string(&out, name);
-        n = read_start(path, start);
-        if (n >= 0 || !*folders)
-            return n;
+        open_program(path, ret_program);
+        if (!*folders)
+            break;
     }
+    if (path)
+        memory_return(path);
 }
 
 static bool has_slash(const char *name)
@@ -180,30 +310,37 @@ static bool has_slash(const char *name)
 
 const char *executed_library(const char *path, bool is_searched)
 {
-    _Alignas(ElfW(Ehdr)) char start[START_BYTES] = "";
-    char *room;
-    long n;
+    struct program program;
+    const char *library;
 
-    if (ARCH_OTHER_MACHINE == EM_NONE || !path)
+    if (!path || (is_searched && !readable_string(path)))
         return preloaded_library();
-    if (!is_searched || has_slash(path)) {
-        n = read_start(path, start);
-        return library_for(start, n);
-    }
-    room = memory_borrow();
-    if (!room)
-        return preloaded_library();
-    n = read_found(path, room, start);
-    memory_return(room);
-    return library_for(start, n);
+    if (is_searched && !has_slash(path))
+        open_found(path, &program);
+    else
+        open_program(path, &program);
+    library = library_for(&program);
+    close_program(&program);
+    return library;
 }
 
-const char *executed_library_of(int fd)
+const char *executed_library_at(int directory, const char *path)
 {
-    char path[32];
-    struct fmt out = FMT_BUFFER(path);
+    const char *library;
+    char *room;
+    struct fmt out;
 
+    if (!path || !readable_string(path))
+        return preloaded_library();
+    room = directory == AT_FDCWD || *path == '/' ? NULL : memory_borrow();
+    if (!room)
+        return executed_library(path, false);
+    out = (struct fmt){room, MEMORY_BORROWED_BYTES, 0, false};
     fmt_string(&out, "/proc/self/fd/");
-    fmt_decimal(&out, (uint64_t)(unsigned)fd);
-    return executed_library(path, false);
+    fmt_decimal(&out, (uint64_t)(unsigned)directory);
+    fmt_string(&out, *path ? "/" : "");
+    fmt_string(&out, path);
+    library = executed_library(room, false);
+    memory_return(room);
+    return library;
 }

@@ -10,12 +10,14 @@
 #include "collector/life/output.h"
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
+#include "collector/log/module_file.h"
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/log/stack_tree.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/loader_lock.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/capture.h"
 #include "collector/record/heap_extent.h"
@@ -34,7 +36,6 @@
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 extern void *__libc_stack_end;
 
@@ -58,6 +59,7 @@ static char **initial_environment(void)
 static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 {
     modules_init();
+    module_file_init(state_config()->keep_symbols_bytes);
     capture_init(state_config());
     record_init();
     if (!output_open(state_config(), parent)) {
@@ -232,11 +234,14 @@ static void install_toggle(int number)
 {
     struct sigaction old;
     struct sigaction action = {.sa_flags = SA_RESTART};
+    int (*set_action)(int, const struct sigaction *, struct sigaction *) = NULL;
 
-    if (number == 0 || sigaction(number, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+    *(void **)(void *)&set_action = real_find_in_libc("sigaction");
+    if (number == 0 || !set_action || set_action(number, NULL, &old) != 0
+        || old.sa_handler != SIG_DFL)
         return;
     action.sa_handler = handle_toggle;
-    sigaction(number, &action, NULL);
+    set_action(number, &action, NULL);
 }
 
 /* ---- before main -------------------------------------------------------------------------------
@@ -249,6 +254,15 @@ static void handle_exit(int status, void *unused)
     loading_look();
     heap_extent_record();
     end_write(LOG_END_EXIT, status);
+}
+
+static void register_exit_handler(void)
+{
+    int (*register_handler)(void (*)(int, void *), void *) = NULL;
+
+    *(void **)(void *)&register_handler = real_find_in_libc("on_exit");
+    if (register_handler)
+        register_handler(handle_exit, NULL);
 }
 
 void lifecycle_construct(void)
@@ -265,7 +279,7 @@ void lifecycle_construct(void)
     if (state_is_off())
         return;
     loading_begin();
-    on_exit(handle_exit, NULL);
+    register_exit_handler();
     install_toggle(state_config()->toggle_signal);
     capture_open_oracle(state_config());
 }
@@ -314,7 +328,7 @@ static bool prepare_once(void)
     if (!has_generations)
         state_turn_off();
     else
-        on_exit(handle_exit, NULL);
+        register_exit_handler();
     return has_generations;
 }
 

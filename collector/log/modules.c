@@ -3,6 +3,7 @@
 
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
+#include "collector/log/module_file.h"
 #include "collector/log/module_table.h"
 #include "collector/log/segment.h"
 #include "collector/platform/bytes.h"
@@ -207,6 +208,20 @@ static bool define(uint32_t id, const struct module_identity *identity,
                             file->path.size_bytes);
 }
 
+/* A path that was cut names no file. */
+static void keep_file(uint32_t id, const struct module_identity *identity,
+                      const struct description *file)
+{
+    if (!file->path.is_cut)
+        module_file_keep(&(struct module_file){.id = id,
+                                               .start = identity->start,
+                                               .end = identity->end,
+                                               .map = (const void *)identity->link_map,
+                                               .path = file->path.text,
+                                               .build_id = file->build_id.bytes,
+                                               .build_id_bytes = file->build_id.n_bytes});
+}
+
 /* Each is counted once: two with the same hash count as one. */
 static void count_untold(const struct module_identity *identity)
 {
@@ -243,8 +258,11 @@ static uint32_t add_unblocked(const struct module_identity *identity)
     append_path(map, &file.path);
     slot = module_table_claim(identity, hash_file(&file));
     if (slot) {
-        bool is_defined =
-            module_table_is_settled(slot) || define(module_table_id(slot), identity, &file);
+        bool is_settled = module_table_is_settled(slot);
+        bool is_defined;
+        if (!is_settled)
+            keep_file(module_table_id(slot), identity, &file);
+        is_defined = is_settled || define(module_table_id(slot), identity, &file);
         id = is_defined ? module_table_id(slot) : 0;
         module_table_publish(slot, is_defined);
     } else {

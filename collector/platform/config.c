@@ -300,6 +300,8 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->max_depth = (uint32_t)read_number(&source, "MTRACE_MAX_DEPTH", config, 0, UINT32_MAX);
     config->max_live_bytes =
         read_number(&source, "MTRACE_MAX_LIVE", config, (uint64_t)4 << 30, UINT64_MAX);
+    config->keep_symbols_bytes =
+        read_number(&source, "MTRACE_KEEP_SYMBOLS", config, (uint64_t)64 << 20, UINT64_MAX / 2);
     config->max_threads =
         (uint32_t)read_number(&source, "MTRACE_MAX_THREADS", config, 0, UINT32_MAX);
     config->sample_bytes =

@@ -56,9 +56,10 @@ struct config {
     int toggle_signal;  /* 0 = none */
     uint32_t max_depth; /* 0 = no limit */
     uint64_t max_live_bytes;
-    uint32_t max_threads;  /* that are told apart, 0 = all */
-    uint64_t sample_bytes; /* mean distance between samples; 0 = every block is recorded */
-    uint64_t sample_seed;  /* 0 = any */
+    uint32_t max_threads;        /* that are told apart, 0 = all */
+    uint64_t keep_symbols_bytes; /* of symbol tables that are copied into the log */
+    uint64_t sample_bytes;       /* mean distance between samples; 0 = every block is recorded */
+    uint64_t sample_seed;        /* 0 = any */
     bool is_disabled_by_default;
     bool is_ancestor_tracing;
     bool is_ancestor_left; /* recording has ended in it, for good */

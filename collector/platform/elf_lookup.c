@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/platform/elf_lookup.h"
 
+#include "collector/platform/auxiliary.h"
 #include "collector/platform/fmt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#if defined(__arm__) || defined(__aarch64__)
-#    include <sys/auxv.h>
-#endif
 #if defined(__aarch64__)
 #    include <sys/ifunc.h>
 #endif
@@ -164,12 +162,13 @@ const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *n
 static void *ask_resolver(uintptr_t resolver)
 {
 #if defined(__aarch64__)
-    const __ifunc_arg_t more = {sizeof(more), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    const __ifunc_arg_t more = {sizeof(more), auxiliary_value(AT_HWCAP),
+                                auxiliary_value(AT_HWCAP2)};
 
     return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(more._hwcap | _IFUNC_ARG_HWCAP,
                                                                   &more);
 #elif defined(__arm__)
-    return ((void *(*)(unsigned long))resolver)(getauxval(AT_HWCAP));
+    return ((void *(*)(unsigned long))resolver)(auxiliary_value(AT_HWCAP));
 #else
     return ((void *(*)(void))resolver)();
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/platform/loader_lock.h"
 
-#include "collector/platform/elf_lookup.h"
 #include "collector/platform/module_bounds.h"
+#include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -98,25 +97,11 @@ static pthread_mutex_t *find_only_inside(const struct search *before, const stru
     return n == 1 ? found : NULL;
 }
 
-static void *find_in(const struct elf_lookup *object, const char *name)
-{
-    const ElfW(Sym) *symbol = elf_lookup_find(object, name);
-
-    return symbol ? elf_lookup_resolve(object, symbol) : NULL;
-}
-
-/* No dlopen: in a program that was started with us it would allocate, and be seen to. libc is never unloaded. */
 static bool find_functions(struct functions *libc)
 {
-    struct module_bounds bounds;
-    struct elf_lookup object;
-
-    if (!module_bounds_find((uintptr_t)gnu_get_libc_version, &bounds))
-        return false;
-    object = elf_lookup_open(bounds.map);
-    *(void **)&libc->iterate = find_in(&object, "dl_iterate_phdr");
-    *(void **)&libc->try_lock = find_in(&object, "pthread_mutex_trylock");
-    *(void **)&libc->unlock = find_in(&object, "pthread_mutex_unlock");
+    *(void **)&libc->iterate = real_find_in_libc("dl_iterate_phdr");
+    *(void **)&libc->try_lock = real_find_in_libc("pthread_mutex_trylock");
+    *(void **)&libc->unlock = real_find_in_libc("pthread_mutex_unlock");
     return libc->iterate && libc->try_lock && libc->unlock;
 }
 
@@ -144,7 +129,7 @@ struct call {
     bool result;
 };
 
-static int call_once(struct dl_phdr_info *unused, size_t size, void *context)
+static int call_work(struct dl_phdr_info *unused, size_t size, void *context)
 {
     struct call *call = context;
 
@@ -158,7 +143,7 @@ bool loader_lock_call(bool (*work)(void))
 {
     struct call call = {work, false};
 
-    g_libc.iterate(call_once, &call);
+    g_libc.iterate(call_work, &call);
     return call.result;
 }
 

@@ -2,9 +2,9 @@
 #include "collector/platform/module_bounds.h"
 
 #include "collector/arch/arch.h"
+#include "collector/platform/auxiliary.h"
 
 #include <dlfcn.h>
-#include <sys/auxv.h>
 
 static void find_headers(struct module_bounds *bounds)
 {
@@ -32,8 +32,8 @@ static void find_headers_of_executable(struct module_bounds *bounds)
 {
     struct module_bounds found = *bounds;
 
-    found.headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    found.n_headers = found.headers ? getauxval(AT_PHNUM) : 0;
+    found.headers = (const ElfW(Phdr) *)auxiliary_value(AT_PHDR);
+    found.n_headers = found.headers ? auxiliary_value(AT_PHNUM) : 0;
     if (has_dynamic(&found))
         *bounds = found;
 }

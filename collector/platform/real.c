@@ -56,6 +56,7 @@ static const struct wanted g_wanted[] = {
     WANT(munmap),
     WANT(mremap),
     WANT(mprotect),
+    WANT(pkey_mprotect),
     WANT(brk),
     WANT(sbrk),
     WANT(dlclose),
@@ -107,11 +108,20 @@ static struct link_map *find_own(void)
     return NULL;
 }
 
+/* By a reserved name: a program may define gnu_get_libc_version. */
 static bool is_libc(const struct link_map *map)
 {
     struct elf_lookup object = elf_lookup_open(map);
 
-    return elf_lookup_find(&object, "gnu_get_libc_version") != NULL;
+    return elf_lookup_find(&object, "__errno_location") != NULL;
+}
+
+static void *find_in(const struct link_map *map, const char *name)
+{
+    struct elf_lookup object = elf_lookup_open(map);
+    const ElfW(Sym) *symbol = elf_lookup_find(&object, name);
+
+    return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
 }
 
 /* The first object of the list from `map` on, but not our own, that is accepted (NULL: all are) and defines it, and what at; NULL if there is none.
@@ -300,14 +310,33 @@ void *real_find_beside_malloc(const char *name)
 {
     const struct link_map *own = find_own();
     const struct link_map *map = own ? find_definer(own, "malloc") : NULL;
-    struct elf_lookup object;
-    const ElfW(Sym) * symbol;
 
-    if (!map)
-        return NULL;
-    object = elf_lookup_open(map);
-    symbol = elf_lookup_find(&object, name);
-    return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
+    return map ? find_in(map, name) : NULL;
+}
+
+void *real_find_in_libc(const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (is_libc(map))
+            return find_in(map, name);
+    return NULL;
+}
+
+/* Not by a relocation: the linker adds the names `environ` and `_environ` to a reference to `__environ`. */
+char ***real_environ(void)
+{
+    static char **none;
+    static char ***_Atomic found;
+    char ***variable = atomic_load_explicit(&found, memory_order_relaxed);
+
+    if (variable)
+        return variable;
+    for (const struct link_map *map = _r_debug.r_map; map && !variable; map = map->l_next)
+        variable = find_in(map, "__environ");
+    if (!variable)
+        variable = &none;
+    atomic_store_explicit(&found, variable, memory_order_relaxed);
+    return variable;
 }
 
 bool real_is_glibc_malloc(void)
@@ -338,15 +367,9 @@ const char *real_own_path(void)
 
 void *real_find_in_vdso(const char *name)
 {
-    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-        struct elf_lookup object;
-        const ElfW(Sym) * symbol;
-        if (!elf_lookup_is_vdso(map))
-            continue;
-        object = elf_lookup_open(map);
-        symbol = elf_lookup_find(&object, name);
-        return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
-    }
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (elf_lookup_is_vdso(map))
+            return find_in(map, name);
     return NULL;
 }
 

@@ -61,6 +61,7 @@ struct real {
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*mprotect)(void *, size_t, int);
+    int (*pkey_mprotect)(void *, size_t, int, int);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
 
@@ -131,6 +132,17 @@ void *real_find_first(const char *name);
 
 /* As real_find, with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
+
+/*
+ * libc's own function, NULL if there is none. Also before real_init, and in any thread: libc and all
+ * objects before it in the list stay loaded. The collector calls a libc function only so, or by a
+ * name that ISO C reserves: any other name binds to a function of the program that has it.
+ */
+void *real_find_in_libc(const char *name);
+
+/* libc's `environ`, wherever it is: an executable may have a copy of it, or something else of this
+ * name. Never NULL. */
+char ***real_environ(void);
 
 /* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one of ours that the program was started
  * with, and not the allocator's, to which it passes on: its operators are those that call no malloc by name then. */

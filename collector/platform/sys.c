@@ -2,6 +2,7 @@
 #include "collector/platform/sys.h"
 
 #include "collector/arch/arch.h"
+#include "collector/platform/auxiliary.h"
 #include "common/file_systems.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -136,14 +136,14 @@ int sys_write_all(int fd, const void *buffer, size_t size_bytes)
 #endif
 
 #if __SIZEOF_LONG__ == 8
+static long transfer(long number, int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return call(number, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
+}
+
 static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
 {
     return call(SYS_mmap, word(start), (long)size_bytes, protection, flags, fd, (long)offset);
-}
-
-long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
-{
-    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
 }
 
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
@@ -176,14 +176,12 @@ static long map(void *start, size_t size_bytes, int protection, int flags, int f
                 (long)(offset / MAP_UNIT_BYTES));
 }
 
-long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+static long transfer(long number, int fd, const void *buffer, size_t size_bytes, uint64_t offset)
 {
 #    if defined(__arm__) /* a number of 64 bits begins with an even argument */
-    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, 0, (long)offset,
-                (long)(offset >> 32));
+    return call(number, fd, word(buffer), (long)size_bytes, 0, (long)offset, (long)(offset >> 32));
 #    else
-    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset,
-                (long)(offset >> 32), 0);
+    return call(number, fd, word(buffer), (long)size_bytes, (long)offset, (long)(offset >> 32), 0);
 #    endif
 }
 
@@ -216,6 +214,25 @@ static long read_clock(int clock, struct sys_time *ret_time)
 }
 #endif
 
+static int64_t change_seconds(const struct arch_file_status *status)
+{
+#if ARCH_HAS_FILE_STATUS
+    return status->st_ctime_seconds;
+#else
+    return status->st_ctim.tv_sec;
+#endif
+}
+
+long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return transfer(SYS_pread64, fd, buffer, size_bytes, offset);
+}
+
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return transfer(SYS_pwrite64, fd, buffer, size_bytes, offset);
+}
+
 long sys_file_id(int fd, struct sys_file_id *ret_id)
 {
     struct arch_file_status status = {0};
@@ -223,7 +240,8 @@ long sys_file_id(int fd, struct sys_file_id *ret_id)
 
     if (result < 0)
         return result;
-    *ret_id = (struct sys_file_id){status.st_dev, status.st_ino, status.st_size};
+    *ret_id =
+        (struct sys_file_id){status.st_dev, status.st_ino, status.st_size, change_seconds(&status)};
     return 0;
 }
 
@@ -304,7 +322,7 @@ long sys_advise(void *start, size_t size_bytes, int advice)
 
 size_t sys_page_bytes(void)
 {
-    size_t page_bytes = getauxval(AT_PAGESZ);
+    size_t page_bytes = auxiliary_value(AT_PAGESZ);
 
     return page_bytes ? page_bytes : ARCH_PAGE_BYTES;
 }

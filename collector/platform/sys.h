@@ -21,6 +21,7 @@ struct sys_file_id {
     uint64_t device;
     uint64_t inode;
     int64_t size_bytes;
+    int64_t change_seconds; /* when its inode last changed, by the clock of day */
 };
 
 /* As the kernel tells time whatever the program's words are. */
@@ -44,6 +45,7 @@ long sys_write(int fd, const void *buffer, size_t size_bytes);
 
 /* Until all is written; 0 or an errno value. The program gets no SIGPIPE or SIGXFSZ of it. */
 int sys_write_all(int fd, const void *buffer, size_t size_bytes);
+long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);

@@ -11,6 +11,7 @@
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
 #include "collector/unwind/oracle.h"
+#include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_check.h"
 
 #include <dlfcn.h>
@@ -46,6 +47,8 @@ void capture_open_oracle(const struct config *config)
     const char *own = real_own_path();
     size_t directory_bytes = 0;
     struct thread *thread;
+    void *(*open)(const char *, int) = NULL;
+    void *(*find)(void *, const char *) = NULL;
     void *handle;
 
     if (g_capture_unwinder != CONFIG_UNWINDER_LIBUNWIND
@@ -60,10 +63,13 @@ void capture_open_oracle(const struct config *config)
     thread = state_is_recording() ? thread_enter(&here) : NULL;
     if (thread)
         thread->is_muted = true;
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *(void **)(void *)&open = real_find_in_libc("dlopen");
+    *(void **)(void *)&find = real_find_in_libc("dlsym");
+    /* RTLD_DEEPBIND: what it calls by name must not be a function of the program. */
+    handle = open && find ? open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
     if (handle) {
-        *(void **)(void *)&g_oracle = dlsym(handle, "mtrace_oracle_walk");
-        *(void **)(void *)&g_oracle_fast = dlsym(handle, "mtrace_oracle_walk_fast");
+        *(void **)(void *)&g_oracle = find(handle, "mtrace_oracle_walk");
+        *(void **)(void *)&g_oracle_fast = find(handle, "mtrace_oracle_walk_fast");
     }
     if (thread) {
         thread->is_muted = false;
@@ -178,6 +184,7 @@ static uint32_t capture_by_frame_pointer(struct thread *thread, const struct unw
 
     if (!pcs)
         return LOG_NODE_NONE;
+    (void)own_stacks_refresh(&thread->unwind);
     pcs[n_frames++] = origin->pc;
     while (low >= thread->unwind.stack_low && fp >= low && fp % sizeof(fp) == 0
            && fp + 2 * sizeof(fp) <= thread->unwind.stack_high && n_frames < MOST_ORACLE_FRAMES) {

@@ -2,6 +2,7 @@
 #include "collector/record/inside.h"
 
 #include "collector/arch/arch.h"
+#include "collector/platform/auxiliary.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
 #include "collector/record/inside_plan.h"
@@ -15,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 enum {
     MOST_ENTRIES = 128,  /* as in recorder/allocator/entry_plan.h */
@@ -270,8 +270,8 @@ static uintptr_t hook_of(const struct inside_entry *entry)
 /* The lowest address of the executable. */
 static uintptr_t find_start(uintptr_t base)
 {
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    size_t n = headers ? getauxval(AT_PHNUM) : 0;
+    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)auxiliary_value(AT_PHDR);
+    size_t n = headers ? auxiliary_value(AT_PHNUM) : 0;
     uintptr_t start = 0;
 
     for (size_t i = 0; i < n; i++)

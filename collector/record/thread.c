@@ -5,9 +5,11 @@
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
 #include "collector/record/thread_numbers.h"
+#include "collector/unwind/own_stacks.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,17 +27,44 @@ extern void *__libc_stack_end;
 
 _Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED, .group = LOG_GROUP_ROOT};
 
+/* Reserved by ISO C, as `pthread_key_create` is not; no header declares it. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+int __pthread_key_create(pthread_key_t *ret_key, void (*destroy)(void *));
+
 static pthread_key_t g_key;
 static bool g_has_key;
 
-static uintptr_t thread_pointer(void)
+/* libc's own, see real_find_in_libc; written by thread_init. */
+static struct {
+    pthread_t (*self)(void);
+    int (*set_specific)(pthread_key_t key, const void *value);
+    int (*init_attributes)(pthread_attr_t *attributes);
+    int (*destroy_attributes)(pthread_attr_t *attributes);
+    int (*get_stack_size)(const pthread_attr_t *attributes, size_t *ret_bytes);
+} g_libc;
+
+uintptr_t thread_self(void)
 {
-    return (uintptr_t)pthread_self();
+    return (uintptr_t)g_libc.self();
+}
+
+size_t thread_stack_bytes(const pthread_attr_t *attributes)
+{
+    pthread_attr_t preset;
+    size_t stack_bytes = 0;
+
+    if (attributes) {
+        g_libc.get_stack_size(attributes, &stack_bytes);
+    } else if (g_libc.init_attributes(&preset) == 0) {
+        g_libc.get_stack_size(&preset, &stack_bytes);
+        g_libc.destroy_attributes(&preset);
+    }
+    return stack_bytes;
 }
 
 struct thread *thread_of(uintptr_t other)
 {
-    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_pointer()));
+    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_self()));
 }
 
 static bool is_main_thread(void)
@@ -46,21 +75,20 @@ static bool is_main_thread(void)
 }
 
 /* main's stack grows down from __libc_stack_end, at most to the limit that held at start. */
-static void find_main_stack(struct thread *thread)
+static uintptr_t main_stack_low(void)
 {
     uint64_t limit = sys_limit(RLIMIT_STACK);
-    uintptr_t high = (uintptr_t)__libc_stack_end;
 
     if (limit > (uint64_t)1 << 30)
         limit = (uint64_t)1 << 30;
-    thread->unwind.stack_high = high;
-    thread->unwind.stack_low = high - (uintptr_t)limit;
+    return (uintptr_t)__libc_stack_end - (uintptr_t)limit;
 }
 
 void thread_set_stack(uintptr_t low, uintptr_t high)
 {
     g_thread.unwind.stack_low = low;
     g_thread.unwind.stack_high = high;
+    own_stacks_add(low, high);
 }
 
 static bool is_shared(uint32_t index)
@@ -124,6 +152,26 @@ static void define(struct thread *thread)
 }
 
 /*
+ * Before the first event, and while nothing is recorded (after a detach), holes may have passed no
+ * wrapper. The end is stored last: a handler may leave by siglongjmp before, and all is done again.
+ */
+static void find_bounds(struct unwind_memory *own, bool is_first)
+{
+    uintptr_t high = own->stack_high;
+
+    if (high == 0 && is_main_thread()) {
+        high = (uintptr_t)__libc_stack_end;
+        own->stack_low = main_stack_low();
+        own_stacks_add(own->stack_low, high);
+    } else if (is_first) {
+        return;
+    }
+    high = own_stacks_prove(own->stack_low, high);
+    atomic_signal_fence(memory_order_seq_cst);
+    own->stack_high = high;
+}
+
+/*
  * Threads of this process are unseen, or (after a fork) have fields about another process. The
  * generation comes last: who is abandoned before it begins again.
  */
@@ -141,11 +189,10 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->walk = NULL;
     thread->exec_scratch = NULL;
     thread->exec_scratch_bytes = 0;
-    if (thread->unwind.stack_high == 0 && is_main_thread())
-        find_main_stack(thread);
+    find_bounds(&thread->unwind, thread->generation == 0);
     define(thread);
     if (g_has_key)
-        pthread_setspecific(g_key, thread);
+        g_libc.set_specific(g_key, thread);
     atomic_signal_fence(memory_order_seq_cst);
     thread->generation = generation;
 }
@@ -235,12 +282,13 @@ static void put_segment(struct thread *thread)
  */
 
 /* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
-static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_t pc)
+static bool is_return_gone(struct thread *thread, uintptr_t frame, uint16_t pc)
 {
     uintptr_t at = frame - sizeof(uintptr_t);
     uintptr_t now = 0;
     long result;
 
+    (void)own_stacks_refresh(&thread->unwind);
     if (thread_is_on_own_stack(thread, frame))
         return (uint16_t)arch_code_address(*(const uintptr_t *)at) != pc;
     if (sys_is_forbidden())
@@ -256,7 +304,7 @@ bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now
 }
 
 /* TH-4: whoever closed the gate will not open it. */
-static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t gate,
+static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t gate,
                                          const struct unwind_origin *origin)
 {
     uintptr_t frame =
@@ -425,6 +473,7 @@ static void give_all_up(struct thread *thread, bool was_inside)
         unwind_memory_distrust(&thread->unwind);
     }
     put_segment(thread);
+    own_stacks_remove(&thread->unwind);
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
     thread->exec_scratch = NULL;
@@ -466,12 +515,17 @@ static void destroy(void *value)
     if (thread->left)
         thread->left();
     if (++thread->n_rounds < KEY_ROUNDS)
-        pthread_setspecific(g_key, thread);
+        g_libc.set_specific(g_key, thread);
     else
         end(thread);
 }
 
 void thread_init(void)
 {
-    g_has_key = pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
+    *(void **)(void *)&g_libc.self = real_find_in_libc("pthread_self");
+    *(void **)(void *)&g_libc.set_specific = real_find_in_libc("pthread_setspecific");
+    *(void **)(void *)&g_libc.init_attributes = real_find_in_libc("pthread_attr_init");
+    *(void **)(void *)&g_libc.destroy_attributes = real_find_in_libc("pthread_attr_destroy");
+    *(void **)(void *)&g_libc.get_stack_size = real_find_in_libc("pthread_attr_getstacksize");
+    g_has_key = __pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
 }

@@ -57,6 +57,7 @@
 #include "common/attr.h"
 #include "common/log_format.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -222,7 +223,7 @@ bool thread_will_exec(void (*came_back)(void));
 /* It is known already that it came back: nothing is called. */
 void thread_came_back(void);
 
-/* Makes the key whose destructor ends threads. Once per process image. */
+/* Finds libc's functions and makes the key whose destructor ends threads. Once per process image. */
 void thread_init(void);
 
 /* Bounds of the calling thread's stack, told by the pthread_create wrapper; main's are found. */
@@ -239,6 +240,12 @@ static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t
 /* Who was at `frame`, of whatever thread, was on the stack of this one and has left it by longjmp, as it is at `now`, and no deeper than it was; a handler
  * that interrupts it is deeper, or on another stack. */
 bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now);
+
+/* pthread_self of the calling thread. */
+uintptr_t thread_self(void);
+
+/* The stack that pthread_create makes with these attributes; NULL: with none. */
+size_t thread_stack_bytes(const pthread_attr_t *attributes);
 
 /* g_thread of another thread of this process. */
 struct thread *thread_of(uintptr_t other);

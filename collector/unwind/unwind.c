@@ -4,6 +4,7 @@
 #include "collector/log/modules.h"
 #include "collector/log/stack_tree.h"
 #include "collector/platform/outward.h"
+#include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_full.h"
 #include "collector/unwind/unwind_stack.h"
@@ -295,7 +296,7 @@ static void note_segment(struct unwind_state *state, bool is_whole_new)
 
     if (is_whole_new)
         record->anchor = walk->n_jumps > 0 ? walk->first_segment_sp : record->frames[0].sp;
-    if (walk->n_jumps == 0 && walk->is_trusted)
+    if (walk->n_jumps == 0 && walk->is_trusted && !walk->has_gap)
         record->proven_high = walk->high;
 }
 
@@ -383,6 +384,7 @@ static inline enum unwind_step step_on(struct unwind_state *state)
 /* From where the walk is, outwards to the first frame from which on the record is proven. */
 static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
 {
+    state->walk.has_gap = false;
     for (;;) {
         enum unwind_verdict verdict = join(state);
         enum unwind_step step;
@@ -513,11 +515,23 @@ static inline bool is_sibling(struct unwind_state *state)
 
 /* ---- which record ---- */
 
+/* OS-3: of other stacks a part may be unreadable now. */
+static void forget_other_stacks(struct unwind_state *state, uint32_t generation)
+{
+    for (unsigned i = 1; i < UNWIND_RECORDS; i++)
+        unwind_record_reset(&state->records[i]);
+    state->generation = generation;
+}
+
 /* Of the stacks that are not the thread's own, the one that begins least above sp. */
 static MTRACE_NOINLINE struct unwind_record *choose_record(struct unwind_state *state, uintptr_t sp)
 {
     struct unwind_record *nearest = NULL;
     struct unwind_record *oldest = &state->records[1];
+    uint32_t generation = own_stacks_generation();
+
+    if (mtrace_unlikely(state->generation != generation))
+        forget_other_stacks(state, generation);
 
     for (struct unwind_record *record = &state->records[1];
          record < &state->records[UNWIND_RECORDS]; record++) {
@@ -578,6 +592,7 @@ static MTRACE_COLD struct unwind_state *prepare(struct unwind_memory *memory, ui
         return NULL;
     state->n_wanted = g_settings.max_depth != 0 ? g_settings.max_depth : SIZE_MAX;
     state->records[0].words = state->words;
+    state->stack_end = own_stacks_refresh(memory);
     unwind_state_reset(state, epoch);
     return state;
 }

@@ -5,8 +5,8 @@
  * Model:   verified incremental unwinding. Each thread remembers its last captured stacks; a
  * capture walks outwards from the wrapper by compact rules until it meets a remembered frame, then
  *          verifies that frame's words, innermost to outermost, and takes its caller from memory.
- *          A guessed step on the thread's own stack is verified like any other, because the
- *          bounds that made its words readable do not change; elsewhere it is guessed anew. A frame
+ *          A guessed step on the thread's own stack is verified like any other, because all is
+ *          forgotten before its words become unreadable (OS-2); elsewhere it is guessed again. A frame
  *          that rules cannot express restarts the capture in the interpreter (unwind_full.h).
  * Invariants
  *   UW-1 Nothing is written to the program's stack beyond our own frames; at most 512 bytes of

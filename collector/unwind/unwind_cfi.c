@@ -2,13 +2,13 @@
 #include "collector/unwind/unwind_cfi.h"
 
 #include "collector/log/modules.h"
+#include "collector/platform/auxiliary.h"
 #include "collector/platform/sys.h"
 #include "collector/unwind/exidx.h"
 #include "collector/unwind/unwind_cache.h"
 
 #include <link.h>
 #include <stdatomic.h>
-#include <sys/auxv.h>
 
 enum {
     ELF_HEADER_BYTES = 4096 /* program headers behind these are not looked for */
@@ -24,7 +24,8 @@ struct programs {
 /* Of the executable, which the kernel may have mapped with gaps: each part is a module then. */
 static struct programs programs_of_executable(void)
 {
-    return (struct programs){(const ElfW(Phdr) *)getauxval(AT_PHDR), getauxval(AT_PHNUM)};
+    return (struct programs){(const ElfW(Phdr) *)auxiliary_value(AT_PHDR),
+                             auxiliary_value(AT_PHNUM)};
 }
 
 /* Of an object that ld.so mapped in one piece, or the first part of one with gaps: the ELF header is first. */

@@ -112,6 +112,14 @@ struct unwind_fresh {
 void unwind_record_lend(struct unwind_record *record, struct unwind_frame *frames, size_t n_frames);
 void unwind_fresh_lend(struct unwind_fresh *fresh, struct unwind_frame *frames, size_t n_frames);
 
+/* Forgets its frames, and where its stack is. */
+static inline void unwind_record_reset(struct unwind_record *record)
+{
+    record->n_frames = 0;
+    record->anchor = 0;
+    record->proven_high = 0;
+}
+
 /* Room for n_frames; false without memory. */
 bool unwind_record_reserve(struct unwind_record *record, size_t n_frames);
 bool unwind_fresh_reserve_slow(struct unwind_fresh *fresh);

@@ -248,6 +248,7 @@ void unwind_full_walk(struct unwind_state *state)
     enum unwind_step result;
 
     walk->is_trusted = true;
+    walk->has_gap = false;
     walk->n_jumps = 0;
     unwind_enter_segment(state, state->registers.value[ARCH_SP]);
     if (!skip_own_frames(state))

@@ -46,11 +46,17 @@ void unwind_state_free(struct unwind_state *state)
 void unwind_state_reset(struct unwind_state *state, uint32_t epoch)
 {
     state->epoch = epoch;
-    for (unsigned i = 0; i < UNWIND_RECORDS; i++) {
-        state->records[i].n_frames = 0;
-        state->records[i].anchor = 0;
-        state->records[i].proven_high = 0;
-    }
+    for (unsigned i = 0; i < UNWIND_RECORDS; i++)
+        unwind_record_reset(&state->records[i]);
+}
+
+/* No epoch is 0. */
+void unwind_state_forget_later(const struct unwind_memory *memory)
+{
+    struct unwind_state *state = memory->state;
+
+    if (state != NULL)
+        state->epoch = 0;
 }
 
 void unwind_state_distrust(struct unwind_state *state)

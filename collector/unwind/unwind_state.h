@@ -46,6 +46,7 @@ struct unwind_walk {
     bool is_trusted;   /* no step so far was guessed */
     bool is_own_stack; /* on the thread's stack, whose bounds are known */
     bool is_truncated;
+    bool has_gap; /* a word was loaded with pages before it that may be unreadable */
 };
 
 /* Arguments and result of a rule made through unwind_stack_run. */
@@ -57,7 +58,9 @@ struct unwind_rule_request {
 struct unwind_state {
     struct block_link link; /* of the pool that states of ended threads wait in */
     const struct unwind_memory *memory;
+    uintptr_t stack_end; /* of the whole own stack, where parts may be unreadable; else 0 */
     uint32_t epoch;
+    uint32_t generation; /* own_stacks_generation that other stacks were remembered in */
     bool is_on_private_stack;
     size_t n_wanted; /* innermost frames of a stack; SIZE_MAX: all */
     uint64_t clock;
@@ -87,6 +90,9 @@ void unwind_state_free(struct unwind_state *state);
 
 /* Forgets every frame: the epoch changed. */
 void unwind_state_reset(struct unwind_state *state, uint32_t epoch);
+
+/* The next capture of this memory begins by forgetting every frame; a capture under way goes on. */
+void unwind_state_forget_later(const struct unwind_memory *memory);
 
 /* Forgets whatever it knows; the next capture begins as a first one. */
 void unwind_state_distrust(struct unwind_state *state);

@@ -31,25 +31,37 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
         walk->high = memory->stack_high;
         return true;
     }
-    walk->high = walk->is_trusted ? page_end(sp) : sp; /* US-3 */
-    return sys_is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1));
+    if (!sys_is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1))) {
+        walk->high = sp;
+        return false;
+    }
+    walk->high = walk->is_trusted && !unwind_is_cut_off(state, sp) ? page_end(sp) : sp; /* US-3 */
+    return true;
+}
+
+/* One word, whatever is between it and the stack pointer. */
+static bool prove_word(struct unwind_walk *walk, uintptr_t address)
+{
+    walk->has_gap = true;
+    return sys_is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
 }
 
 bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
 {
     struct unwind_walk *walk = &state->walk;
-    uintptr_t last = address + sizeof(uintptr_t) - 1;
+    const uintptr_t last = address + sizeof(uintptr_t) - 1;
+    const bool is_cut_off = unwind_is_cut_off(state, address);
 
-    if (walk->is_own_stack || address < walk->low || last < address)
+    if (address < walk->low || last < address || (walk->is_own_stack && !is_cut_off))
         return false;
-    if (!walk->is_trusted)
-        return sys_is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
+    if (!walk->is_trusted || is_cut_off)
+        return prove_word(walk, address);
     if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * ARCH_PAGE_BYTES)
         return false;
     while (walk->high <= last) {
         if (!sys_is_readable(walk->high))
-            return false;
-        walk->high += ARCH_PAGE_BYTES;
+            return prove_word(walk, address);
+        walk->high = page_end(walk->high);
     }
     return true;
 }
@@ -137,7 +149,7 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     ret_caller->pc = arch_code_address(ret_caller->pc);
     if (ret_caller->pc < LOWEST_CODE)
         return ret_caller->pc == 0 ? STEP_END : STEP_TRUNCATED;
-    /* the bounds of our own stack do not change: its words can be verified like any others */
+    /* all is forgotten before words of our own stack become unreadable (OS-2): they can be verified */
     if (state->walk.is_own_stack)
         frame->link = -2 * (int16_t)sizeof(uintptr_t);
     frame->ra = -(int16_t)sizeof(uintptr_t);

@@ -4,7 +4,7 @@
  *
  * Invariants
  *   US-1 A word is loaded only from [walk.low, walk.high): the thread's stack outside the segment's
- *        first stack pointer, or pages of another stack that were probed.
+ *        first stack pointer, or pages of another stack that were probed; or it was probed itself.
  *   US-3 On another stack a guess proves nothing: behind it [low, high) is empty, every word is
  *        probed just before it is loaded, and no word there is verified but by the same step again.
  *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted. The
@@ -23,6 +23,12 @@ enum unwind_step {
     STEP_TRUNCATED, /* it has a caller that cannot be found */
     STEP_FULL,      /* the interpreter must walk the stack from its innermost frame */
 };
+
+/* The address is on the thread's own stack, beyond a hole: each word there is probed before it is loaded. */
+static inline bool unwind_is_cut_off(const struct unwind_state *state, uintptr_t address)
+{
+    return address >= state->memory->stack_high && address < state->stack_end;
+}
 
 /* Begins a segment at a stack pointer; false when nothing is readable there. */
 bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp);

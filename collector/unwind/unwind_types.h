@@ -32,7 +32,7 @@ static inline uintptr_t unwind_origin_end(const struct unwind_origin *origin)
 /* A thread's remembered stacks; all zero is valid and empty. Lives inside struct thread. */
 struct unwind_memory {
     void *state;         /* private mapping, struct unwind_state, made on first use */
-    uintptr_t stack_low; /* bounds of the thread's own stack, 0 when unknown */
+    uintptr_t stack_low; /* bounds of the thread's own stack (OS-1), 0 when unknown */
     uintptr_t stack_high;
 };
 

@@ -255,12 +255,36 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     return code;
 }
 
-static int write_names_and_sites(struct import *import, sqlite3 *db, struct error *err)
+/* Modules whose code has no names because the file is gone or another one: the note begins with its path then. */
+static int take_nameless(sqlite3 *db, struct import_result *result, struct error *err)
+{
+    sqlite3_stmt *select = NULL;
+    int code = database_prepare(
+        db,
+        "SELECT count(*), min(path) FROM objects WHERE debug_note GLOB '''*'"
+        " AND object_id IN (SELECT object_id FROM frames)"
+        " AND object_id NOT IN (SELECT f.object_id FROM frames AS f JOIN frame_lines AS l USING (frame_id)"
+        " WHERE f.object_id IS NOT NULL AND l.function_id IS NOT NULL)",
+        &select, err);
+
+    if (code == 0 && sqlite3_step(select) == SQLITE_ROW) {
+        const char *path = (const char *)sqlite3_column_text(select, 1);
+        result->n_nameless = (uint64_t)sqlite3_column_int64(select, 0);
+        snprintf(result->nameless_path, sizeof result->nameless_path, "%s", path ? path : "");
+    }
+    sqlite3_finalize(select);
+    return code;
+}
+
+static int write_names_and_sites(struct import *import, sqlite3 *db, struct import_result *result,
+                                 struct error *err)
 {
     if (import->options->left_out >= LEFT_OUT_STACKS)
         return 0;
     int code = write_names(import, db, err);
 
+    if (code == 0 && !import->options->no_symbols)
+        code = take_nameless(db, result, err);
     return code ? code : write_sites(import, db, err);
 }
 
@@ -481,7 +505,7 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = write_log_meta(db, import, result, err);
     }
     if (code == 0)
-        code = write_names_and_sites(import, db, err);
+        code = write_names_and_sites(import, db, result, err);
     if (code == 0)
         code = told_processes_keep(db, log_set_definitions(import->logs), err);
     return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);

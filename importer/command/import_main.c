@@ -58,8 +58,8 @@ static const struct argp_option argp_options[] = {
     {"keep-state", KEY_KEEP_STATE, 0, OPTION_HIDDEN, 0, 0},
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
      "Look up functions and lines anew in an existing database", 0},
-    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for separate debug files there, too; repeatable",
-     0},
+    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+     "Look for programs, libraries and debug files there, too, by build-id or name; repeatable", 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0, "The machine that recorded has its files below DIR", 0},
     {"threads", KEY_THREADS, "N", 0, "How many threads to use", 0},
     {0},
@@ -275,6 +275,11 @@ static void warn(const struct import_result *result)
     if (*unreached)
         fprintf(stderr, "mtrace-import: note: %s\n", unreached);
     warn_of_missed_frees(result);
+    if (result->n_nameless > 0)
+        fprintf(stderr,
+                "mtrace-import: note: the code of '%s'%s has no names, because the file is not "
+                "here; 'mtrace-query summary' shows a cure\n",
+                result->nameless_path, result->n_nameless > 1 ? " and other modules" : "");
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");

@@ -44,6 +44,8 @@ struct import_result {
     uint32_t n_partial;      /* of them recorded late, or not all the time */
     uint64_t n_missed_frees; /* of blocks at whose address another one was allocated */
     struct unreached unreached;
+    uint64_t n_nameless;      /* modules without names, as their files are not here */
+    char nameless_path[1024]; /* of one of them */
     uint64_t n_untold; /* modules whose code has no names, because too many were loaded at once */
     uint32_t n_unseen; /* of them with an allocator inside, whose blocks are missing */
     double seconds;

@@ -23,10 +23,12 @@ void log_names_done(struct log_names *names)
     free(names->modules);
     free(names->texts);
     free(names->groups);
+    free(names->file_parts);
     id_table_done(&names->thread_table);
     id_table_done(&names->module_table);
     id_table_done(&names->text_table);
     id_table_done(&names->group_table);
+    id_table_done(&names->file_part_table);
 }
 
 void log_names_forget_nodes(struct log_names *names)
@@ -312,6 +314,46 @@ static int add_group(struct log_names *names, const struct log_def *def, const c
     return id_table_add(&names->group_table, id_table_hash(def->id, 0), (uint32_t)names->n_groups);
 }
 
+static int set_file(struct log_names *names, const struct log_def *def)
+{
+    struct module_note *module = log_names_add_module(names, def->id);
+
+    if (!module)
+        return ERROR_NOMEM;
+    module->file_key = def->a;
+    return 0;
+}
+
+static bool file_part_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct file_part_note *note = &((const struct log_names *)context)->file_parts[id];
+    const struct log_def *wanted = key;
+    return note->file_key == wanted->a && note->offset == wanted->b;
+}
+
+static int add_file_part(struct log_names *names, const struct log_def *def, const char *text)
+{
+    uint64_t hash = id_table_hash(def->a, def->b);
+    struct file_part_note *parts;
+
+    if (id_table_find(&names->file_part_table, hash, file_part_equals, names, def))
+        return 0;
+    parts = growing_reserve(names->file_parts, &names->file_parts_capacity, names->n_file_parts + 2,
+                            sizeof(*parts));
+    if (!parts)
+        return ERROR_NOMEM;
+    names->file_parts = parts;
+    parts[names->n_file_parts + 1] =
+        (struct file_part_note){.file_key = def->a,
+                                .offset = def->b,
+                                .bytes = text_arena_copy(names->arena, text, def->text_bytes),
+                                .n_bytes = def->text_bytes};
+    if (!parts[names->n_file_parts + 1].bytes)
+        return ERROR_NOMEM;
+    names->n_file_parts++;
+    return id_table_add(&names->file_part_table, hash, (uint32_t)names->n_file_parts);
+}
+
 static int add_def(struct log_names *names, const struct log_def *def, const char *text,
                    uint64_t *n_unknown)
 {
@@ -335,6 +377,10 @@ static int add_def(struct log_names *names, const struct log_def *def, const cha
         return add_text(names, def, text);
     case LOG_DEF_GROUP:
         return add_group(names, def, text);
+    case LOG_DEF_FILE:
+        return set_file(names, def);
+    case LOG_DEF_FILE_PART:
+        return add_file_part(names, def, text);
     default:
         ++*n_unknown;
         return 0;

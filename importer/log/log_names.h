@@ -44,7 +44,15 @@ struct module_note {
     uint64_t load_ticks, unload_ticks;
     const char *path;
     const char *build_id; /* lower-case hex or NULL */
+    uint64_t file_key;    /* of LOG_DEF_FILE; 0: none */
     uint32_t object;      /* id of the database */
+};
+
+/* Bytes of a module's file that the log has: LOG_DEF_FILE_PART. */
+struct file_part_note {
+    uint64_t file_key, offset;
+    const void *bytes;
+    size_t n_bytes;
 };
 
 struct text_note {
@@ -81,11 +89,13 @@ struct log_names {
     struct module_note *modules;
     struct text_note *texts;
     struct group_note *groups;
+    struct file_part_note *file_parts;
+    size_t n_file_parts, file_parts_capacity;
     size_t n_threads, threads_capacity;
     size_t n_modules, modules_capacity;
     size_t n_texts, texts_capacity;
     size_t n_groups, groups_capacity;
-    struct id_table thread_table, module_table, text_table, group_table;
+    struct id_table thread_table, module_table, text_table, group_table, file_part_table;
 
     struct node_note **node_pages;
     uint32_t **backtrace_pages; /* node -> backtrace id */

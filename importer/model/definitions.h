@@ -9,7 +9,8 @@
  *   DF-1 backtraces are numbered in preorder: parent < id, and the subtree of a backtrace is
  *        id..last_descendant.
  *   DF-2 Two backtraces differ in parent, frame or status; two frames in object, offset or
- *        is_exact (or label); two objects in path, build id or architecture.
+ *        is_exact (or label). Two objects differ in architecture or build id; without a build id in the key of
+ *        the file; without both in path or mapped size. So all copies of one file are one object.
  *   DF-3 processes are in order of their start; the threads of a process have adjacent ids, the
  *        last of them is the one with is_unknown.
  *   DF-4 Backtrace DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE exist always; their
@@ -97,14 +98,25 @@ struct definitions_thread {
 };
 
 struct definitions_object {
-    const char *path;
+    const char *path;          /* that it was first mapped by */
     const char *build_id;      /* lower-case hex; NULL if unknown */
     uint32_t arch, word_bytes; /* as of the process that mapped it */
+    uint64_t file_key;         /* LOG_DEF_FILE; 0: none */
+    uint64_t mapped_bytes;     /* of an object that has neither build id nor key; else 0 */
+};
+
+/* Bytes of an object's file that a log has. */
+struct definitions_file_part {
+    uint32_t object;
+    uint64_t offset; /* in the file */
+    const void *bytes;
+    size_t n_bytes;
 };
 
 struct definitions_module {
     uint32_t process;
     uint32_t object;
+    const char *path; /* of this mapping */
     uint64_t load_address;
     uint64_t start_address;
     uint64_t size_bytes;
@@ -173,6 +185,9 @@ struct definitions {
     struct definitions_tag *tags; /* each pair of key and value once */
     uint32_t *group_tags;         /* 0-based: numbers of tags */
     size_t n_groups, n_tags, n_group_tags;
+
+    struct definitions_file_part *file_parts; /* 0-based, by object and offset, no two of both */
+    size_t n_file_parts;
 
     struct definitions_text *messages; /* 0-based, these two */
     struct definitions_text *settings;

@@ -19,7 +19,7 @@ struct build {
     struct stack_merge stacks;
     struct id_table objects;
     size_t threads_capacity, objects_capacity, modules_capacity;
-    size_t messages_capacity, settings_capacity, pools_capacity;
+    size_t file_parts_capacity, messages_capacity, settings_capacity, pools_capacity;
     struct group_merge groups;
 };
 
@@ -223,9 +223,14 @@ static bool object_equals(const void *context, uint32_t id, const void *key)
 {
     const struct definitions_object *object = &((const struct definitions *)context)->objects[id];
     const struct definitions_object *wanted = key;
-    return is_same_text(object->path, wanted->path)
-           && is_same_text(object->build_id, wanted->build_id) && object->arch == wanted->arch
-           && object->word_bytes == wanted->word_bytes;
+    if (object->arch != wanted->arch || object->word_bytes != wanted->word_bytes
+        || !is_same_text(object->build_id, wanted->build_id))
+        return false;
+    if (object->build_id)
+        return true;
+    if (object->file_key || wanted->file_key)
+        return object->file_key == wanted->file_key;
+    return is_same_text(object->path, wanted->path) && object->mapped_bytes == wanted->mapped_bytes;
 }
 
 static uint64_t hash_text(const char *text)
@@ -237,11 +242,20 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
+/* Of what object_equals compares. */
+static uint64_t hash_object(const struct definitions_object *object)
+{
+    if (object->build_id)
+        return hash_text(object->build_id);
+    return object->file_key ? id_table_hash(object->file_key, 0)
+                            : id_table_hash(hash_text(object->path), object->mapped_bytes);
+}
+
 /* 0 without memory. */
 static uint32_t intern_object(struct build *build, const struct definitions_object *object)
 {
     struct definitions *definitions = build->definitions;
-    uint64_t hash = id_table_hash(hash_text(object->path), hash_text(object->build_id));
+    uint64_t hash = hash_object(object);
     uint32_t id = id_table_find(&build->objects, hash, object_equals, definitions, object);
     struct definitions_object *objects;
 
@@ -274,7 +288,8 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
     struct definitions_object object = {.path = object_path(&input->names, note),
                                         .build_id = note->build_id,
                                         .arch = input->header.arch,
-                                        .word_bytes = input->header.word_bytes};
+                                        .word_bytes = input->header.word_bytes,
+                                        .file_key = note->file_key};
     struct definitions_module *modules =
         growing_reserve(definitions->modules, &build->modules_capacity, definitions->n_modules + 2,
                         sizeof(*modules));
@@ -282,12 +297,15 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
     if (!modules)
         return ERROR_NOMEM;
     definitions->modules = modules;
+    if (!object.build_id && !object.file_key)
+        object.mapped_bytes = note->size_bytes;
     note->object = intern_object(build, &object);
     if (note->object == 0)
         return ERROR_NOMEM;
     modules[++definitions->n_modules] = (struct definitions_module){
         .process = input->names.process,
         .object = note->object,
+        .path = object.path,
         .load_address = note->load_address,
         .start_address = note->start_address,
         .size_bytes = note->size_bytes,
@@ -296,6 +314,91 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
         .is_unloaded = note->is_unloaded,
     };
     return 0;
+}
+
+/* ---- parts of files ---- */
+
+struct object_of_key {
+    uint64_t key;
+    uint32_t object;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct object_of_key *x = a;
+    const struct object_of_key *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static int by_object_and_offset(const void *a, const void *b)
+{
+    const struct definitions_file_part *x = a;
+    const struct definitions_file_part *y = b;
+
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Sorted, to be freed; NULL: no memory. */
+static struct object_of_key *list_keys(const struct log_names *names, size_t *ret_n)
+{
+    struct object_of_key *keys = calloc(names->n_modules + 1, sizeof(*keys));
+    size_t n = 0;
+
+    for (size_t k = 1; keys && k <= names->n_modules; k++)
+        if (names->modules[k].is_defined && names->modules[k].file_key)
+            keys[n++] =
+                (struct object_of_key){names->modules[k].file_key, names->modules[k].object};
+    if (n)
+        qsort(keys, n, sizeof(*keys), by_key);
+    *ret_n = n;
+    return keys;
+}
+
+static int add_file_parts(struct build *build, const struct log_names *names)
+{
+    struct definitions *definitions = build->definitions;
+    struct definitions_file_part *parts;
+    struct object_of_key *keys;
+    size_t n_keys;
+
+    if (names->n_file_parts == 0)
+        return 0;
+    parts = growing_reserve(definitions->file_parts, &build->file_parts_capacity,
+                            definitions->n_file_parts + names->n_file_parts, sizeof(*parts));
+    keys = list_keys(names, &n_keys);
+    if (parts)
+        definitions->file_parts = parts;
+    for (size_t i = 1; parts && keys && i <= names->n_file_parts; i++) {
+        const struct file_part_note *note = &names->file_parts[i];
+        const struct object_of_key wanted = {.key = note->file_key};
+        const struct object_of_key *found =
+            n_keys ? bsearch(&wanted, keys, n_keys, sizeof(*keys), by_key) : NULL;
+        if (found)
+            parts[definitions->n_file_parts++] = (struct definitions_file_part){
+                found->object, note->offset, note->bytes, note->n_bytes};
+    }
+    free(keys);
+    return parts && keys ? 0 : ERROR_NOMEM;
+}
+
+/* Several processes may have copied one file; their copies agree where both have bytes. */
+static void sort_file_parts(struct definitions *definitions)
+{
+    struct definitions_file_part *parts = definitions->file_parts;
+    size_t n = 0;
+
+    if (definitions->n_file_parts)
+        qsort(parts, definitions->n_file_parts, sizeof(*parts), by_object_and_offset);
+    for (size_t i = 0; i < definitions->n_file_parts; i++) {
+        if (n == 0 || by_object_and_offset(&parts[n - 1], &parts[i]) != 0)
+            parts[n++] = parts[i];
+        else if (parts[n - 1].n_bytes < parts[i].n_bytes)
+            parts[n - 1] = parts[i];
+    }
+    definitions->n_file_parts = n;
 }
 
 static int add_text(struct definitions_text **texts, size_t *n, size_t *capacity, uint32_t process,
@@ -360,6 +463,8 @@ static int fill_log(struct build *build, size_t i)
         if (names->modules[k].is_defined)
             r = fill_module(build, input, &names->modules[k]);
     if (r == 0)
+        r = add_file_parts(build, names);
+    if (r == 0)
         r = fill_texts(build, names);
     if (r == 0)
         r = group_merge_log(&build->groups, i);
@@ -406,6 +511,7 @@ int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t
     group_merge_init(&build.groups, inputs, ret);
     for (size_t i = 0; r == 0 && i < n_inputs; i++)
         r = fill_log(&build, i);
+    sort_file_parts(ret);
     if (r == 0)
         r = number_stacks(&build);
     if (r == 0)
@@ -424,6 +530,7 @@ void definitions_build_done(struct definitions *definitions)
     free(definitions->modules);
     free(definitions->frames);
     free(definitions->backtraces);
+    free(definitions->file_parts);
     free(definitions->messages);
     free(definitions->settings);
     free(definitions->pools);

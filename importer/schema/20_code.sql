@@ -1,8 +1,8 @@
 -- Code: objects, frames, functions, lines, the stack tree, and the places people blame.
 
-CREATE TABLE objects (          -- an ELF file, whatever processes map it
+CREATE TABLE objects (          -- an ELF file, whatever processes map it and by whatever paths
   object_id  INTEGER PRIMARY KEY,       -- 1, 2, …
-  path       TEXT NOT NULL,             -- as mapped; empty: not known
+  path       TEXT NOT NULL,             -- that it was first mapped by; empty: not known
   build_id   TEXT,                      -- lower-case hex
   architecture TEXT,                    -- as processes.architecture
   debug_path TEXT,                      -- file that gave lines, NULL if none was found
@@ -16,8 +16,16 @@ CREATE TABLE modules (          -- an object mapped into a process for a while
   load_address INTEGER NOT NULL,        -- what is added to an ELF virtual address to have it in the process
   size_bytes   INTEGER,                 -- from the first to the last mapped byte
   seen_ns      INTEGER,                 -- when its code was first on a stack: it was mapped then or before
-  unloaded_ns  INTEGER                  -- NULL: mapped to the end, or unloaded and loaded again too often for each time to be told
+  unloaded_ns  INTEGER,                 -- NULL: mapped to the end, or unloaded and loaded again too often for each time to be told
+  mapped_path  TEXT                     -- of this mapping; copies of one file have one object and several paths
 ) STRICT;
+
+CREATE TABLE object_parts (     -- what the log has of an object's file: headers and symbol tables, for names when the file is gone
+  object_id   INTEGER NOT NULL,         -- whose file it is
+  file_offset INTEGER NOT NULL,         -- of the first byte
+  bytes       BLOB NOT NULL,            -- of the file
+  PRIMARY KEY (object_id, file_offset)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE frames (           -- a distinct code position, shared by all processes
   frame_id      INTEGER PRIMARY KEY,    -- 1, 2, …

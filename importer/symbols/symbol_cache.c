@@ -15,7 +15,7 @@ static const char magic[8] = "mtrsym\n";
 
 enum {
     /* Raised whenever the symbolizer answers differently, or the file looks different. */
-    CACHE_VERSION = 2,
+    CACHE_VERSION = 3,
     LARGEST_FILE = 1 << 30
 };
 

@@ -3,6 +3,7 @@
 
 #include "importer/symbols/symbol_cache.h"
 #include "importer/symbols/symbol_cache_prune.h"
+#include "symbolizer/debug_index.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +20,8 @@ enum {
 
 struct pool {
     const struct symbols_options *options;
-    struct symbol_job **order; /* largest first */
+    struct symbolizer_options symbolizer; /* with the index */
+    struct symbol_job **order;            /* largest first */
     size_t n_jobs;
     atomic_size_t next;
     atomic_uint_fast64_t n_done; /* positions; for the progress only */
@@ -152,10 +154,12 @@ static int run_symbolizer(struct lookup *lookup)
 {
     struct symbol_job *job = lookup->job;
     struct symbolizer *symbolizer = NULL;
-    struct symbolizer_object object = {
-        .path = job->path, .build_id = job->build_id, .architecture = job->architecture};
-    int status =
-        symbolizer_open(&lookup->pool->options->symbolizer, &object, &symbolizer, &job->err);
+    struct symbolizer_object object = {.path = job->path,
+                                       .build_id = job->build_id,
+                                       .architecture = job->architecture,
+                                       .other_paths = (const char *const *)job->other_paths,
+                                       .kept = &job->kept};
+    int status = symbolizer_open(&lookup->pool->symbolizer, &object, &symbolizer, &job->err);
 
     if (status == 0)
         status = look_up(lookup, symbolizer);
@@ -163,6 +167,7 @@ static int run_symbolizer(struct lookup *lookup)
         status = keep_text(job, symbolizer_debug_path(symbolizer), &job->debug_path);
     if (status == 0)
         status = keep_text(job, symbolizer_note(symbolizer), &job->note);
+    job->uses_kept = status == 0 && symbolizer_uses_kept(symbolizer);
     symbolizer_close(symbolizer);
     return status;
 }
@@ -289,6 +294,7 @@ int symbol_jobs_run(struct symbol_job *jobs, size_t n_jobs, const struct symbols
                     struct error *err)
 {
     struct pool pool = {.options = options,
+                        .symbolizer = options->symbolizer,
                         .order = malloc(n_jobs * sizeof(*pool.order)),
                         .n_jobs = n_jobs,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -304,7 +310,9 @@ int symbol_jobs_run(struct symbol_job *jobs, size_t n_jobs, const struct symbols
     }
     if (n_jobs)
         qsort(pool.order, n_jobs, sizeof(*pool.order), compare_size);
+    pool.symbolizer.index = debug_index_new(options->symbolizer.debug_dirs);
     status = run_pool(&pool, n_frames, err);
+    debug_index_free(pool.symbolizer.index);
     if (options->cache_dir)
         symbol_cache_prune(options->cache_dir, SYMBOL_CACHE_MAX_BYTES, SYMBOL_CACHE_MAX_AGE_S,
                            time(NULL));
@@ -319,6 +327,10 @@ int symbol_jobs_run(struct symbol_job *jobs, size_t n_jobs, const struct symbols
 
 void symbol_job_done(struct symbol_job *job)
 {
+    for (size_t i = 0; job->other_paths && job->other_paths[i]; i++)
+        free(job->other_paths[i]);
+    free(job->other_paths);
+    kept_file_done(&job->kept);
     free(job->path);
     free(job->build_id);
     free(job->architecture);

@@ -14,6 +14,7 @@
 #include "importer/symbols/symbol_store.h"
 #include "importer/symbols/symbols_options.h"
 #include "support/error.h"
+#include "symbolizer/kept_file.h"
 #include "symbolizer/symbolizer.h"
 
 #include <stddef.h>
@@ -24,6 +25,8 @@ struct symbol_job {
     char *path;
     char *build_id; /* NULL: unknown, as is the next */
     char *architecture;
+    char **other_paths;    /* NULL-terminated; NULL: none */
+    struct kept_file kept; /* what the database has of the file */
     struct symbolizer_position *positions;
     size_t n_positions, n_allocated;
 
@@ -31,6 +34,7 @@ struct symbol_job {
     struct symbol_store store; /* may hold more, from the cache */
     char *debug_path;
     char *note;
+    bool uses_kept;
     struct error err;
 };
 

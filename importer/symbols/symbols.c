@@ -11,6 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+    MOST_OTHER_PATHS = 64 /* of one object that are tried */
+};
+
 struct symbols {
     sqlite3 *db;
     struct error *err;
@@ -69,6 +73,87 @@ static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, 
 {
     if (status == 0 && step != SQLITE_DONE)
         status = database_error(symbols->db, symbols->err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+typedef int job_row_fn(struct symbols *symbols, struct symbol_job *job, sqlite3_stmt *statement);
+
+/* Rows of jobs, whose first column is the object; calls on_row for each. */
+static int read_job_rows(struct symbols *symbols, const char *sql, job_row_fn *on_row)
+{
+    sqlite3_stmt *statement;
+    size_t job = 0;
+    int step = SQLITE_DONE;
+    int status = database_prepare(symbols->db, sql, &statement, symbols->err);
+
+    if (status)
+        return status;
+    while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        int64_t object_id = sqlite3_column_int64(statement, 0);
+        while (job < symbols->n_jobs && symbols->jobs[job].object_id < object_id)
+            job++;
+        if (job < symbols->n_jobs && symbols->jobs[job].object_id == object_id)
+            status = on_row(symbols, &symbols->jobs[job], statement);
+    }
+    return end_read(symbols, statement, step, status);
+}
+
+static int add_part(struct symbols *symbols, struct symbol_job *job, sqlite3_stmt *statement)
+{
+    const void *bytes = sqlite3_column_blob(statement, 2);
+    int n_bytes = sqlite3_column_bytes(statement, 2);
+
+    return kept_file_add(&job->kept, (uint64_t)sqlite3_column_int64(statement, 1), bytes,
+                         bytes ? (size_t)n_bytes : 0)
+               ? 0
+               : no_memory(symbols);
+}
+
+static int add_path(struct symbols *symbols, struct symbol_job *job, sqlite3_stmt *statement)
+{
+    size_t n = 0;
+    char **paths;
+
+    while (job->other_paths && job->other_paths[n])
+        n++;
+    if (n >= MOST_OTHER_PATHS)
+        return 0;
+    paths = realloc(job->other_paths, (n + 2) * sizeof(*paths));
+    if (!paths)
+        return no_memory(symbols);
+    job->other_paths = paths;
+    paths[n] = copy_column(statement, 1);
+    paths[n + 1] = NULL;
+    return paths[n] ? 0 : no_memory(symbols);
+}
+
+static int read_files(struct symbols *symbols)
+{
+    int status = read_job_rows(
+        symbols, "SELECT object_id, file_offset, bytes FROM object_parts ORDER BY 1, 2", add_part);
+
+    for (size_t i = 0; i < symbols->n_jobs; i++)
+        kept_file_end(&symbols->jobs[i].kept);
+    if (status)
+        return status;
+    return read_job_rows(
+        symbols,
+        "SELECT DISTINCT m.object_id, m.mapped_path FROM modules AS m JOIN objects AS o USING (object_id)"
+        " WHERE m.mapped_path <> o.path ORDER BY m.object_id, m.module_id",
+        add_path);
+}
+
+/* What was found as a file is read there next time, too. */
+static int forget_parts(struct symbols *symbols)
+{
+    sqlite3_stmt *statement = NULL;
+    int status = database_prepare(symbols->db, "DELETE FROM object_parts WHERE object_id = ?",
+                                  &statement, symbols->err);
+
+    for (size_t i = 0; status == 0 && i < symbols->n_jobs; i++)
+        if (symbols->jobs[i].kept.bytes && !symbols->jobs[i].uses_kept)
+            status = database_insert(statement, symbols->err, "i", symbols->jobs[i].object_id);
     sqlite3_finalize(statement);
     return status;
 }
@@ -203,6 +288,8 @@ static int read_all(struct symbols *symbols)
     int status = read_jobs(symbols);
 
     if (status == 0)
+        status = read_files(symbols);
+    if (status == 0)
         status = read_frames(symbols);
     if (status == 0)
         status = read_frames_outside(symbols);
@@ -220,6 +307,8 @@ int symbols_write(sqlite3 *db, const struct symbols_options *options, struct err
     if (status == 0)
         status = symbol_rows_write(db, symbols.jobs, symbols.n_jobs, symbols.frames,
                                    symbols.n_frames, &symbols.kept_names, err);
+    if (status == 0)
+        status = forget_parts(&symbols);
     for (size_t i = 0; i < symbols.n_jobs; i++)
         symbol_job_done(&symbols.jobs[i]);
     free(symbols.jobs);

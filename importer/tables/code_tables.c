@@ -143,14 +143,31 @@ static int write_modules(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
-        database_prepare(db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+        database_prepare(db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (size_t id = 1; code == 0 && id <= facts->definitions->n_modules; id++) {
         const struct definitions_module *module = &facts->definitions->modules[id];
-        code = database_insert(insert, err, "uuuuuum", (uint64_t)id, (uint64_t)module->process,
-                               (uint64_t)module->object, module->load_address, module->size_bytes,
-                               module->seen_ns,
-                               module->is_unloaded ? module->unloaded_ns : UINT64_MAX);
+        code = database_insert(
+            insert, err, "uuuuuumt", (uint64_t)id, (uint64_t)module->process,
+            (uint64_t)module->object, module->load_address, module->size_bytes, module->seen_ns,
+            module->is_unloaded ? module->unloaded_ns : UINT64_MAX, module->path);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static int write_object_parts(sqlite3 *db, struct facts *facts, struct error *err)
+{
+    const struct definitions *definitions = facts->definitions;
+    sqlite3_stmt *insert = NULL;
+    int code = 0;
+
+    if (definitions->n_file_parts)
+        code = database_prepare(db, "INSERT INTO object_parts VALUES (?, ?, ?)", &insert, err);
+    for (size_t i = 0; code == 0 && i < definitions->n_file_parts; i++) {
+        const struct definitions_file_part *part = &definitions->file_parts[i];
+        sqlite3_bind_blob64(insert, 3, part->bytes, part->n_bytes, SQLITE_STATIC);
+        code = database_insert(insert, err, "ui", (uint64_t)part->object, (int64_t)part->offset);
     }
     sqlite3_finalize(insert);
     return code;
@@ -507,8 +524,8 @@ int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, 
         int (*write)(sqlite3 *db, struct facts *facts, struct error *err);
         bool is_of_stacks;
     } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
-                   {write_objects, false}, {write_modules, false},   {write_frames, true},
-                   {write_labels, true},   {write_meta, false}};
+                   {write_objects, false}, {write_modules, false},   {write_object_parts, true},
+                   {write_frames, true},   {write_labels, true},     {write_meta, false}};
 
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
         int code = 0;

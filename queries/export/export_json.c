@@ -18,9 +18,10 @@ static const struct member {
     {"meta", "SELECT key, value FROM meta"},
     {"processes", "SELECT * FROM processes"},
     {"threads", "SELECT * FROM threads"},
-    {"modules", "SELECT m.process_id, m.load_address, m.size_bytes, m.seen_ns, m.unloaded_ns,"
-                " o.object_id, o.path, o.build_id FROM modules AS m JOIN objects AS o"
-                " ON o.object_id = m.object_id"},
+    {"modules",
+     "SELECT m.process_id, m.load_address, m.size_bytes, m.seen_ns, m.unloaded_ns,"
+     " o.object_id, coalesce(m.mapped_path, o.path) AS path, o.build_id FROM modules AS m JOIN objects AS o"
+     " ON o.object_id = m.object_id"},
     {"frames",
      "SELECT l.frame_id, l.inline_level, f.name AS function, s.path AS source, l.line,"
      " l.column_number, r.object_id, r.object_offset FROM frame_lines AS l"

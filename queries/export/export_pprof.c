@@ -185,7 +185,7 @@ enum mapping_column {
 /* The first mapping is the program, by convention. */
 static const char mappings_sql[] =
     "SELECT o.object_id, o.path, o.build_id, ifnull(min(m.load_address), 0),"
-    " ifnull(max(m.load_address + ifnull(m.size_bytes, 0)), 0)"
+    " ifnull(min(m.load_address) + max(ifnull(m.size_bytes, 0)), 0)"
     " FROM objects AS o LEFT JOIN modules AS m ON m.object_id = o.object_id"
     " AND m.process_id = ?1 GROUP BY o.object_id ORDER BY o.path IS NOT ?2, o.object_id";
 

@@ -84,6 +84,8 @@ static const char *shorten_parentheses(struct shortener *s, const char *at)
         put(s, at, 1);
         return at + 1;
     }
+    if (at[-1] == '!')
+        put(s, "(..)", 4); /* D's template arguments */
     while (strncmp(end, " const", 6) == 0)
         end += 6;
     return end;

@@ -4,8 +4,8 @@
  *
  * Model: std::vector<int, std::allocator<int>>::push_back(int const&) ->
  * std::vector<..>::push_back; parameter lists and return types go, template arguments become
- * "<..>"; operators, lambdas and "(anonymous namespace)" stay readable. A path becomes its last
- * part. What does not look like C++ or Rust is copied. The result always fits and ends with NUL.
+ * "<..>", D's "!(..)"; operators, lambdas and "(anonymous namespace)" stay readable. A path becomes
+ * its last part. What does not look like C++, D or Rust is copied. The result always fits and ends with NUL.
  */
 #ifndef MTRACE_QUERIES_SHORTEN_H
 #define MTRACE_QUERIES_SHORTEN_H

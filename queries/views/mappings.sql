@@ -40,7 +40,7 @@ WITH
     FROM mmaps
     UNION ALL
     SELECT m.process_id, 'library', nullif(m.load_address, 0), m.size_bytes, NULL, NULL, NULL, m.seen_ns, m.unloaded_ns, NULL,
-      o.path, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+      coalesce(m.mapped_path, o.path), NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM modules AS m JOIN objects AS o ON o.object_id = m.object_id
     UNION ALL
     SELECT t.process_id, 'stack', t.stack_address, t.stack_bytes, NULL, NULL, NULL, t.start_ns, t.end_ns, NULL, t.name, NULL, NULL,

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 static const char *const g_with_operators[] = {
     "libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc_proxy", "libsnmalloc", "librpmalloc",
@@ -81,15 +83,6 @@ static bool is_none(const struct elf_file_symbol *symbol, void *context)
     return *found == NULL;
 }
 
-static const char *find_inside(const struct elf_file *file, void *context)
-{
-    const char *found = NULL;
-
-    (void)context;
-    elf_file_visit_symbols(file, is_none, &found);
-    return found;
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 bool allocator_wants_to_be_first(const char *path, const char *preload)
@@ -117,7 +110,105 @@ void allocator_look(const char *path, const char *preload, enum allocator_plan w
     (void)elf_file_ask(path, look, ret_use);
 }
 
+/* ---- once per file ---------------------------------------------------------------------------- */
+
+enum {
+    KNOWN_FILES = 16
+};
+
+#define SETTLED_NS INT64_C(100000000) /* times of files are those of the kernel's last tick */
+
+/* What a file that is looked at again is known by: writing to it changes the time. */
+struct known_file {
+    dev_t device;
+    ino_t inode;
+    off_t n_bytes;
+    struct timespec changed;
+    bool has_name;
+    bool has_plan[2];
+    const char *name;
+    struct entry_plan plans[2]; /* by `any` */
+};
+
+static struct known_file g_known[KNOWN_FILES];
+
+static bool is_same(const struct known_file *known, const struct stat *status)
+{
+    return known->inode == status->st_ino && known->device == status->st_dev
+           && known->n_bytes == status->st_size && known->changed.tv_sec == status->st_ctim.tv_sec
+           && known->changed.tv_nsec == status->st_ctim.tv_nsec;
+}
+
+/* A file that has just been written may be written again at the same time: it is known by none. */
+static struct timespec settled_time(const struct stat *status)
+{
+    static const struct timespec never;
+    struct timespec now;
+    int64_t age_ns;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    age_ns = (now.tv_sec - status->st_ctim.tv_sec) * INT64_C(1000000000)
+             + (now.tv_nsec - status->st_ctim.tv_nsec);
+    return age_ns > SETTLED_NS ? status->st_ctim : never;
+}
+
+/* The entry of the file, which may be a new one in the place of the oldest. */
+static struct known_file *know(const struct stat *status)
+{
+    static size_t n_made;
+    struct known_file *known;
+
+    for (size_t i = 0; i < KNOWN_FILES; i++)
+        if (is_same(&g_known[i], status))
+            return &g_known[i];
+    known = &g_known[n_made++ % KNOWN_FILES];
+    entry_plan_done(&known->plans[false]);
+    entry_plan_done(&known->plans[true]);
+    *known = (struct known_file){.device = status->st_dev,
+                                 .inode = status->st_ino,
+                                 .n_bytes = status->st_size,
+                                 .changed = settled_time(status)};
+    return known;
+}
+
+static const char *find_name(const struct elf_file *file, void *context)
+{
+    struct known_file *known = know(&file->status);
+
+    (void)context;
+    if (!known->has_name)
+        elf_file_visit_symbols(file, is_none, &known->name);
+    known->has_name = true;
+    return known->name;
+}
+
 const char *allocator_inside(const char *path)
 {
-    return elf_file_ask(path, find_inside, NULL);
+    return elf_file_ask(path, find_name, NULL);
+}
+
+struct plan_wanted {
+    bool any;
+    const struct entry_plan *plan;
+};
+
+static const char *find_plan(const struct elf_file *file, void *context)
+{
+    struct plan_wanted *wanted = context;
+    struct known_file *known = know(&file->status);
+
+    if (!known->has_plan[wanted->any])
+        entry_plan_read(file, wanted->any, &known->plans[wanted->any]);
+    known->has_plan[wanted->any] = true;
+    wanted->plan = &known->plans[wanted->any];
+    return NULL;
+}
+
+const struct entry_plan *allocator_plan_inside(const char *path, bool any)
+{
+    static const struct entry_plan none;
+    struct plan_wanted wanted = {.any = any, .plan = &none};
+
+    (void)elf_file_ask(path, find_plan, &wanted);
+    return wanted.plan;
 }

@@ -7,6 +7,7 @@
  *        MTRACE_LIBRARY names libmtrace-new.so by hand. One inside the executable by the names of
  *        its functions (.symtab, .dynsym). A stripped executable has none, and nobody knows.
  * Failure: false, NULL. The file may be anything, and be cut while it is read.
+ * Threads: one.
  */
 #ifndef MTRACE_RECORDER_ALLOCATOR_H
 #define MTRACE_RECORDER_ALLOCATOR_H
@@ -39,5 +40,9 @@ bool allocator_wants_to_be_first(const char *path, const char *preload);
 /* The name of a known allocator that the executable has inside, where no library can stand before
  * it: "jemalloc"; NULL: none is known. That the program uses it is likely, not certain. */
 const char *allocator_inside(const char *path);
+
+/* How that one could be redirected; any: EP-3 of entry_plan.h. Valid until the next call; never NULL. Both functions
+ * read the same file once: a browser has dozens of processes of one executable of 300 MB. */
+const struct entry_plan *allocator_plan_inside(const char *path, bool any);
 
 #endif

@@ -10,6 +10,7 @@
 enum {
     MAX_FUNCTION_BYTES = 1 << 20,
     DISPLACEMENT_BYTES = 4,
+    SCAN_BYTES = 64,
 };
 
 static bool is_hit(const struct moved_code *moved, uint64_t target)
@@ -332,16 +333,85 @@ static size_t find_behind(const struct moved_code *const *ascending, size_t n, u
     return low;
 }
 
+/* The addresses between the first bytes of all moved codes. */
+struct reach {
+    uint64_t first;
+    uint64_t last;
+};
+
+static struct reach reach_of(const struct moved_code *const *ascending, size_t n)
+{
+    struct reach reach = {ascending[0]->address + 1, 0};
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t last = ascending[i]->address + ascending[i]->n_expected - 1;
+        reach.last = last > reach.last ? last : reach.last;
+    }
+    return reach;
+}
+
+/*
+ * Is any of the SCAN_BYTES positions from `i` on the begin of a displacement of 32 bits to within reach,
+ * whatever is before it? The lower 32 bits of the target decide: a superset. Vectors of the compiler, as
+ * a text of 200 MB is looked through.
+ */
+static bool may_reach(const uint8_t *text, size_t i, uint64_t address, const struct reach *reach)
+{
+    typedef uint32_t vector __attribute__((vector_size(16)));
+    typedef int32_t signed_vector __attribute__((vector_size(16)));
+    const vector lanes = {0, 4, 8, 12};
+    /* A target within reach is one of the least signed numbers. */
+    uint32_t to_least =
+        (uint32_t)(address + i + DISPLACEMENT_BYTES - reach->first) + UINT32_C(0x80000000);
+    uint64_t span = reach->last - reach->first;
+    int32_t most = span < UINT32_MAX ? (int32_t)((uint32_t)span + UINT32_C(0x80000000)) : INT32_MAX;
+    signed_vector found = {0};
+
+    for (uint32_t k = 0; k < SCAN_BYTES; k += sizeof(vector))
+        for (uint32_t shift = 0; shift < sizeof(uint32_t); shift++) {
+            vector value;
+            memcpy(&value, text + i + k + shift, sizeof(value));
+            found |= (signed_vector)(value + lanes + (to_least + k + shift)) <= most;
+        }
+    return found[0] | found[1] | found[2] | found[3];
+}
+
+/* Displacements of 8 bits lead from there to within reach. */
+static bool is_near(uint64_t place, const struct reach *reach)
+{
+    return place + SCAN_BYTES + INT8_MAX + 1 >= reach->first && place <= reach->last + INT8_MAX + 1;
+}
+
+/* Skips what holds no suspect; where one may be, from i on. */
+static size_t skip(const uint8_t *text, size_t i, size_t n, uint64_t address,
+                   const struct reach *reach)
+{
+    while (n - i >= SCAN_BYTES + DISPLACEMENT_BYTES && !is_near(address + i, reach)
+           && !may_reach(text, i, address, reach))
+        i += SCAN_BYTES;
+    return i;
+}
+
 size_t moved_code_find_suspect(const uint8_t *text, size_t n, uint64_t address,
                                const struct moved_code *const *ascending, size_t n_moved,
                                size_t *at)
 {
     size_t i = *at < 1 ? 1 : *at;
+    size_t end = i; /* of the block that is looked at byte by byte */
+    struct reach reach;
 
-    for (; n_moved > 0 && i < n; i++) {
-        size_t n_bytes = displacement_bytes(text, i);
+    if (n_moved == 0)
+        return 0;
+    reach = reach_of(ascending, n_moved);
+    for (; i < n; i++) {
+        size_t n_bytes;
         uint64_t target;
         size_t behind;
+        if (i >= end) {
+            i = skip(text, i, n, address, &reach);
+            end = i + SCAN_BYTES;
+        }
+        n_bytes = displacement_bytes(text, i);
         if (n_bytes == 0 || n_bytes > n - i)
             continue;
         target = address + i + displaced(text + i, n_bytes);

@@ -377,14 +377,23 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
                && clear_state(tracee) && tracee_set_regs(tracee, &tracee->stopped));
 }
 
+/* What helps against an error of dlopen, if anything is known to. */
+static const char *cure_of(const char *text)
+{
+    return strstr(text, "static TLS")
+               ? "; its libraries use up glibc's reserve for thread-local storage: start it with "
+                 "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=2048"
+               : "";
+}
+
 static int judge(const struct tracee *tracee, const struct attaching_call *call,
                  struct attaching_answer *ret_answer, struct error *err)
 {
     int pid = (int)call->pid;
 
     if (tracee->result == ENTRY_CODE_NO_LIBRARY)
-        return error_set(err, ERROR_IO, "process %d cannot load the collector: %s", pid,
-                         tracee->text);
+        return error_set(err, ERROR_IO, "process %d cannot load the collector: %s%s", pid,
+                         tracee->text, cure_of(tracee->text));
     if (tracee->result == ENTRY_CODE_NO_FUNCTION)
         return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
                          pid, call->library);

@@ -72,7 +72,7 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
 static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
     "into a folder where it may, with -o; or the file system there had no inode left, see 'df -i'; "
-    "or its program loads no library: static, set-uid, 32-bit; "
+    "or its program loads no collector: static, set-uid, 32-bit, musl; "
     "or a signal handler forked it in the middle of a heap call, and did not return";
 
 static const char no_room_text[] =

@@ -122,8 +122,11 @@ int collector_library_find(const struct collector_library_kind *kind, bool has_o
         path = realpath(wanted, NULL);
     else if (kind && !collector_library_is_own(kind))
         path = find_foreign(kind, name);
-    if (!path && !(wanted && *wanted))
+    else
         path = find_own(name);
+    *ret_path = NULL;
+    if (!path && kind && !collector_library_is_own(kind) && !(wanted && *wanted))
+        return 0;
     if (!path)
         return error_set(err, ERROR_IO,
                          "cannot find '%s'; set MTRACE_LIBRARY to the path of libmtrace.so",

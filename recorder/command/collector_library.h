@@ -4,8 +4,8 @@
  *
  * Model:   the collector of this machine lies in ../lib/mtrace beside the folder of this program, or
  *          where it was installed when it was compiled; those of other processors beside it, in
- *          ../lib/TRIPLET/mtrace as Debian calls them. A program gets the one of its own kind, and
- *          that of this machine where there is none: programs that it starts may be of this one.
+ *          ../lib/TRIPLET/mtrace as Debian calls them. A program gets the one of its own kind, or
+ *          none: its loader complains about any other, on the program's standard error.
  */
 #ifndef MTRACE_RECORDER_COLLECTOR_LIBRARY_H
 #define MTRACE_RECORDER_COLLECTOR_LIBRARY_H
@@ -23,7 +23,7 @@ struct collector_library_kind {
 
 bool collector_library_is_own(const struct collector_library_kind *kind);
 
-/* Its path, owned by the caller; or $MTRACE_LIBRARY. kind NULL: not known. has_operators: the program
+/* Its path, owned by the caller; or $MTRACE_LIBRARY. NULL: there is none for this kind. kind NULL: not known. has_operators: the program
  * brings operators of C++ (allocator.h), so that libmtrace-new.so is wanted. */
 int collector_library_find(const struct collector_library_kind *kind, bool has_operators,
                            char **ret_path, struct error *err);

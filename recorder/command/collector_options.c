@@ -33,6 +33,7 @@ enum key {
     KEY_MAX_DEPTH,
     KEY_LOG,
     KEY_LOGFILE,
+    KEY_KEEP_SYMBOLS,
 };
 
 static const struct argp_option option_table[] = {
@@ -60,6 +61,11 @@ static const struct argp_option option_table[] = {
     {"sample-bytes", KEY_SAMPLE_BYTES, "SIZE", 0,
      "Record about one block for each SIZE bytes that are allocated, drawn by chance: answers are "
      "estimates then, with their 95 % intervals",
+     0},
+
+    {"keep-symbols", KEY_KEEP_SYMBOLS, "SIZE", 0,
+     "Copy up to SIZE of symbol tables of each process into the log, for modules whose files may be gone at import; "
+     "0 = none [64MiB]",
      0},
 
     {NULL, 0, NULL, 0, "Stacks:", 4},
@@ -139,6 +145,17 @@ static void set_sample_bytes(struct argp_state *state, const char *text)
         argp_error(state, "--sample-bytes is '%s', but must be from 1 to 1TiB", text);
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->sample_bytes);
     add_setting(state, "MTRACE_SAMPLE_BYTES", bytes);
+}
+
+static void set_keep_symbols(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+    uint64_t size = option_value_size(state, "--keep-symbols", text);
+    char bytes[24];
+
+    options->keep_symbols_bytes = size;
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size < UINT64_MAX / 2 ? size : UINT64_MAX / 2);
+    add_setting(state, "MTRACE_KEEP_SYMBOLS", bytes);
 }
 
 static void check_choice(struct argp_state *state, const char *what, const char *text,
@@ -242,6 +259,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->windows.start_rss_bytes = option_value_size(state, "--start-at-rss", arg);
         if (options->windows.start_rss_bytes == 0)
             argp_error(state, "--start-at-rss: '%s' is no size", arg);
+        return 0;
+    case KEY_KEEP_SYMBOLS:
+        set_keep_symbols(state, arg);
         return 0;
     case KEY_SAMPLE_BYTES:
         set_sample_bytes(state, arg);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/program.h"
 
+#include "common/elf_loader.h"
 #include "common/settings.h"
 #include "recorder/allocator/allocator.h"
+#include "support/monotonic.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -122,8 +125,38 @@ static bool read_settings(int fd, char *text, size_t used)
     return n_read > used;
 }
 
+void program_take_timers(struct program_state *state)
+{
+    const struct itimerval none = {.it_value = {0}};
+
+    for (int i = 0; i < PROGRAM_TIMERS; i++)
+        (void)setitimer(i, &none, &state->timers[i]);
+    state->taken_ns = monotonic_now_ns();
+    (void)prctl(PR_GET_PDEATHSIG, &state->parent_death_signal);
+}
+
+static void restore_timers(const struct program_state *state)
+{
+    const int64_t elapsed_us = (int64_t)(monotonic_now_ns() - state->taken_ns) / 1000;
+
+    for (int i = 0; i < PROGRAM_TIMERS; i++) {
+        struct itimerval timer = state->timers[i];
+        struct timeval *left = &timer.it_value;
+        int64_t left_us = (int64_t)left->tv_sec * 1000000 + left->tv_usec;
+        if (left_us == 0)
+            continue;
+        if (i == ITIMER_REAL) /* the others count the time of the processor */
+            left_us = left_us > elapsed_us ? left_us - elapsed_us : 1;
+        *left = (struct timeval){left_us / 1000000, left_us % 1000000};
+        (void)setitimer(i, &timer, NULL);
+    }
+    if (state->parent_death_signal)
+        (void)prctl(PR_SET_PDEATHSIG, state->parent_death_signal);
+}
+
 static void restore_state(const struct program_state *state)
 {
+    restore_timers(state);
     sigaction(SIGCHLD, &state->child_action, NULL);
     sigaction(SIGPIPE, &state->pipe_action, NULL);
     sigaction(SIGXFSZ, &state->size_action, NULL);
@@ -274,32 +307,100 @@ int program_release(struct program *program, const char *library, const char *se
 
 /* ---- explaining ------------------------------------------------------------------------------ */
 
-static bool has_interpreter(int fd, const Elf64_Ehdr *header)
+/* What runs in the end: the program itself, or the interpreter of a script. */
+struct target {
+    int fd; /* negative: it cannot be read */
+    char path[PATH_MAX];
+    size_t n_bytes; /* of the start that are there */
+
+    union {
+        union elf_loader_file elf;
+        char text[PATH_MAX];
+    } start;
+};
+
+static bool is_elf(const struct target *target)
 {
-    for (unsigned i = 0; i < header->e_phnum; i++) {
-        Elf64_Phdr segment;
-        off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
-        if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
-            return true;
-        if (segment.p_type == PT_INTERP)
-            return true;
-    }
-    return false;
+    return elf_loader_is_elf(&target->start.elf, target->n_bytes);
 }
 
-/* Of a program of this machine; one of another kind has segments of another form. */
-static const char *explain_elf(int fd, const Elf64_Ehdr *header)
+static struct collector_library_kind kind_of(const struct target *target)
+{
+    const union elf_loader_file *file = &target->start.elf;
+
+    return (struct collector_library_kind){
+        .machine = file->narrow.e_machine, /* in both widths at one place */
+        .word_bytes = elf_loader_is_narrow(file) ? 4 : 8,
+    };
+}
+
+/* False: it has none. */
+static bool find_loader(const struct target *target, char loader[PATH_MAX])
+{
+    const union elf_loader_file *file = &target->start.elf;
+    uint64_t at;
+
+    for (unsigned i = 0; (at = elf_loader_segment_at(file, i)) != 0; i++) {
+        union elf_loader_segment segment = {.wide = {.p_type = PT_NULL}};
+        uint64_t n_bytes;
+        if (pread(target->fd, &segment, sizeof(segment), (off_t)at) <= 0)
+            break;
+        if (elf_loader_is_name(file, &segment, &at, &n_bytes)) {
+            ssize_t n = pread(target->fd, loader, PATH_MAX - 1, (off_t)at);
+            loader[n <= 0 ? 0 : (uint64_t)n < n_bytes ? (uint64_t)n : n_bytes] = '\0';
+            return n > 0;
+        }
+    }
+    if (!elf_loader_is_musl(target->path))
+        return false;
+    (void)snprintf(loader, PATH_MAX, "%s", target->path);
+    return true;
+}
+
+/* A loader that cannot be opened starts nothing. */
+static bool is_glibc(const char *loader)
+{
+    static char bytes[ELF_LOADER_MOST_BYTES];
+    ssize_t n;
+    int fd;
+
+    if (elf_loader_is_glibc(loader) || elf_loader_is_musl(loader))
+        return elf_loader_is_glibc(loader);
+    fd = open(loader, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return true;
+    n = pread(fd, bytes, sizeof(bytes), 0);
+    close(fd);
+    return n > 0 && memmem(bytes, (size_t)n, ELF_LOADER_MARK, sizeof(ELF_LOADER_MARK) - 1);
+}
+
+/* Why the loader of the program must not be given a library; NULL: it may. */
+static const char *explain_loader(const struct target *target)
+{
+    static char text[PATH_MAX + 256];
+    char loader[PATH_MAX];
+
+    if (!find_loader(target, loader) || is_glibc(loader))
+        return NULL;
+    (void)snprintf(text, sizeof(text),
+                   "its loader '%s' is not glibc's (musl, say), and cannot load the collector; "
+                   "record a build for glibc",
+                   loader);
+    return text;
+}
+
+static const char *explain_elf(const struct target *target)
 {
     static char text[PATH_MAX];
-    struct collector_library_kind kind = {.machine = header->e_machine,
-                                          .word_bytes =
-                                              header->e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8};
+    struct collector_library_kind kind = kind_of(target);
+    char loader[PATH_MAX];
+    const char *reason = explain_loader(target);
 
-    if (!collector_library_is_own(&kind))
-        return collector_library_explain(&kind, text, sizeof(text));
-    if (!has_interpreter(fd, header))
-        return "it is statically linked, so no library can be preloaded; link it dynamically";
-    return NULL;
+    if (!reason && !collector_library_is_own(&kind))
+        reason = collector_library_explain(&kind, text, sizeof(text));
+    else if (!reason && !find_loader(target, loader))
+        reason = "it is statically linked, so no library can be preloaded; link it dynamically";
+    return reason;
 }
 
 /* The interpreter a script names, into *path; false when it is no script. */
@@ -320,55 +421,51 @@ static bool find_interpreter(const char *start, size_t n, char *path, size_t pat
     return true;
 }
 
-union start {
-    Elf64_Ehdr header; /* what is read of it is at the same place in 32 bits */
-    char text[PATH_MAX];
-};
-
-/* Opens what runs in the end: the program itself, or the interpreter of a script, into `path`. -1: it cannot be read, or its
- * scripts name each other, which the kernel refuses as well. */
-static int open_program(char path[PATH_MAX], union start *ret_start, size_t *ret_n)
+/* False: it cannot be read, or its scripts name each other, which the kernel refuses as well. */
+static bool open_target(const char *path, struct target *ret_target)
 {
+    *ret_target = (struct target){.fd = -1};
+    if ((size_t)snprintf(ret_target->path, PATH_MAX, "%s", path) >= PATH_MAX)
+        return false;
     for (int i = 0; i <= MOST_INTERPRETERS; i++) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = -1;
+        int fd = open(ret_target->path, O_RDONLY | O_CLOEXEC);
+        char *start = ret_target->start.text;
+        ssize_t n;
 
-        *ret_start = (union start){.text = ""};
-        if (fd >= 0)
-            n = pread(fd, ret_start, sizeof(*ret_start) - 1, 0);
-        *ret_n = n > 0 ? (size_t)n : 0;
-        if (fd < 0 || !find_interpreter(ret_start->text, *ret_n, path, PATH_MAX))
-            return fd;
+        if (fd < 0)
+            return false;
+        n = pread(fd, start, PATH_MAX - 1, 0);
+        ret_target->n_bytes = n > 0 ? (size_t)n : 0;
+        start[ret_target->n_bytes] = '\0';
+        ret_target->fd = fd;
+        if (!find_interpreter(start, ret_target->n_bytes, ret_target->path, PATH_MAX))
+            return true;
         close(fd);
     }
-    return -1;
+    return false;
 }
 
-static bool is_elf(const union start *start, size_t n)
+struct program_look program_look(const char *path)
 {
-    return n >= sizeof(Elf32_Ehdr) && memcmp(start->header.e_ident, ELFMAG, SELFMAG) == 0;
+    struct program_look look = {.is_elf = false};
+    char loader[PATH_MAX];
+    struct target target;
+
+    if (!open_target(path, &target))
+        return look;
+    look.is_elf = is_elf(&target);
+    if (look.is_elf) {
+        look.kind = kind_of(&target);
+        look.has_no_loader = !find_loader(&target, loader);
+        look.is_not_of_glibc = explain_loader(&target) != NULL;
+    }
+    close(target.fd);
+    return look;
 }
 
-bool program_kind(const char *path, struct collector_library_kind *ret_kind)
+static const char *explain_file(const struct target *target)
 {
-    union start start;
-    char last[PATH_MAX];
-    size_t n = 0;
-    int fd = -1;
-
-    if ((size_t)snprintf(last, sizeof(last), "%s", path) < sizeof(last))
-        fd = open_program(last, &start, &n);
-    if (fd >= 0)
-        close(fd);
-    if (fd < 0 || !is_elf(&start, n))
-        return false;
-    ret_kind->machine = start.header.e_machine;
-    ret_kind->word_bytes = start.header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
-    return true;
-}
-
-static const char *explain_file(int fd, const char *path, const union start *start, size_t n)
-{
+    const int fd = target->fd;
     const char *reason;
     struct stat status;
 
@@ -379,10 +476,10 @@ static const char *explain_file(int fd, const char *path, const union start *sta
     if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
         return "it has file capabilities, and such programs load no preloaded library; run a "
                "copy of it, which has none";
-    if (!is_elf(start, n))
+    if (!is_elf(target))
         return NULL;
-    reason = explain_elf(fd, &start->header);
-    if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
+    reason = explain_elf(target);
+    if (!reason && allocator_wants_to_be_first(target->path, getenv("LD_PRELOAD")))
         return "AddressSanitizer ends a program when any library comes before its own; "
                "leave verify_asan_link_order out of ASAN_OPTIONS";
     return reason;
@@ -390,18 +487,13 @@ static const char *explain_file(int fd, const char *path, const union start *sta
 
 const char *program_explain(const char *path)
 {
-    union start start;
-    char last[PATH_MAX];
+    struct target target;
     const char *reason;
-    size_t n = 0;
-    int fd = -1;
 
-    if ((size_t)snprintf(last, sizeof(last), "%s", path) < sizeof(last))
-        fd = open_program(last, &start, &n);
-    if (fd < 0)
+    if (!open_target(path, &target))
         return NULL;
-    reason = explain_file(fd, last, &start, n);
-    close(fd);
+    reason = explain_file(&target);
+    close(target.fd);
     return reason;
 }
 

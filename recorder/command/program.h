@@ -5,7 +5,7 @@
  * Model:   program_start forks at once, so that the pid is known for the log's name; the child
  * waits for program_release, which tells it the settings for its collector, and then execs. A child
  * that is never released exits without having run anything. Invariants PR-1 The program gets the
- * signal mask, dispositions, limits and environment that this process was started with, plus
+ * signal mask, dispositions, timers, limits and environment that this process was started with, plus
  * LD_PRELOAD (the collector before the user's own) and the one variable MTRACE_RECORDER. Failure:
  * ERROR_NOT_FOUND (exit status 127) and ERROR_EXEC (126) of the program itself.
  */
@@ -17,13 +17,22 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/types.h>
+
+enum {
+    PROGRAM_TIMERS = 3
+};
 
 /* What of our own state the program must not inherit; taken before we change it. */
 struct program_state {
     sigset_t mask;
     struct sigaction child_action, pipe_action, size_action;
+    struct itimerval timers[PROGRAM_TIMERS]; /* by ITIMER_*; they were stopped at taken_ns */
+    uint64_t taken_ns;
+    int parent_death_signal; /* 0: none */
     struct rlimit descriptors;
     bool has_descriptors; /* it is known */
 };
@@ -36,6 +45,9 @@ struct program {
     int failure_pipe;  /* from the child: errno of exec, or closed by a successful one */
     struct program_state state;
 };
+
+/* Timers survive an exec, but no fork: those that run here are the program's. Stops them. */
+void program_take_timers(struct program_state *state);
 
 /* Finds argv[0] as execvp would and checks that it can be executed. */
 int program_find(char **argv, struct program *ret_program, struct error *err);
@@ -55,8 +67,16 @@ void program_done(struct program *program);
  * could. Static text. */
 const char *program_explain(const char *path);
 
-/* For which processor the program is, or the interpreter that runs it; false: that cannot be read. */
-bool program_kind(const char *path, struct collector_library_kind *ret_kind);
+/* What is known of the program, or of the interpreter that runs it. */
+struct program_look {
+    struct collector_library_kind kind;
+    bool is_elf;        /* and `kind` is known */
+    bool has_no_loader; /* as a static program: what it starts may load libraries */
+    bool
+        is_not_of_glibc; /* it has the loader of another libc, and does not start with a library of ours */
+};
+
+struct program_look program_look(const char *path);
 
 /* Settings of one line each, as they are in a variable (common/settings.h). */
 void program_join_settings(char *assignments);

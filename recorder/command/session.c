@@ -32,19 +32,19 @@ enum {
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* From here on signals wait for sigtimedwait. Job control (TSTP, CONT) stays as it is: the terminal
- * stops and continues the program together with us. */
+/* From here on signals wait for sigtimedwait: SIGIO comes from a client of --ctl (control_server.h), most others are for the
+ * program. Job control stays as it is: the terminal stops and continues the program together with us. So do the signals of
+ * faults: the kernel ends a process that has one of its own blocked. */
 static void prepare_signals(struct session *session)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     const struct sigaction standard = {.sa_handler = SIG_DFL};
-    /* SIGIO: a client of --ctl (control_server.h) */
-    static const int waited_for[] = {SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,
-                                     SIGHUP,  SIGUSR1, SIGUSR2, SIGIO};
+    static const int left_alone[] = {SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU, SIGSEGV,
+                                     SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP};
 
-    sigemptyset(&session->signals);
-    for (size_t i = 0; i < sizeof(waited_for) / sizeof(*waited_for); i++)
-        sigaddset(&session->signals, waited_for[i]);
+    sigfillset(&session->signals);
+    for (size_t i = 0; i < sizeof(left_alone) / sizeof(*left_alone); i++)
+        sigdelset(&session->signals, left_alone[i]);
     sigprocmask(SIG_BLOCK, &session->signals, &session->state.mask);
     sigaction(SIGCHLD, &standard, &session->state.child_action);
     sigaction(SIGPIPE, &ignore, &session->state.pipe_action);
@@ -64,14 +64,30 @@ static void raise_descriptors(struct program_state *state)
     (void)setrlimit(RLIMIT_NOFILE, &most);
 }
 
-/* What the terminal sends reaches the program by itself. */
-static void hand_on(const struct session *session, const siginfo_t *info)
+/* A timer that ran out before it was taken (program_take_timers). */
+static bool is_of_timer(int number)
 {
-    bool is_from_terminal = info->si_code == SI_KERNEL;
+    return number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
+}
 
-    if (is_from_terminal || info->si_pid == session->program.pid)
+/* Our own writes are answered so. */
+static bool is_of_write(const siginfo_t *info)
+{
+    return (info->si_signo == SIGPIPE || info->si_signo == SIGXFSZ) && info->si_pid == getpid();
+}
+
+/* What others sent. What the terminal sends reaches the program by itself; other signals of the kernel are about us. */
+static void hand_on(const struct session *session, siginfo_t *info)
+{
+    const pid_t pid = session->program.pid;
+    const bool is_from_kernel = info->si_code > 0 && !is_of_timer(info->si_signo);
+
+    if (is_from_kernel || info->si_pid == pid || is_of_write(info))
         return;
-    kill(session->program.pid, info->si_signo);
+    if (info->si_code == SI_QUEUE) /* with its value */
+        (void)syscall(SYS_rt_sigqueueinfo, pid, info->si_signo, info);
+    else
+        (void)kill(pid, info->si_signo);
 }
 
 static uint64_t peak_bytes(const struct rusage *usage)
@@ -108,10 +124,16 @@ static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *r
     return ended;
 }
 
-/* The signals by which others end us: what is attached to does not get them. */
+/* The signals by which others end us: what is attached to does not get them, nor what goes on behind the program. */
 static bool is_request_to_end(int number)
 {
-    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+    static const int others[] = {SIGCHLD, SIGIO,   SIGUSR1,  SIGUSR2,
+                                 SIGPIPE, SIGXFSZ, SIGWINCH, SIGURG};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (number == others[i])
+            return false;
+    return number > 0;
 }
 
 /* Who asks again while it is tried does not want it any more. */
@@ -446,7 +468,7 @@ static void settle_children(struct session *session)
         closing_say(session->options->quiet, "waiting for processes that go on; ^C leaves them");
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
-        bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
+        bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
         has_others = has_orphans(session);
         n_running = children_settle(session->children, monotonic_now_ns());
         step_control(session, monotonic_now_ns());
@@ -479,8 +501,7 @@ static void finish_sending(struct session *session, bool is_whole)
 
     sender_process_finish(&session->sender, is_whole, monotonic_now_ns());
     while (!is_left && !sender_process_has_ended(&session->sender, monotonic_now_ns())) {
-        int number = sigtimedwait(&session->signals, &info, &pause);
-        is_left = number == SIGINT || number == SIGTERM || number == SIGHUP;
+        is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
     }
     if (is_left)
         sender_process_leave(&session->sender);
@@ -580,6 +601,8 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     int code;
 
     prepare_signals(&session);
+    if (!options->attached)
+        program_take_timers(&session.state);
     raise_descriptors(&session.state);
     if (control_server_open(&session.control, &no_control) != 0)
         closing_say(options->quiet, "%s", no_control.text);

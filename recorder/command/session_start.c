@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "common/elf_loader.h"
 #include "common/settings.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
@@ -35,6 +36,7 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
+        .keep_symbols_bytes = session->options->keep_symbols_bytes,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
@@ -159,11 +161,22 @@ static int find_programs(struct session *session, struct error *err)
 
 static int find_library(const struct session *session, char **ret_library, struct error *err)
 {
-    struct collector_library_kind kind;
-    bool is_known = program_kind(session->program.path, &kind);
+    const struct program_look look = program_look(session->program.path);
+    char *library = NULL;
+    int code;
 
-    return collector_library_find(is_known ? &kind : NULL, session->allocator.has_operators,
-                                  ret_library, err);
+    if (look.is_not_of_glibc)
+        return 0;
+    code = collector_library_find(look.is_elf ? &look.kind : NULL, session->allocator.has_operators,
+                                  &library, err);
+    if (code || !library || !look.has_no_loader) {
+        *ret_library = library;
+        return code;
+    }
+    if (asprintf(ret_library, "%s%s", ELF_LOADER_ROOT, library) < 0)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    free(library);
+    return code;
 }
 
 static int begin_attached(struct session *session, struct error *err)

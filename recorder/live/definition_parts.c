@@ -222,7 +222,8 @@ const struct log_def *definition_parts_def(const void *payload, size_t n_bytes, 
     for (; *at + sizeof(struct log_def) <= n_bytes; *at += LOG_DEF_ALIGN) {
         const struct log_def *def = (const struct log_def *)(const void *)(bytes + *at);
         if (def->magic == LOG_DEF_MAGIC && def->text_bytes <= n_bytes - *at - sizeof(*def)) {
-            *at += LOG_DEF_ALIGN;
+            *at += (sizeof(*def) + def->text_bytes + LOG_DEF_ALIGN - 1) / LOG_DEF_ALIGN
+                   * LOG_DEF_ALIGN;
             return def;
         }
     }

@@ -50,6 +50,7 @@ void packing_free(struct packing *packing)
         return;
     cull_free(packing->cull);
     last_frees_free(packing->others);
+    kept_modules_done(&packing->kept);
     definition_parts_done(&packing->definitions);
     free(packing->backlog);
     free(packing->executable);
@@ -508,6 +509,21 @@ static void give_back(struct live_log *live, const struct packing_item *item)
     fault_point("recycled");
 }
 
+/* As a segment of its own, which no live log has. */
+static bool append_kept(void *context, const void *payload, uint32_t n_bytes)
+{
+    struct packing *packing = context;
+    struct log_file *file = packing->live->file;
+    struct log_segment segment = {
+        .kind = LOG_SEGMENT_DEFS,
+        .run_id = packing->live->seen.run_id,
+        .sequence = atomic_fetch_add_explicit(&file->next_sequence, 1, memory_order_relaxed)};
+    size_t n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
+                            packing->frame);
+
+    return packed_log_append(packing->packed, packing->frame, n, NULL) == 0;
+}
+
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -518,6 +534,8 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     packing_note_steady(packing);
     if (code == 0)
         code = update_header(packing, err);
+    if (code == 0 && packing->has_header)
+        kept_modules_look(&packing->kept, live, false, append_kept, packing);
     if (code == 0 && packing->n_backlog)
         code = append_all_definitions(packing, false, err);
     if (packing->n_backlog)
@@ -619,19 +637,19 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
 }
 
 /* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
-static void make_plan(const char *executable, const struct log_file *file,
-                      struct entry_plan *ret_plan)
+static const struct entry_plan *find_plan(const char *executable, const struct log_file *file)
 {
-    entry_plan_make(executable, true, ret_plan);
-    if (!ret_plan->text || file->inside != LOG_INSIDE_NO_PLAN)
-        return;
-    entry_plan_done(ret_plan);
-    entry_plan_make(executable, false, ret_plan);
+    const struct entry_plan *plan = allocator_plan_inside(executable, true);
+
+    return plan->text && file->inside == LOG_INSIDE_NO_PLAN
+               ? allocator_plan_inside(executable, false)
+               : plan;
 }
 
 static void note_unseen(struct packing *packing, struct log_file *file)
 {
-    struct entry_plan plan = {0};
+    static const struct entry_plan none;
+    const struct entry_plan *plan = &none;
     const char *allocator;
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
@@ -640,12 +658,11 @@ static void note_unseen(struct packing *packing, struct log_file *file)
         return;
     allocator = allocator_inside(packing->executable);
     if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
-        make_plan(packing->executable, file, &plan);
+        plan = find_plan(packing->executable, file);
     if (!allocator)
-        allocator = plan.allocator; /* a malloc of nobody's */
+        allocator = plan->allocator; /* a malloc of nobody's */
     if (allocator)
-        name_unseen(packing, file, allocator, &plan);
-    entry_plan_done(&plan);
+        name_unseen(packing, file, allocator, plan);
 }
 
 int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
@@ -660,6 +677,8 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
         code = update_header(packing, err);
     if (code == 0)
         code = append_all_definitions(packing, true, err);
+    if (code == 0)
+        kept_modules_look(&packing->kept, live, true, append_kept, packing);
     for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
         const struct packing_item *item = &packing->backlog[i];
         code = append_events(packing, item, err);

@@ -33,6 +33,7 @@
 #include "recorder/live/definition_parts.h"
 #include "recorder/live/live_log.h"
 #include "recorder/packing/generations.h"
+#include "recorder/packing/kept_modules.h"
 #include "recorder/packing/packed_log.h"
 #include "support/error.h"
 #include "support/pack.h"
@@ -84,6 +85,7 @@ struct packing {
     struct pack_settings settings;
     bool has_packed_events; /* of a thread: settings.time_shift stays what it is */
     struct definition_parts definitions;
+    struct kept_modules kept; /* until kept_modules_init nothing is kept */
     struct packing_item *backlog;
     size_t n_backlog;
     size_t n_capacity;

@@ -27,11 +27,12 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;            /* replace an existing target */
-    int zstd_level;        /* 0: no compression */
-    uint64_t cull_ns;      /* blocks freed within are dropped; 0: none */
-    uint64_t sample_ms;    /* 0: no samples */
-    struct family *family; /* hears of all logs; NULL: nobody does */
+    bool force;                  /* replace an existing target */
+    int zstd_level;              /* 0: no compression */
+    uint64_t cull_ns;            /* blocks freed within are dropped; 0: none */
+    uint64_t sample_ms;          /* 0: no samples */
+    uint64_t keep_symbols_bytes; /* kept_modules.h; 0: none */
+    struct family *family;       /* hears of all logs; NULL: nobody does */
     struct keeper_process
         *run_keeper;           /* of a bounded run (generations.h); NULL: it is not bounded */
     uint64_t max_packed_bytes; /* on the disk while the process runs; 0: any */

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What libmtrace.so shows to the program and asks of it: exported and imported names are golden lists, it needs
-nothing but libc and ld.so, and no function of it takes much of the program's stack.
+nothing but libc and ld.so, and no function of it takes much of the program's stack. No collector library imports a name
+that the program may define.
 
-library.py ROOT libmtrace.so libmtrace-nop.so FOLDER_WITH_SU_FILES [--write]
+library.py ROOT FOLDER_WITH_LIBRARIES FOLDER_WITH_SU_FILES [--write]
 """
 
 import re
@@ -12,6 +13,14 @@ from pathlib import Path
 
 import tree
 
+# libmtrace-oracle.so is left out: it is opened with RTLD_DEEPBIND, so libunwind and libc come before the program.
+LIBRARIES = ("libmtrace.so", "libmtrace-new.so", "libmtrace-attach.so", "libmtrace-nop.so")
+# Undefined symbols bind to the executable's symbols first, so a program may define none of them: these names are what
+# ISO C (7.1.3) reserves for the implementation, and functions of <string.h> that compilers call.
+RESERVED = re.compile(r"_[_A-Z]")
+STRING_FUNCTIONS = {"memcpy", "memmove", "memset", "memcmp", "strlen"}
+# Reserved at file scope only. A symbol of a program has file scope, so it breaks the rule, too. Neither has another name.
+RESERVED_AT_FILE_SCOPE = {"_dl_find_object", "_r_debug"}
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 # Of a wrapper's way to the log, frame by frame; anything else is start, growth or a rare call.
 EVENT_PATH = {"malloc", "free", "calloc", "realloc", "reallocate", "record_alloc", "record_free", "record_realloc",
@@ -34,6 +43,12 @@ def compare(what, found, path, write):
         yield f"{what} now: {name} (not in {path.name})"
     for name in sorted(set(wanted) - set(found)):
         yield f"{what} no longer: {name} (still in {path.name})"
+
+
+def unreserved(library):
+    for name in names(library, "--undefined-only"):
+        if not RESERVED.match(name) and name not in STRING_FUNCTIONS | RESERVED_AT_FILE_SCOPE:
+            yield f"{library.name} imports {name}, which a program may define: see real_find_in_libc"
 
 
 def dynamic_section(library):
@@ -66,13 +81,15 @@ def stack_usage(folder):
 
 
 def main():
-    root, library, nop, su_folder = sys.argv[1:5]
+    root, folder, su_folder = sys.argv[1:4]
+    library, nop = Path(folder) / "libmtrace.so", Path(folder) / "libmtrace-nop.so"
     write = "--write" in sys.argv
     golden = Path(root) / "tests" / "contract"
     exported = names(library, "--defined-only")
     broken = list(compare("exports", exported, golden / "exports.golden", write))
     broken += compare("imports", names(library, "--undefined-only"), golden / "imports.golden", write)
     broken += [f"libmtrace-nop.so differs in {name}" for name in set(exported) ^ set(names(nop, "--defined-only"))]
+    broken += [line for name in LIBRARIES for line in unreserved(Path(folder) / name)]
     broken += dynamic_section(library)
     broken += stack_usage(su_folder)
     tree.finish("library", len(exported), broken)

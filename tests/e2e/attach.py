@@ -30,6 +30,7 @@ between   a process that executes one program after another is attached to, whic
 cloned    children by a bare clone, of libc's syscall or of no library at all, are recorded like those of fork
 together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
+storage   the library takes the documented part of glibc's reserve for thread-local storage, once; without that much left it is refused
 later     calls of a library that is loaded while attached are recorded, and lead back
 operators new and delete of an allocator's library, which call no malloc by name, are recorded, too, and lead back
 gaps      an executable with gaps between its segments is recorded; of one without references to us this is said
@@ -38,6 +39,7 @@ signals   a program that is stopped by SIGSTOP while a thread of it is led has i
 limited   who may map no more is told so when it is attached to, or left, and both go well once it may
 refused   who cannot be attached to is told why, and goes on
 kinds     so are programs that are static, of musl, of 32 bits, or do not see our files
+own_names functions of the program have names of libc's that the collector calls
 crowd     a program of 150 threads is attached to
 """
 
@@ -49,6 +51,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -57,7 +60,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
 
 SERVER = r"""
 import ctypes, os, sys
@@ -2006,6 +2009,18 @@ def test_kinds(folder):
         raise harness.Skip("no such program can be made here")
 
 
+def test_own_names(folder):
+    process = start(TOOLS.workloads / "own_names", "echo")
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, "go")
+    expected, _ = harness.workload_said(process.stdout.read())
+    if process.wait(30) != 3 or recorder.wait(60) != 0:
+        raise Failure(f"the program ended with {process.returncode}, mtrace-record with {recorder.returncode}")
+    rows = ask(folder / "run.dat", "SELECT count(*), end_kind FROM allocations JOIN processes USING (process_id) WHERE size_bytes % 1000 = 777")
+    if rows != [(expected["allocated"], "exit")]:
+        raise Failure(f"recorded: {rows}, allocated: {expected}")
+
+
 def test_crowd(folder):
     process = start(sys.executable, "-c", THREADS.replace("range(4)", "range(150)").replace("0.001", "1"))
     deadline = time.monotonic() + 30
@@ -2018,6 +2033,64 @@ def test_crowd(folder):
     (n,), = ask(folder / "run.dat", "SELECT count(DISTINCT thread_id) FROM allocations")
     if n < 100:
         raise Failure(f"allocations of {n} of 150 threads are recorded")
+
+
+# Loads a library, for each line of its input.
+OPENING = r"""
+import ctypes, sys
+for line in sys.stdin:
+    try:
+        ctypes.CDLL(line.strip())
+        print("loaded", flush=True)
+    except OSError as how:
+        print(how, flush=True)
+"""
+STORAGE = r"""
+__attribute__((tls_model("initial-exec"))) _Thread_local char storage[BYTES];
+char *storage_of_thread(void) { return storage; }
+"""
+STORAGE_BYTES = 528  # docs/attach.md
+WIDE_BYTES = 1480
+PT_TLS = 7
+
+
+def storage_of(library):
+    data = library.read_bytes()
+    first, size, n = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    headers = [struct.unpack_from("<IIQQQQQQ", data, first + i * size) for i in range(n)]
+    return [(header[6], header[7]) for header in headers if header[0] == PT_TLS][0]
+
+
+def load(process, library):
+    process.stdin.write(f"{library}\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def test_storage(folder):
+    n_bytes, alignment = storage_of(Path(TOOLS.record).parent.parent / "lib/mtrace/libmtrace-attach.so")
+    if n_bytes > STORAGE_BYTES:
+        raise Failure(f"libmtrace-attach.so takes {n_bytes} bytes, docs/attach.md says {STORAGE_BYTES}")
+    wide, narrow = (compiled(folder, f"{n}.so", STORAGE, "-shared", "-fPIC", f"-DBYTES={n}") for n in (WIDE_BYTES, WIDE_BYTES - STORAGE_BYTES - alignment))
+    full = start(sys.executable, "-c", OPENING)
+    said = load(full, wide)
+    if said != "loaded":
+        raise Skip(f"this glibc has less than {WIDE_BYTES} bytes for libraries that are opened: {said}")
+    process = start(sys.executable, "-c", OPENING)
+    for _ in range(2):
+        detach(process.pid, attach(process.pid, folder / "run.dat"))
+    said = load(process, narrow)
+    if said != "loaded":
+        raise Failure(f"{WIDE_BYTES} bytes fit without the collector; with it {WIDE_BYTES - STORAGE_BYTES - alignment} do not: {said}")
+    done = subprocess.run([TOOLS.record, "--attach", str(full.pid), "-f", "-o", folder / "full.dat"], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or done.stderr.count("\n") != 1 or "glibc.rtld.optional_static_tls" not in done.stderr:
+        raise Failure(f"where nothing is left: {done.stderr}")
+    if library_range(full.pid) != (0, 0):
+        raise Failure("the library is in the process, though it was refused")
+    for one in (full, process):
+        one.stdin.close()
+        if one.wait(30) != 0:
+            raise Failure(f"a program ended with {one.returncode}")
 
 
 PARTS = {name[5:]: test for name, test in globals().copy().items() if name.startswith("test_")}

@@ -102,6 +102,9 @@ SQL_BY_NAME = {
     "pool_peak": "SELECT peak_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
     "pool_held": "SELECT held_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
     "pool_spare": "SELECT spare_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
+    # Blocks of one size whose stacks are not cut.
+    "through_outer": "SELECT count(*) FROM allocations a JOIN backtraces b USING (backtrace_id) WHERE size_bytes = {0}777 AND status <> 'truncated' "
+                     "AND EXISTS (SELECT 1 FROM stack_frames f WHERE f.backtrace_id = a.backtrace_id AND function = 'outer')",
     "after_marker": f"SELECT sum(size_bytes) {OWN} AND marker_id = (SELECT marker_id FROM markers WHERE name = '{{0}}')",
 }
 SQL |= {
@@ -196,7 +199,8 @@ def plain(name, **more):
 CASES = {name: plain(name) for name in (
     "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out", "close_descriptors",
     "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
-    "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm")}
+    "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm",
+    "stack_holes", "stack_holes_without_tables")}
 
 # The check list of groups, by its lines. A child's log is compared where it is followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
@@ -258,6 +262,12 @@ CASES |= {
     # Followed, it has a log of its own from there on, and says how many events came before that.
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},
+    # The kernel reads what an exec is given, and says what it cannot read.
+    "unreadable_exec": Case(["unreadable_exec"], end=("exit", 0), least_events=2),
+    "unreadable_exec_followed": Case(["unreadable_exec"], options=["--follow-children", "--quiet"], end=("exit", 0), least_events=2),
+    # Libraries bind to the program's symbols first, and so would ours.
+    "own_names": plain("own_names", end=("exit", 3)),
+    "own_names_with_oracle": Case(["own_names"], options=["--unwinder=check"], end=("exit", 3)),
     "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
     # A handler leaves what it interrupted, for good, or comes back to it.
     **{f"abandoned_{way}": Case(["abandoned", way], end=("exit", 0), may_drop=True, expect={"abandoned": 1}, sql={

@@ -303,6 +303,142 @@ def sanitized(place, which):
     expect(counted == [(1000, 500)], f"1000 blocks were made and 500 kept, counted are {counted}")
 
 
+def redis_jemalloc(place):
+    """Debian's redis has its own books of what jemalloc gave it (zmalloc), which it adds up by malloc_usable_size."""
+    port, n_keys = free_port(), 20000
+    client = [have("redis-cli", "redis-tools"), "-p", port]
+    recorder = start(place, [have("redis-server", "redis-server"), "--port", port, "--save", "", "--appendonly", "no"])
+    until("redis", lambda: said([*client, "ping"]).stdout.strip() == "PONG")
+    keys = "".join(f"SET session:{i} {'x' * 200}\r\n" for i in range(n_keys))
+    expect("errors: 0" in said([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
+    books = dict(line.split(":", 1) for line in said([*client, "info", "memory"]).stdout.splitlines() if ":" in line)
+    said([*client, "shutdown", "nosave"])
+    database = finish(place, recorder)
+    if not books["mem_allocator"].startswith("jemalloc"):
+        raise Skip(f"this redis has {books['mem_allocator']}")
+    counted = database.value("SELECT sum(usable_bytes) FROM allocations WHERE is_leaked AND backtrace_id IN (SELECT backtrace_id FROM stack_frames WHERE function GLOB 'z*alloc*')")
+    print(f"live bytes that zmalloc gave, as jemalloc rounds them: ours {counted}, redis' {books['used_memory']}")
+    expect(abs(counted - int(books["used_memory"])) <= 0.01 * counted, f"live bytes: ours {counted}, redis' {books['used_memory']}")
+    blamed = database.rows("SELECT function, sum(leaked_blocks) FROM leaks GROUP BY 1 ORDER BY 2 DESC LIMIT 3")
+    expect(all("alloc" not in (function or "") for function, _ in blamed) and blamed[0][1] >= n_keys, f"blamed are {blamed}, not the functions that keep keys")
+    keepers = {name for name, leaked in database.rows("SELECT f.name, t.total_leaked_bytes FROM function_totals AS t JOIN functions AS f USING (function_id)")
+               if leaked >= n_keys * 200}
+    expect("setCommand" in keepers, f"the command that keeps the keys is not among {keepers}")
+
+
+OPENMP = """
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { N_THREADS = 4, N_ITEMS = 4000 };
+static char *kept[N_ITEMS];
+int main(void)
+{
+    long sum = 0;
+#pragma omp parallel for num_threads(N_THREADS) schedule(static) reduction(+ : sum)
+    for (int i = 0; i < N_ITEMS; i++) {
+        char *volatile scratch = malloc(777);
+        memset(scratch, i, 777);
+        sum += scratch[i % 777] != 0;
+        free(scratch);
+        if (i % 4 == 0)
+            kept[i] = malloc(1777); /* kept */
+    }
+#pragma omp parallel num_threads(N_THREADS)
+#pragma omp single
+    for (int i = 0; i < 100; i++)
+#pragma omp task
+    {
+        char *volatile task = calloc(1, 2777);
+        free(task);
+    }
+    printf("%ld %d\\n", sum, omp_get_max_threads() > 0);
+    return kept[0] == NULL;
+}
+"""
+
+
+def built(place, compiler, package, name, text, *options):
+    (place / name).write_text(text)
+    made = said([have(compiler, package), "-g", "-O1", *options, name, "-o", "made"], place)
+    if made.returncode != 0:
+        raise Skip(f"{compiler} cannot build {name}: {made.stderr[-200:]}")
+    return place / "made"
+
+
+def line_of(text, mark):
+    return next(i for i, line in enumerate(text.splitlines(), 1) if mark in line)
+
+
+def openmp(place):
+    """A loop and tasks of libgomp's threads: every thread's blocks, by the line in the loop."""
+    argv = [built(place, "gcc", "gcc", "made.c", OPENMP, "-fopenmp")]
+    database = to_its_end(place, argv, {"main"})
+    counted = database.rows("SELECT size_bytes, count(*), sum(is_leaked) FROM allocations WHERE size_bytes IN (777, 1777, 2777) GROUP BY 1")
+    expect(counted == [(777, 4000, 0), (1777, 1000, 1000), (2777, 100, 0)], f"counted are {counted}")
+    by_thread = database.rows("SELECT count(*), sum(is_leaked) FROM allocations WHERE size_bytes IN (777, 1777) GROUP BY thread_id")
+    expect(by_thread == [(1250, 250)] * 4, f"four threads have equal shares, counted are {by_thread}")
+    blamed = database.rows("SELECT source, line, leaked_blocks FROM leaks WHERE leaked_bytes = 1777000")
+    expect(len(blamed) == 1 and blamed[0][0].endswith("made.c") and blamed[0][1:] == (line_of(OPENMP, "/* kept */"), 1000), f"blamed is {blamed}")
+    beside_others(place, argv, database, 0.01)
+
+
+FORTRAN = """
+module forest
+  implicit none
+  type tree
+    integer, allocatable :: leaves(:)
+    type(tree), pointer :: next => null()
+  end type
+contains
+  subroutine grow(first, n)
+    type(tree), pointer, intent(inout) :: first
+    integer, intent(in) :: n
+    type(tree), pointer :: added
+    allocate(added)
+    allocate(added%leaves(n)) ! kept
+    added%leaves = n
+    added%next => first
+    first => added
+  end subroutine
+  function doubled(leaves) result(more)
+    integer, intent(in) :: leaves(:)
+    integer, allocatable :: more(:)
+    allocate(more(2 * size(leaves)))
+    more(1:size(leaves)) = leaves
+    more(size(leaves) + 1:) = leaves
+  end function
+end module
+program made
+  use forest
+  implicit none
+  type(tree), pointer :: first => null()
+  integer, allocatable :: temporary(:)
+  integer :: i
+  do i = 1, 100
+    call grow(first, 250)
+  end do
+  do i = 1, 50
+    temporary = doubled(first%leaves)
+    deallocate(temporary)
+  end do
+  print *, size(first%leaves)
+end program
+"""
+
+
+def fortran(place):
+    """allocate and deallocate, by their lines; the module's function grow, which keeps its blocks, is blamed itself."""
+    argv = [built(place, "gfortran", "gfortran", "made.f90", FORTRAN)]
+    database = to_its_end(place, argv, {"__forest_MOD_grow", "__forest_MOD_doubled"})
+    blamed = database.rows("SELECT function, line, leaked_blocks FROM leaks WHERE leaked_bytes = 100000")
+    expect(blamed == [("__forest_MOD_grow", line_of(FORTRAN, "! kept"), 100)], f"blamed is {blamed}")
+    counted = database.rows("SELECT count(*), sum(is_leaked) FROM allocations WHERE size_bytes = 2000")
+    expect(counted == [(100, 0)], f"50 results and 50 copies of them are temporary, counted are {counted}")
+    beside_others(place, argv, database, 0.01)
+
+
 CARGO = """
 [package]
 name = "made"
@@ -356,7 +492,7 @@ def rust(place, crate, version, allocator, options=()):
 
 
 CASES = {"redis": redis, "nginx": nginx, "postgresql": postgresql, "ffmpeg": ffmpeg, "node": node, "node_preloaded": lambda place: buffers(place, False),
-         "node_attached": lambda place: buffers(place, True), "php_gd": php_gd, "php_curl": php_curl, "java": java,
+         "node_attached": lambda place: buffers(place, True), "php_gd": php_gd, "php_curl": php_curl, "java": java, "redis_jemalloc": redis_jemalloc, "openmp": openmp, "fortran": fortran,
          "asan": lambda place: sanitized(place, "address"), "tsan": lambda place: sanitized(place, "thread"), "rust_jemalloc": lambda place: rust(place, "tikv-jemallocator", "0.5", "tikv_jemallocator::Jemalloc"),
          "rust_mimalloc": lambda place: rust(place, "mimalloc", "0.1", "mimalloc::MiMalloc", ["--patch"])}
 

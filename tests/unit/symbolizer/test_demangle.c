@@ -33,6 +33,40 @@ static void cxx_and_rust_are_known(void **state)
     assert_demangled(demangle_full, "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 }
 
+static void d_is_known(void **state)
+{
+    (void)state;
+    assert_demangled(demangle_full, "_D3app4growFiZPv", "app.grow(int)");
+    assert_demangled(demangle_qualified, "_D3app4growFiZPv", "app.grow");
+    assert_demangled(demangle_full, "_D3app__T4ListTiZQi3getMxFNaNbNiNfZi",
+                     "app.List!(int).List.get() const");
+    assert_demangled(demangle_qualified, "_D3app__T4ListTiZQi3getMxFNaNbNiNfZi",
+                     "app.List!(int).List.get");
+    assert_demangled(demangle_full, "_D3app4mainFZ5innerMFNbNiiZv", "app.main().inner(int)");
+    assert_demangled(demangle_qualified, "_D3app4mainFZ5innerMFNbNiiZv", "app.main().inner");
+    assert_demangled(demangle_full, "_Dmain", "D main");
+    assert_demangled(demangle_full, "_D", "NULL");
+    assert_demangled(demangle_full, "_DYNAMIC", "NULL");
+    assert_demangled(demangle_full, "_D3ap", "NULL");
+}
+
+/* A pair of equal types doubles the text, and a pointer to a pointer takes stack. */
+static void a_bomb_of_d_has_no_name(void **state)
+{
+    static char raw[100000] = "_D1a1fFHii";
+    size_t used = strlen(raw);
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        used += (size_t)snprintf(raw + used, sizeof(raw) - used, i ? "HQgQi" : "HQeQg");
+    (void)snprintf(raw + used, sizeof(raw) - used, "Zv");
+    assert_demangled(demangle_full, raw, "NULL");
+    memset(raw + 5, 'F', sizeof(raw) - 6);
+    free(demangle_full(raw));
+    raw[4096] = '\0';
+    free(demangle_full(raw));
+}
+
 static void what_is_not_mangled_has_no_other_name(void **state)
 {
     (void)state;
@@ -76,6 +110,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cxx_and_rust_are_known),
+        cmocka_unit_test(d_is_known),
+        cmocka_unit_test(a_bomb_of_d_has_no_name),
         cmocka_unit_test(what_is_not_mangled_has_no_other_name),
         cmocka_unit_test(qualified_names_have_no_types_around),
         cmocka_unit_test(a_bomb_has_no_name),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which library is given to what is executed: by the width of its words, through scripts, and by PATH. */
+/* Which library is given to what is executed: by the width of its words and its loader, through scripts, and by PATH. */
 #include "collector/arch/arch.h"
 #include "collector/life/executed.h"
 #include "collector/platform/real.h"
+#include "common/elf_loader.h"
+#include "common/log_format.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,15 +62,38 @@ static void make(const char *name, const void *content, size_t size_bytes)
     assert_int_equal(fclose(file), 0);
 }
 
-/* No more of a program of the other width than tells it from one of ours. */
+static const char g_loader[] = "/lib64/ld-linux-x86-64.so.2";
+
+/* A program of so many bits whose second segment names its loader; NULL: it has none. */
+#define MAKE_PROGRAM(bits, name, machine, loader_name)                                          \
+    do {                                                                                        \
+        struct {                                                                                \
+            Elf##bits##_Ehdr header;                                                            \
+            Elf##bits##_Phdr segments[2];                                                       \
+            char loader[PATH_BYTES];                                                            \
+        } file = {.header = {.e_ident = ELFMAG, .e_machine = (machine), .e_phnum = 2}};         \
+        file.header.e_ident[EI_CLASS] = ELFCLASS##bits;                                         \
+        file.header.e_phoff = offsetof(__typeof__(file), segments);                             \
+        file.segments[0].p_type = PT_LOAD;                                                      \
+        file.segments[1].p_type = (loader_name) ? PT_INTERP : PT_NULL;                          \
+        file.segments[1].p_offset = offsetof(__typeof__(file), loader);                         \
+        file.segments[1].p_filesz = sizeof(file.loader);                                        \
+        assert_true(snprintf(file.loader, PATH_BYTES, "%s", (loader_name) ? (loader_name) : "") \
+                    < PATH_BYTES);                                                              \
+        make(name, &file, sizeof(file));                                                        \
+    } while (0)
+
+static void make_loaded(const char *name, bool is_other, const char *loader)
+{
+    if ((sizeof(uintptr_t) == 4) != is_other)
+        MAKE_PROGRAM(32, name, is_other ? ARCH_OTHER_MACHINE : log_own_arch(), loader);
+    else
+        MAKE_PROGRAM(64, name, is_other ? ARCH_OTHER_MACHINE : log_own_arch(), loader);
+}
+
 static void make_program(const char *name, bool is_other)
 {
-    const bool is_narrow = (sizeof(uintptr_t) == 4) != is_other;
-    Elf64_Ehdr header = {.e_machine = ARCH_OTHER_MACHINE};
-
-    memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = is_narrow ? ELFCLASS32 : ELFCLASS64;
-    make(name, &header, sizeof(header));
+    make_loaded(name, is_other, g_loader);
 }
 
 static void expect(const char *name, bool is_searched, const char *library)
@@ -126,6 +152,71 @@ static void the_other_width_has_its_own(void **state)
     in_folder(g_own, "lib/" ARCH_TRIPLET "/mtrace/libmtrace.so");
     expect("there", false, "lib/mtrace/libmtrace.so");
     in_folder(g_own, "lib/mtrace/libmtrace.so");
+}
+
+static void another_machine_has_none(void **state)
+{
+    const char *loader = g_loader;
+
+    (void)state;
+    MAKE_PROGRAM(64, "elsewhere", EM_S390, loader);
+    expect("elsewhere", false, NULL);
+}
+
+static void only_the_loader_of_glibc_is_given_ours(void **state)
+{
+    static char text[100000];
+    char path[PATH_BYTES];
+    char line[PATH_BYTES];
+
+    (void)state;
+    make_loaded("usual", false, g_loader);
+    expect("usual", false, "lib/mtrace/libmtrace.so");
+    make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
+    expect("musl", false, NULL);
+    assert_true(snprintf(line, sizeof(line), "#!%s\n", in_folder(path, "musl")) < PATH_BYTES);
+    make("script", line, strlen(line));
+    expect("script", false, NULL);
+    make_loaded("renamed", false, in_folder(path, "loader"));
+    expect("renamed", false, "lib/mtrace/libmtrace.so"); /* nothing runs it */
+    make("loader", text, sizeof(text));
+    expect("renamed", false, NULL);
+    for (size_t at = 8170; at < 8200; at++) { /* on the border of what is read at a time */
+        memset(text, 'G', sizeof(text));
+        memcpy(text + at, ELF_LOADER_MARK, sizeof(ELF_LOADER_MARK));
+        make("loader", text, sizeof(text));
+        expect("renamed", false, "lib/mtrace/libmtrace.so");
+    }
+}
+
+static void what_has_no_loader_hands_ours_on_safely(void **state)
+{
+    char path[PATH_BYTES];
+    char wanted[2 * PATH_BYTES];
+
+    (void)state;
+    make_loaded("static", false, NULL);
+    (void)snprintf(wanted, sizeof(wanted), "%s%s", ELF_LOADER_ROOT, g_own);
+    assert_string_equal(executed_library(in_folder(path, "static"), false), wanted);
+}
+
+static void a_path_may_begin_at_a_descriptor(void **state)
+{
+    char path[PATH_BYTES];
+    int folder = open(g_folder, O_PATH);
+    int file;
+
+    (void)state;
+    make_loaded("musl", false, "/lib/ld-musl-x86_64.so.1");
+    file = open(in_folder(path, "musl"), O_RDONLY);
+    assert_null(executed_library_at(folder, "musl"));
+    assert_null(executed_library_at(file, ""));
+    assert_null(executed_library_at(AT_FDCWD, path));
+    assert_non_null(executed_library_at(folder, "missing"));
+    assert_non_null(executed_library_at(folder, NULL));
+    assert_non_null(executed_library_at(folder, (const char *)8));
+    close(file);
+    close(folder);
 }
 
 static void a_script_is_what_runs_it(void **state)
@@ -207,6 +298,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_read_is_one_of_ours),
         cmocka_unit_test(the_other_width_has_its_own),
+        cmocka_unit_test(another_machine_has_none),
+        cmocka_unit_test(only_the_loader_of_glibc_is_given_ours),
+        cmocka_unit_test(what_has_no_loader_hands_ours_on_safely),
+        cmocka_unit_test(a_path_may_begin_at_a_descriptor),
         cmocka_unit_test(a_script_is_what_runs_it),
         cmocka_unit_test(a_name_is_looked_for),
         cmocka_unit_test(a_path_is_whole_while_it_is_found_again),

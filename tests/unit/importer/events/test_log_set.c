@@ -143,7 +143,7 @@ static void test_stacks_of_two_processes_are_one_tree(void **state)
     struct log_builder *a = open_builder(paths[0], state);
     struct log_builder *b = log_builder_open(paths[1], &second);
     uint32_t module_a = log_builder_module(a, "/lib/x.so", "\x01", 1, LOAD, START_NS);
-    uint32_t other = log_builder_module(b, "/lib/y.so", "\x01", 1, LOAD, START_NS);
+    uint32_t other = log_builder_module(b, "/lib/y.so", "\x02", 1, LOAD, START_NS);
     uint32_t module_b = log_builder_module(b, "/lib/x.so", "\x01", 1, LOAD + 0x10000, START_NS);
     uint32_t main_a = log_builder_node(a, LOG_NODE_COMPLETE, module_a, LOAD + 0x100);
     uint32_t f_a = log_builder_node(a, main_a, module_a, LOAD + 0x200);

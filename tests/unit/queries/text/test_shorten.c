@@ -30,6 +30,7 @@ static void parameters_and_template_arguments_go(void **state)
                  "std::vector<..>::push_back");
     assert_short("f(void (*)(int))", "f");
     assert_short("a<b<c>>::d<e>()", "a<..>::d<..>");
+    assert_short("app.List!(const(int)[], 3).List.get(int) const", "app.List!(..).List.get");
 }
 
 static void operators_and_lambdas_stay(void **state)

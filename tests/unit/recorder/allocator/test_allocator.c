@@ -152,12 +152,30 @@ static void a_file_may_be_anything(void **state)
     assert_null(allocator_inside(path)); /* does not wait for a writer */
 }
 
+static void a_file_is_read_once_until_it_changes(void **state)
+{
+    const char *executable = "/bin/sh"; /* older than any time of a file system is coarse */
+    const struct entry_plan *any = allocator_plan_inside(executable, true);
+    const struct entry_plan *proven = allocator_plan_inside(executable, false);
+
+    (void)state;
+    assert_ptr_not_equal(any, proven);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(allocator_plan_inside(executable, true), any);
+        assert_ptr_equal(allocator_plan_inside(executable, false), proven);
+    }
+    assert_non_null(with_function("mi_malloc"));
+    assert_null(with_function("mi_nothing")); /* of the same size, within one tick */
+    assert_null(allocator_plan_inside("/nonexistent", true)->allocator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_known_by_name_with_and_without_prefix),
         cmocka_unit_test(others_are_not),
         cmocka_unit_test(only_what_the_executable_defines_counts),
+        cmocka_unit_test(a_file_is_read_once_until_it_changes),
         cmocka_unit_test(a_file_may_be_anything),
     };
 

@@ -192,6 +192,67 @@ static void short_branches_are_suspects_too(void **state)
         }
 }
 
+/* The target of the displacement at `i`, as any of the two kinds of branch has it. */
+static bool leads_into(const uint8_t *text, size_t n, size_t i, uint64_t address,
+                       const struct moved_code *moved)
+{
+    bool is_short =
+        text[i - 1] == 0xeb || (text[i - 1] & 0xf0) == 0x70 || (text[i - 1] & 0xfc) == 0xe0;
+    bool is_long = text[i - 1] == 0xe8 || text[i - 1] == 0xe9
+                   || (i > 1 && text[i - 2] == 0x0f && (text[i - 1] & 0xf0) == 0x80);
+    int32_t displacement = 0;
+    uint64_t target;
+
+    if (is_short) {
+        target = address + i + 1 + (uint64_t)(int64_t)(int8_t)text[i];
+    } else if (is_long && n - i >= sizeof(displacement)) {
+        memcpy(&displacement, text + i, sizeof(displacement));
+        target = address + i + sizeof(displacement) + (uint64_t)(int64_t)displacement;
+    } else {
+        return false;
+    }
+    return target > moved->address && target < moved->address + moved->n_expected;
+}
+
+/* A long text is looked through in blocks: at every place, near the codes and far from them, none is missed. */
+static void long_texts_have_the_suspects_of_each_byte(void **state)
+{
+    enum {
+        BYTES = 4000
+    };
+
+    static uint8_t text[BYTES];
+    uint32_t seed = 1;
+
+    (void)state;
+    for (unsigned round = 0; round < 400; round++) {
+        uint64_t base = round % 4 == 0 ? 0x7f0000001000 : 0x8000;
+        uint64_t at_first = base + (round % 3 == 0 ? 1000 : (uint64_t)0 - 0x6000);
+        uint64_t between = round % 5 == 0 ? 0x123456789 : 0x40;
+        const struct moved_code first = {.address = at_first, .n_expected = 9};
+        const struct moved_code second = {.address = at_first + between, .n_expected = 5};
+        const struct moved_code *const ascending[] = {&first, &second};
+        size_t n = BYTES - round;
+        size_t at = 0;
+        for (size_t i = 0; i < n; i++)
+            text[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
+        for (unsigned k = 0; k < 20; k++) {
+            size_t place = 1 + (seed = seed * 1103515245 + 12345) % (uint32_t)(n - 5);
+            uint64_t target = (k % 2 ? first.address : second.address) + k % 7;
+            int32_t displacement = (int32_t)(uint32_t)(target - (base + place + 4));
+            text[place - 1] = k % 3 ? 0xe8 : 0xe9;
+            memcpy(text + place, &displacement, sizeof(displacement));
+        }
+        for (size_t i = 1; i < n; i++)
+            for (size_t k = 0; k < 2; k++)
+                if (leads_into(text, n, i, base, ascending[k])) {
+                    assert_int_equal(moved_code_find_suspect(text, n, base, ascending, 2, &at), k);
+                    assert_int_equal(at, i + 1);
+                }
+        assert_int_equal(moved_code_find_suspect(text, n, base, ascending, 2, &at), 2);
+    }
+}
+
 static bool is_wanted(uint64_t target, void *context)
 {
     return target == *(const uint64_t *)context;
@@ -221,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_jump_to_the_entry_is_none_between),
         cmocka_unit_test(suspects_are_found_at_every_byte),
         cmocka_unit_test(short_branches_are_suspects_too),
+        cmocka_unit_test(long_texts_have_the_suspects_of_each_byte),
         cmocka_unit_test(references_are_branches_and_operands),
     };
     struct moved_code moved;

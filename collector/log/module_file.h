@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module_file: copies the symbol table of a module's file into the log.
+ *
+ * The file of a plugin may be deleted or replaced before the log is imported. When a module is defined, its headers
+ * and symbol tables are copied if the program opened it after the start and its file changed in the last ten minutes,
+ * or if its path does not name the loaded file any more. The debug sections of a small file are copied, too; code
+ * never is. A file that is not at its path is opened through /proc/self/map_files. That needs
+ * CAP_CHECKPOINT_RESTORE; without it the dynamic symbol table is copied from memory. Other files are left to
+ * mtrace-record (recorder/packing/kept_modules.h).
+ *
+ * Invariants
+ *   MF-1 A file is copied once per process, however often and under however many names it is loaded. A fork child does
+ *        not repeat the copies of its parent: the importer shares copies between the logs of a run.
+ *   MF-2 Memory of the program is read by system calls, so that a truncated file raises no signal.
+ * Threads: any; signals are blocked by the caller. Failure: the log lacks the copy.
+ */
+#ifndef MTRACE_COLLECTOR_MODULE_FILE_H
+#define MTRACE_COLLECTOR_MODULE_FILE_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct module_file {
+    uint32_t id;          /* of the module */
+    uintptr_t start, end; /* where it is mapped */
+    const struct link_map *map;
+    const char *path;     /* ends with a NUL */
+    const void *build_id; /* NULL: the file has none */
+    size_t build_id_bytes;
+};
+
+/* Bytes that a process copies in all; 0: nothing is copied. */
+void module_file_init(uint64_t most_bytes);
+
+/* Writes LOG_DEF_FILE of the module and LOG_DEF_FILE_PART of its file, as far as they are of use. */
+void module_file_keep(const struct module_file *file);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_stacks: which part of each thread's stack can be read without asking the kernel.
+ *
+ * Model:   a table holds the whole stack of each thread. The bounds in struct unwind_memory, which
+ *          each capture reads, are those of a part without holes. A call of the program that may
+ *          make memory unreadable (mprotect, munmap, mremap, mmap with MAP_FIXED) shrinks them
+ *          first. They grow again when the program makes that memory readable.
+ *          A hole that another thread makes ends them for good: that thread does not know where
+ *          this one is on its stack.
+ * Invariants
+ *   OS-1 All of [stack_low, stack_high) between the stack pointer and stack_high is readable, unless
+ *        the program made a hole by a system call that passes no wrapper.
+ *   OS-2 What a thread remembers of its own stack is forgotten before a hole above its stack pointer.
+ *   OS-3 What any thread remembers of other stacks is forgotten when own_stacks_generation changes:
+ *        before and after each such call, whatever its range.
+ *   OS-4 A thread without a place in the table has no bounds once it makes a hole.
+ * Threads: any; no locks. A thread whose stack gets a hole from another thread during a capture may
+ *          still read there. Signals: safe. Failure: OS-4.
+ */
+#ifndef MTRACE_COLLECTOR_OWN_STACKS_H
+#define MTRACE_COLLECTOR_OWN_STACKS_H
+
+#include "collector/unwind/unwind_types.h"
+#include "common/attr.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    OWN_STACKS_PLACES = 512
+};
+
+/* A thread begins on a stack: takes the places of former threads that overlap it. */
+void own_stacks_add(uintptr_t low, uintptr_t high);
+
+/* The thread with these bounds ends. */
+void own_stacks_remove(const struct unwind_memory *own);
+
+/* Of the calling thread's stack, where calls may have been missed: the end of what is readable now. */
+uintptr_t own_stacks_prove(uintptr_t low, uintptr_t high);
+
+/* Before the calling thread may make a range unreadable. */
+void own_stacks_begin_hole(struct unwind_memory *own, const void *start, size_t length);
+
+/* After it changed a range. is_readable: all of it can be read now. */
+void own_stacks_changed(struct unwind_memory *own, const void *start, size_t length,
+                        bool is_readable);
+
+/* When the epoch changed, or before the stack is read in another way: ends the bounds if another thread made a hole. The end of the whole stack; 0:
+ * there is nothing beyond the bounds. */
+uintptr_t own_stacks_refresh(struct unwind_memory *own);
+
+/* Read by own_stacks_generation only. */
+extern MTRACE_HIDDEN _Atomic uint32_t g_own_stacks_generation;
+
+static inline uint32_t own_stacks_generation(void)
+{
+    return atomic_load_explicit(&g_own_stacks_generation, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""unharmed.py PART: what mtrace-record gives a program, and what it must not give it.
+
+signals   what others send to mtrace-record reaches the program, with its value, and mtrace-record goes on
+early     so does what was sent before the program was started
+timers    those that were set before mtrace-record was executed are the program's
+musl      a program of another libc runs unrecorded: as the program, by a script, as a child, behind an exec
+"""
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+# Signals of faults and of job control are not passed on; SIGCHLD and what has ended a test are of no use here.
+NOT_SENT = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGKILL, signal.SIGSTOP,
+            signal.SIGTSTP, signal.SIGCONT, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD, signal.SIGTERM}
+
+
+def start(tools, place, argv, **more):
+    return subprocess.Popen([tools.record, "-f", "-o", place / "run.dat", "--", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            bufsize=0, env=harness.environment(), start_new_session=True, **more)
+
+
+def expect_line(process, wanted):
+    is_there, _, _ = select.select([process.stdout], [], [], 20)
+    line = process.stdout.readline().decode().strip() if is_there else ""
+    if line != wanted:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise Failure(f"the program says '{line}' instead of '{wanted}': {process.stderr.read()}")
+
+
+def expect_end(process, status):
+    _, said = process.communicate(timeout=60)
+    if process.returncode != status:
+        raise Failure(f"mtrace-record ended with {process.returncode} instead of {status}: {said}")
+
+
+def test_signals(tools, place):
+    process = start(tools, place, [tools.workloads / "received"])
+    expect_line(process, "ready")
+    for number in sorted(signal.valid_signals() - NOT_SENT):
+        os.kill(process.pid, number)
+        expect_line(process, f"{int(number)} 0")
+    for number in (signal.SIGUSR1, signal.SIGRTMIN, signal.SIGRTMAX):
+        LIBC.sigqueue(process.pid, ctypes.c_int(number), ctypes.c_void_p(4711))
+        expect_line(process, f"{int(number)} 4711")
+    os.kill(process.pid, signal.SIGTERM)
+    expect_end(process, 3)
+
+
+def test_early(tools, place):
+    """A signal that is blocked is pending behind an exec."""
+    def pend():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPWR])
+        os.kill(os.getpid(), signal.SIGPWR)
+    process = start(tools, place, [tools.workloads / "received"], preexec_fn=pend)
+    expect_line(process, "ready")
+    expect_line(process, f"{int(signal.SIGPWR)} 0")
+    os.kill(process.pid, signal.SIGTERM)
+    expect_end(process, 3)
+
+
+ITIMERS = "import signal; print([[round(t, -1) for t in signal.getitimer(i)] for i in (0, 1, 2)])"
+
+
+def test_timers(tools, place):
+    def set_timers():
+        for which in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(which, 1000, 500)
+    process = start(tools, place, [sys.executable, "-c", ITIMERS], preexec_fn=set_timers)
+    expect_line(process, str([[1000.0, 500.0]] * 3))
+    expect_end(process, 0)
+    process = start(tools, place, ["sleep", "60"], preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 1))
+    expect_end(process, 128 + signal.SIGALRM)
+
+    def run_out():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+    process = start(tools, place, [tools.workloads / "received"], preexec_fn=run_out)
+    expect_line(process, "ready")
+    expect_line(process, f"{int(signal.SIGALRM)} 0")
+    os.kill(process.pid, signal.SIGTERM)
+    expect_end(process, 3)
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+    for (char **at = environ; *at && !getenv("QUIET"); at++)
+        if (!strncmp(*at, "LD_", 3) || !strncmp(*at, "MTRACE_", 7))
+            printf("%s\n", *at);
+    printf("%s %d\n", argv[0], malloc(1777) ? argc : -1);
+    fflush(stdout);
+    return argc > 1 && argv[1][0] != '-' ? execv(argv[1], argv + 1) : 5;
+}
+"""
+
+
+def compiled(place, name, *compiler):
+    (place / "program.c").write_text(PROGRAM)
+    done = subprocess.run([*compiler, "-o", place / name, place / "program.c"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"{compiler}: {done.stderr}")
+    return place / name
+
+
+def compare(tools, place, argv, options, wanted, env=None):
+    """It does what it does unrecorded, and a line of mtrace-record has the wanted text."""
+    (place / "there").mkdir(exist_ok=True)
+    untracked = harness.run(argv, place / "there", env)
+    recorded = harness.run([tools.record, "-f", *options, "-o", place / "run.dat", "--", *argv], place / "there", env)
+    harness.check_unchanged(untracked, recorded)
+    lines = recorded.stderr.decode().splitlines()
+    if not any(wanted in line for line in lines) or len(lines) > 2:
+        raise Failure(f"{argv} {options}: no line says '{wanted}': {lines}")
+
+
+def test_musl(tools, place):
+    if not shutil.which("musl-gcc"):
+        raise Skip("musl-gcc is not installed (package musl-tools)")
+    musl = compiled(place, "musl", "musl-gcc")
+    loader = place / "loader"
+    shutil.copy(next(Path("/lib").glob("ld-musl-*.so.1")), loader)
+    renamed = compiled(place, "renamed", "musl-gcc", f"-Wl,-dynamic-linker={loader}")
+    static = compiled(place, "static", "musl-gcc", "-static")
+    glibc = compiled(place, "glibc", "cc")
+    script = place / "script"
+    script.write_text(f"#!{musl} -x\n")
+    script.chmod(0o700)
+    quiet = {"QUIET": "1"}  # a program without a loader is given our variables, for what it starts
+    for program in (musl, renamed, script):
+        compare(tools, place, [program], [], "is not glibc's")
+        compare(tools, place, ["env", program], [], "static, set-uid, 32-bit, musl")
+    for options in ([], ["--follow-children"]):
+        compare(tools, place, ["sh", "-c", f"{musl}; {script}; exit 7"], options, "not recorded")
+        compare(tools, place, [static, musl], options, "statically linked", quiet)
+        compare(tools, place, [glibc, static, musl], options, "up to an exec", quiet)
+        compare(tools, place, [static, glibc], options, "next: mtrace-query", quiet)
+    compare(tools, place, [musl, glibc], [], "is not glibc's")
+    compare(tools, place, [loader, musl], [], "nothing was recorded", quiet)
+
+
+harness.main_of_parts({name[5:]: test for name, test in globals().copy().items() if name.startswith("test_")}, __doc__)
