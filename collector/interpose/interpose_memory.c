@@ -176,6 +176,7 @@ static void *map_and_record(enum map_name name, void *start, size_t length, int 
         stack_changed(mapped, length, (protection & PROT_READ) != 0);
         record_mmap(mapped, length, protection, flags, fd, offset, origin);
     } else {
+        stack_changed(start, length, false);
         goes_on(&cut);
     }
     return mapped;
@@ -248,8 +249,8 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
         hole_begins(wanted, new_length);
     mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
     stack_changed(old, old_length, false);
-    if (mapped != MAP_FAILED)
-        stack_changed(mapped, new_length, false);
+    if (mapped != MAP_FAILED || (flags & MREMAP_FIXED))
+        stack_changed(mapped != MAP_FAILED ? mapped : wanted, new_length, false);
     code_changes(old, old_length);
     if (mapped != MAP_FAILED && is_gathering())
         record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);

@@ -88,7 +88,7 @@ void thread_set_stack(uintptr_t low, uintptr_t high)
 {
     g_thread.unwind.stack_low = low;
     g_thread.unwind.stack_high = high;
-    own_stacks_add(low, high);
+    own_stacks_add(low, high, &g_thread.gate);
 }
 
 static bool is_shared(uint32_t index)
@@ -162,7 +162,7 @@ static void find_bounds(struct unwind_memory *own, bool is_first)
     if (high == 0 && is_main_thread()) {
         high = (uintptr_t)__libc_stack_end;
         own->stack_low = main_stack_low();
-        own_stacks_add(own->stack_low, high);
+        own_stacks_add(own->stack_low, high, &g_thread.gate);
     } else if (is_first) {
         return;
     }

@@ -7,9 +7,15 @@
 #include "collector/unwind/unwind_state.h"
 
 enum {
+    GATE_PLACE_BITS = 48,
+    NAP_NS = 50000,
+    NAPS = OWN_STACKS_PATIENCE_NS / NAP_NS,
+
+    PENDING = 4,
+
     MOST_PROVEN_PAGES = 4096, /* a larger part in use than 16 MiB is proven word by word */
 
-    /* Values of place.high that no stack has. */
+    /* Values of `high` that no stack or hole has. */
     FREE = 0,
     BEING_CHANGED = 1,
     /* Bounds that hold no address, and are not taken for unknown ones. */
@@ -19,12 +25,22 @@ enum {
 static struct place {
     _Atomic uintptr_t low;
     _Atomic uintptr_t high;
+    _Atomic uintptr_t gate;
+    _Atomic long thread;  /* as the kernel calls it */
     _Atomic bool is_lost; /* another thread made a hole in it */
 } g_places[OWN_STACKS_PLACES];
 
 static _Atomic uint32_t g_n_places; /* that were ever used */
 static _Atomic bool g_has_changed;  /* some bounds are not those in the table */
 _Atomic uint32_t g_own_stacks_generation;
+
+/* Holes in stacks of other threads that are about to be made. high: stored last. */
+static struct pending {
+    _Atomic uintptr_t low;
+    _Atomic uintptr_t high;
+} g_pending[PENDING];
+
+_Atomic uint32_t g_own_stacks_n_pending;
 
 struct range {
     uintptr_t low, high; /* whole pages */
@@ -63,11 +79,11 @@ static struct place *place_of(uintptr_t address)
 
 /* ---- the table ---- */
 
-static bool take(struct place *place)
+static bool take(_Atomic uintptr_t *high)
 {
-    uintptr_t high = atomic_load_explicit(&place->high, memory_order_relaxed);
+    uintptr_t now = atomic_load_explicit(high, memory_order_relaxed);
 
-    return high == FREE && atomic_compare_exchange_strong(&place->high, &high, BEING_CHANGED);
+    return now == FREE && atomic_compare_exchange_strong(high, &now, BEING_CHANGED);
 }
 
 /* The place to the right of all that were used is taken before it is counted. */
@@ -75,7 +91,7 @@ static struct place *take_any(void)
 {
     for (uint32_t i = 0; i < OWN_STACKS_PLACES; i++) {
         uint32_t n = i;
-        if (!take(&g_places[i]))
+        if (!take(&g_places[i].high))
             continue;
         while (n < i + 1 && !atomic_compare_exchange_weak(&g_n_places, &n, i + 1))
             ;
@@ -84,7 +100,7 @@ static struct place *take_any(void)
     return NULL;
 }
 
-void own_stacks_add(uintptr_t low, uintptr_t high)
+void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *gate)
 {
     const struct range range = {low, high};
     struct place *place = g_places;
@@ -95,6 +111,7 @@ void own_stacks_add(uintptr_t low, uintptr_t high)
     if (!place)
         return;
     atomic_store_explicit(&place->low, low, memory_order_relaxed);
+    atomic_store_explicit(&place->gate, (uintptr_t)gate, memory_order_relaxed);
     atomic_store_explicit(&place->is_lost, false, memory_order_relaxed);
     atomic_store_explicit(&place->high, high, memory_order_release);
 }
@@ -150,6 +167,79 @@ static void begin_own_hole(struct unwind_memory *own, uintptr_t here, struct ran
     unwind_state_forget_later(own);
 }
 
+/* ---- holes that are about to be made ---- */
+
+bool own_stacks_is_pending_slow(uintptr_t address)
+{
+    for (unsigned i = 0; i < PENDING; i++)
+        if (address < atomic_load_explicit(&g_pending[i].high, memory_order_acquire)
+            && address >= atomic_load_explicit(&g_pending[i].low, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+static void begin_pending(struct range hole)
+{
+    for (unsigned i = 0; i < PENDING; i++) {
+        if (!take(&g_pending[i].high))
+            continue;
+        atomic_store_explicit(&g_pending[i].low, hole.low, memory_order_relaxed);
+        atomic_store_explicit(&g_pending[i].high, hole.high, memory_order_release);
+        atomic_fetch_add(&g_own_stacks_n_pending, 1);
+        atomic_fetch_add_explicit(&g_own_stacks_generation, 1, memory_order_release);
+        return;
+    }
+}
+
+static void end_pending(struct range hole)
+{
+    for (unsigned i = 0; i < PENDING; i++) {
+        uintptr_t high = hole.high;
+        if (atomic_load_explicit(&g_pending[i].low, memory_order_relaxed) != hole.low
+            || !atomic_compare_exchange_strong(&g_pending[i].high, &high, FREE))
+            continue;
+        atomic_fetch_sub(&g_own_stacks_n_pending, 1);
+        return;
+    }
+}
+
+void own_stacks_forget_others(void)
+{
+    for (unsigned i = 0; i < PENDING; i++)
+        atomic_store_explicit(&g_pending[i].high, FREE, memory_order_relaxed);
+    g_own_stacks_n_pending = 0;
+}
+
+/*
+ * On that stack, as the gate says. The kernel reads it: the thread may have ended, and another value
+ * may be where its storage was.
+ */
+static bool is_recording(const struct place *place)
+{
+    uint64_t gate;
+    uint64_t at;
+
+    if (sys_copy_own(&gate, place->gate, sizeof(gate)) != (long)sizeof(gate) || !(gate & 1))
+        return false;
+    at = gate & (((uint64_t)1 << GATE_PLACE_BITS) - 1);
+    return at >= place->low && at < place->high;
+}
+
+/*
+ * A recording that begins from now on reads nothing in the hole. A handler that interrupted one may
+ * take long: *looks are left for all threads together.
+ */
+static void begin_hole_of_other(struct place *place, unsigned *looks)
+{
+    if (!atomic_exchange(&place->is_lost, true)) {
+        g_has_changed = true;
+        modules_bump_epoch();
+    }
+    while (*looks > 0 && is_recording(place))
+        if (--*looks < NAPS)
+            sys_nap(NAP_NS);
+}
+
 /* OS-4 */
 static void begin_hole_without_place(struct unwind_memory *own, struct range hole)
 {
@@ -164,15 +254,19 @@ void own_stacks_begin_hole(struct unwind_memory *own, const void *start, size_t 
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     const struct range hole = range_of(start, length);
     struct place *place = g_places;
+    unsigned looks = NAPS + 16;
+    bool is_pending = false;
 
     atomic_fetch_add_explicit(&g_own_stacks_generation, 1, memory_order_release);
     for (; (place = next_in(place, hole)); place++) {
         if (overlaps(place, (struct range){here, here + 1})) {
             begin_own_hole(own, here, hole);
-        } else if (!atomic_exchange(&place->is_lost, true)) {
-            g_has_changed = true;
-            modules_bump_epoch();
+            continue;
         }
+        if (!is_pending)
+            begin_pending(hole);
+        is_pending = true;
+        begin_hole_of_other(place, &looks);
     }
     begin_hole_without_place(own, hole);
 }
@@ -185,6 +279,8 @@ void own_stacks_changed(struct unwind_memory *own, const void *start, size_t len
 
     if (!is_readable)
         atomic_fetch_add_explicit(&g_own_stacks_generation, 1, memory_order_release);
+    if (g_own_stacks_n_pending != 0)
+        end_pending(range);
     if (!g_has_changed || own->stack_high <= NOWHERE || !(place = place_of(own->stack_low)))
         return;
     if (is_readable && range.low < own->stack_low && own->stack_low <= range.high)

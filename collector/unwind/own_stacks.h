@@ -7,7 +7,7 @@
  *          make memory unreadable (mprotect, munmap, mremap, mmap with MAP_FIXED) shrinks them
  *          first. They grow again when the program makes that memory readable.
  *          A hole that another thread makes ends them for good: that thread does not know where
- *          this one is on its stack.
+ *          this one is on its stack. It waits until this one is in no recording that began before.
  * Invariants
  *   OS-1 All of [stack_low, stack_high) between the stack pointer and stack_high is readable, unless
  *        the program made a hole by a system call that passes no wrapper.
@@ -15,8 +15,8 @@
  *   OS-3 What any thread remembers of other stacks is forgotten when own_stacks_generation changes:
  *        before and after each such call, whatever its range.
  *   OS-4 A thread without a place in the table has no bounds once it makes a hole.
- * Threads: any; no locks. A thread whose stack gets a hole from another thread during a capture may
- *          still read there. Signals: safe. Failure: OS-4.
+ * Threads: any; no locks. Of two threads that change one stack one waits OWN_STACKS_PATIENCE_NS at
+ *          most. Signals: safe. Failure: OS-4.
  */
 #ifndef MTRACE_COLLECTOR_OWN_STACKS_H
 #define MTRACE_COLLECTOR_OWN_STACKS_H
@@ -30,11 +30,18 @@
 #include <stdint.h>
 
 enum {
-    OWN_STACKS_PLACES = 512
+    OWN_STACKS_PLACES = 512,
+    OWN_STACKS_PATIENCE_NS = 10000000
 };
 
-/* A thread begins on a stack: takes the places of former threads that overlap it. */
-void own_stacks_add(uintptr_t low, uintptr_t high);
+/* In a fork child, where no other thread is about to make a hole. */
+void own_stacks_forget_others(void);
+
+/*
+ * The calling thread begins on a stack: takes the places of former threads that overlap it. *gate is the
+ * thread's own (thread.h): odd inside of a recording; its 48 lower bits say where on the stack.
+ */
+void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *gate);
 
 /* The thread with these bounds ends. */
 void own_stacks_remove(const struct unwind_memory *own);
@@ -45,13 +52,23 @@ uintptr_t own_stacks_prove(uintptr_t low, uintptr_t high);
 /* Before the calling thread may make a range unreadable. */
 void own_stacks_begin_hole(struct unwind_memory *own, const void *start, size_t length);
 
-/* After it changed a range. is_readable: all of it can be read now. */
+/* After it changed that range, or failed to. is_readable: all of it can be read now. */
 void own_stacks_changed(struct unwind_memory *own, const void *start, size_t length,
                         bool is_readable);
 
 /* When the epoch changed, or before the stack is read in another way: ends the bounds if another thread made a hole. The end of the whole stack; 0:
  * there is nothing beyond the bounds. */
 uintptr_t own_stacks_refresh(struct unwind_memory *own);
+
+/* A thread is about to make a hole there, in the stack of another one. */
+extern MTRACE_HIDDEN _Atomic uint32_t g_own_stacks_n_pending;
+bool own_stacks_is_pending_slow(uintptr_t address);
+
+static inline bool own_stacks_is_pending(uintptr_t address)
+{
+    return atomic_load_explicit(&g_own_stacks_n_pending, memory_order_acquire) != 0
+           && own_stacks_is_pending_slow(address);
+}
 
 /* Read by own_stacks_generation only. */
 extern MTRACE_HIDDEN _Atomic uint32_t g_own_stacks_generation;

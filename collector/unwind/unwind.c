@@ -579,6 +579,7 @@ void unwind_init(const struct unwind_settings *settings)
     g_settings = *settings;
     unwind_cache_init();
     unwind_state_init();
+    own_stacks_forget_others();
 }
 
 /* The thread's state, made or emptied as needed; NULL without memory. */

@@ -4,6 +4,7 @@
 #include "collector/arch/arch.h"
 #include "collector/log/modules.h"
 #include "collector/platform/sys.h"
+#include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_code.h"
 #include "collector/unwind/unwind_stack.h"
 
@@ -20,6 +21,11 @@ static uintptr_t page_end(uintptr_t address)
     return (address | (ARCH_PAGE_BYTES - 1)) + 1;
 }
 
+static bool is_readable(uintptr_t address)
+{
+    return !own_stacks_is_pending(address) && sys_is_readable(address);
+}
+
 bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
 {
     const struct unwind_memory *memory = state->memory;
@@ -31,7 +37,7 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
         walk->high = memory->stack_high;
         return true;
     }
-    if (!sys_is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1))) {
+    if (!is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1))) {
         walk->high = sp;
         return false;
     }
@@ -43,7 +49,7 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
 static bool prove_word(struct unwind_walk *walk, uintptr_t address)
 {
     walk->has_gap = true;
-    return sys_is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
+    return is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
 }
 
 bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
@@ -59,7 +65,7 @@ bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
     if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * ARCH_PAGE_BYTES)
         return false;
     while (walk->high <= last) {
-        if (!sys_is_readable(walk->high))
+        if (!is_readable(walk->high))
             return prove_word(walk, address);
         walk->high = page_end(walk->high);
     }

@@ -7,6 +7,7 @@
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ enum {
     N_FRAMES = 40,
     GUARD_BYTES = 4 * PAGE_BYTES,
     N_GUARDS = 200,
+    N_CHANGES = 20,
 };
 
 enum phase {
@@ -210,6 +212,35 @@ static void fill_by_caller(struct hole *hole)
     swapcontext(&coroutine_context, &main_context);
 }
 
+/* ---- without waiting for each other ---- */
+
+static struct hole contested;
+static bool is_contested;
+
+static bool offer(struct hole *hole)
+{
+    contested = *hole;
+    __atomic_store_n(&is_contested, true, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&is_contested, __ATOMIC_SEQ_CST))
+        free(keep(malloc(PAGE_BYTES))); /* as often as there is time, so not counted */
+    return false;
+}
+
+static void *contend(void *unused)
+{
+    (void)unused;
+    while (!__atomic_load_n(&is_contested, __ATOMIC_SEQ_CST))
+        sched_yield();
+    for (int i = 0; i < N_CHANGES; i++) {
+        protect(&contested);
+        sched_yield();
+        unprotect(&contested);
+        sched_yield();
+    }
+    __atomic_store_n(&is_contested, false, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
 /* ---- stacks ---- */
 
 __attribute__((noinline)) static void allocate(enum phase phase)
@@ -287,6 +318,11 @@ __attribute__((noinline)) static void outer(void)
     char array[ARRAY_BYTES];
     char *volatile shown = keep(memset(array, 1, sizeof(array)));
 
+    if (make == offer) {
+        descend(N_FRAMES, shown);
+        keep(array);
+        return;
+    }
     for (unsigned i = 0; i < N_WAYS; i++) {
         way = &ways[i];
         allocate_around(hole_between(shown, shown + sizeof(array)), DURING, AFTER);
@@ -328,6 +364,17 @@ static void run_with_other(void (*run)(void))
     pthread_join(id, NULL);
 }
 
+static void run_contended(void (*run)(void))
+{
+    pthread_t id;
+
+    if (pthread_create(&id, NULL, contend, NULL) != 0)
+        abort();
+    make = offer;
+    run();
+    pthread_join(id, NULL);
+}
+
 static void run_in_coroutine(void)
 {
     getcontext(&coroutine_context);
@@ -362,6 +409,8 @@ int main(void)
     make = make_by_caller;
     fill = fill_by_caller;
     run_in_coroutine();
+    run_contended(outer);
+    run_contended(run_in_thread);
     for (enum phase phase = BEFORE; phase < N_PHASES; phase++) {
         if (phase == IN_FRAMES)
             continue;
