@@ -9,7 +9,7 @@
  *
  * api_calls N WHAT: that one alone, `plain` or `scoped` or `pair`, for a counter of instructions.
  */
-#include "api/mtrace_objects.h"
+#include "include/mtrace_objects.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * of its own processor time at what a program does between allocations (ADDITIONS for each pair of malloc and free), and asks for a report ASKS
  * times meanwhile. Prints for each how many milliseconds of CLOCK_MONOTONIC the thread that asked has waited.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * a few allocations, some after thousands, some after millions, some never; some grow by realloc,
  * some are freed by another thread. The same options give the same log.
  */
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "tests/lib/log_builder.h"
 
 #include <argp.h>

@@ -7,9 +7,9 @@
  * events take the span, however fast they are written. Segments of all threads are written in rounds, as their beginnings are when the clocks are
  * read: what comes before a reading is written before it. Where generations have more than they may, nothing is written until they have less.
  */
-#include "recorder/packing/generations.h"
-#include "support/error.h"
-#include "support/log_ring.h"
+#include "lib/base/error.h"
+#include "lib/logfile/log_ring.h"
+#include "recorder/pack/generations.h"
 #include "tests/lib/log_builder.h"
 
 #include <argp.h>

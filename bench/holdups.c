@@ -8,7 +8,7 @@
  * microseconds, and how often the thread waited for anything (voluntary switches; the measuring makes none).
  */
 #define _GNU_SOURCE
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * pack_log RAW-LOG...: what packing the events of raw logs costs, alone: processor time and
  * bytes per event, with nothing read, written or waited for meanwhile.
  */
-#include "recorder/live/live_log.h"
-#include "support/pack.h"
+#include "lib/logfile/live_log.h"
+#include "lib/logfile/pack.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * other time some are read in order. Charged to nobody, to a group for each tenant and kind, or to a new group for each request: what
  * groups cost a program that does something, for a counter of instructions (bench/instructions).
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

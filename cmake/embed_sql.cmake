@@ -1,5 +1,5 @@
 # mtrace_embed_sql(target symbol file...): compiles .sql files into target as the table
-# `const struct embedded_sql symbol[]` of support/embedded_sql.h, in the order given.
+# `const struct embedded_sql symbol[]` of lib/sqlite/embedded_sql.h, in the order given.
 function(mtrace_embed_sql target symbol)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)

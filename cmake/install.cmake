@@ -3,7 +3,7 @@
 set(MTRACE_PRIVATE_LIBDIR lib/mtrace)
 
 # A machine has the programs once and a collector for each processor whose programs it runs: those of others lie beside its own,
-# each in a package of its own name that shares no file with another (recorder/command/collector_library.h finds them).
+# each in a package of its own name that shares no file with another (recorder/session/collector_library.h finds them).
 if(CMAKE_CROSSCOMPILING)
   set(package collector)
 else()
@@ -43,7 +43,7 @@ install(DIRECTORY importer/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FI
 
 # For programs that speak of themselves: headers, and how their builds find them, in places that do not depend on the processor.
 include(CMakePackageConfigHelpers)
-install(FILES api/mtrace.h api/mtrace.hpp api/mtrace_objects.h api/mtrace_objects.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/mtrace.h include/mtrace.hpp include/mtrace_objects.h include/mtrace_objects.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/mtrace.pc.in mtrace.pc @ONLY)
 configure_file(cmake/mtraceConfig.cmake.in mtraceConfig.cmake @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mtraceConfigVersion.cmake COMPATIBILITY SameMajorVersion
@@ -73,7 +73,7 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libc6-dbg")
 if(MTRACE_PACKAGE STREQUAL "collector")
   set(CPACK_COMPONENTS_ALL collector)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
-  # As mtrace-record calls it where it is missing (recorder/command/collector_library.c).
+  # As mtrace-record calls it where it is missing (recorder/session/collector_library.c).
   string(REGEX REPLACE "-.*" "" processor "${CMAKE_LIBRARY_ARCHITECTURE}")
   set(CPACK_DEBIAN_COLLECTOR_PACKAGE_NAME mtrace-collector-${processor})
   # Of all architectures, as Debian's own libraries for cross compilers are: it is installed where mtrace is, which is on another

@@ -25,7 +25,7 @@
 #ifndef MTRACE_SYMBOLIZER_DEBUG_FILES_H
 #define MTRACE_SYMBOLIZER_DEBUG_FILES_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "symbolizer/elf_image.h"
 #include "symbolizer/symbolizer_options.h"
 

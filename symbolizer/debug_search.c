@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/debug_search.h"
 
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 #include "symbolizer/debug_index.h"
 #include "symbolizer/debuginfod_client.h"
 

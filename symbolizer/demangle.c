@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/demangle.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

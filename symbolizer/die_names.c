@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_names.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
 

@@ -11,9 +11,9 @@
 #ifndef MTRACE_SYMBOLIZER_DIE_NAMES_H
 #define MTRACE_SYMBOLIZER_DIE_NAMES_H
 
-#include "support/error.h"
-#include "support/intern.h"
-#include "support/keyed.h"
+#include "lib/base/error.h"
+#include "lib/base/intern.h"
+#include "lib/base/keyed.h"
 #include "symbolizer/scope_names.h"
 
 #include <elfutils/libdw.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_reader.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef MTRACE_SYMBOLIZER_ELF_IMAGE_H
 #define MTRACE_SYMBOLIZER_ELF_IMAGE_H
 
-#include "support/log_header.h"
+#include "lib/logfile/log_header.h"
 
 #include <libelf.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/elf_symbols.h"
 
-#include "support/growing.h"
-#include "support/lower_bound.h"
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
 #include "symbolizer/elf_machine.h"
 
 #include <gelf.h>

@@ -9,7 +9,7 @@
 #ifndef MTRACE_SYMBOLIZER_ELF_SYMBOLS_H
 #define MTRACE_SYMBOLIZER_ELF_SYMBOLS_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <libelf.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/inline_chain.h"
 
-#include "support/growing.h"
-#include "support/lower_bound.h"
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
 
 #include <dwarf.h>
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 #ifndef MTRACE_SYMBOLIZER_INLINE_CHAIN_H
 #define MTRACE_SYMBOLIZER_INLINE_CHAIN_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "symbolizer/die_reader.h"
 
 #include <elfutils/libdw.h>

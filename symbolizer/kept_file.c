@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/kept_file.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <elf.h>
 #include <stdlib.h>

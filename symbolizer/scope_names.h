@@ -15,7 +15,7 @@
 #ifndef MTRACE_SYMBOLIZER_SCOPE_NAMES_H
 #define MTRACE_SYMBOLIZER_SCOPE_NAMES_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "symbolizer/die_reader.h"
 
 struct scope_entry {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/symbolizer.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 #include "symbolizer/debug_files.h"
 #include "symbolizer/die_names.h"
 #include "symbolizer/elf_machine.h"

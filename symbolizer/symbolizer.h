@@ -18,7 +18,7 @@
 #ifndef MTRACE_SYMBOLIZER_SYMBOLIZER_H
 #define MTRACE_SYMBOLIZER_SYMBOLIZER_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "symbolizer/symbolizer_options.h"
 
 #include <stdbool.h>

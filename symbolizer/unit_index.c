@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/unit_index.h"
 
-#include "support/growing.h"
-#include "support/lower_bound.h"
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef MTRACE_SYMBOLIZER_UNIT_INDEX_H
 #define MTRACE_SYMBOLIZER_UNIT_INDEX_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
 #ifndef MTRACE_SYMBOLIZER_UNIT_LINES_H
 #define MTRACE_SYMBOLIZER_UNIT_LINES_H
 
-#include "support/error.h"
-#include "support/intern.h"
+#include "lib/base/error.h"
+#include "lib/base/intern.h"
 
 #include <elfutils/libdw.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "collector/log/definition.h"
 
 #include "collector/log/segment.h"
-#include "collector/platform/clock.h"
+#include "collector/os/clock.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef MTRACE_COLLECTOR_DEFINITION_H
 #define MTRACE_COLLECTOR_DEFINITION_H
 
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

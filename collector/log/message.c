@@ -2,9 +2,9 @@
 #include "collector/log/message.h"
 
 #include "collector/log/definition.h"
-#include "collector/platform/fmt.h"
-#include "collector/platform/sys.h"
-#include "common/log_format.h"
+#include "collector/os/fmt.h"
+#include "collector/os/sys.h"
+#include "lib/abi/log_format.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

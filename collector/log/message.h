@@ -9,7 +9,7 @@
 #ifndef MTRACE_COLLECTOR_MESSAGE_H
 #define MTRACE_COLLECTOR_MESSAGE_H
 
-#include "collector/platform/config.h"
+#include "collector/os/config.h"
 
 #include <stdint.h>
 

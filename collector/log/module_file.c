@@ -3,12 +3,12 @@
 
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
-#include "collector/platform/bytes.h"
-#include "collector/platform/elf_lookup.h"
-#include "collector/platform/fmt.h"
-#include "collector/platform/memory.h"
-#include "collector/platform/sys.h"
-#include "common/file_key.h"
+#include "collector/os/bytes.h"
+#include "collector/os/elf_lookup.h"
+#include "collector/os/fmt.h"
+#include "collector/os/memory.h"
+#include "collector/os/sys.h"
+#include "lib/abi/file_key.h"
 
 #include <elf.h>
 #include <fcntl.h>

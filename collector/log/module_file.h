@@ -7,7 +7,7 @@
  * or if its path does not name the loaded file any more. The debug sections of a small file are copied, too; code
  * never is. A file that is not at its path is opened through /proc/self/map_files. That needs
  * CAP_CHECKPOINT_RESTORE; without it the dynamic symbol table is copied from memory. Other files are left to
- * mtrace-record (recorder/packing/kept_modules.h).
+ * mtrace-record (recorder/pack/kept_modules.h).
  *
  * Invariants
  *   MF-1 A file is copied once per process, however often and under however many names it is loaded. A fork child does

@@ -6,12 +6,12 @@
 #include "collector/log/module_file.h"
 #include "collector/log/module_table.h"
 #include "collector/log/segment.h"
-#include "collector/platform/bytes.h"
-#include "collector/platform/elf_lookup.h"
-#include "collector/platform/fmt.h"
-#include "collector/platform/memory.h"
-#include "collector/platform/module_bounds.h"
-#include "collector/platform/sys.h"
+#include "collector/os/bytes.h"
+#include "collector/os/elf_lookup.h"
+#include "collector/os/fmt.h"
+#include "collector/os/memory.h"
+#include "collector/os/module_bounds.h"
+#include "collector/os/sys.h"
 
 #include <dlfcn.h>
 #include <elf.h>

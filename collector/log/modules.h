@@ -18,7 +18,7 @@
 #ifndef MTRACE_COLLECTOR_MODULES_H
 #define MTRACE_COLLECTOR_MODULES_H
 
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #include "collector/log/name_table.h"
 
 #include "collector/log/definition.h"
-#include "collector/platform/bytes.h"
-#include "collector/platform/memory.h"
-#include "common/attr.h"
+#include "collector/os/bytes.h"
+#include "collector/os/memory.h"
+#include "lib/abi/attr.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #ifndef MTRACE_COLLECTOR_NAME_TABLE_H
 #define MTRACE_COLLECTOR_NAME_TABLE_H
 
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

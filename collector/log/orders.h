@@ -9,7 +9,7 @@
 #define MTRACE_COLLECTOR_ORDERS_H
 
 #include "collector/log/segment.h"
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

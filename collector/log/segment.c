@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/log/segment.h"
 
-#include "collector/platform/clock.h"
-#include "common/attr.h"
-#include "common/invariant.h"
+#include "collector/os/clock.h"
+#include "lib/abi/attr.h"
+#include "lib/abi/invariant.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -25,8 +25,8 @@
 #ifndef MTRACE_COLLECTOR_SEGMENT_H
 #define MTRACE_COLLECTOR_SEGMENT_H
 
-#include "collector/platform/sys.h"
-#include "common/log_format.h"
+#include "collector/os/sys.h"
+#include "lib/abi/log_format.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

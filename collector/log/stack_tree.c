@@ -2,9 +2,9 @@
 #include "collector/log/stack_tree.h"
 
 #include "collector/log/segment.h"
-#include "collector/platform/memory.h"
-#include "collector/platform/sys.h"
-#include "common/attr.h"
+#include "collector/os/memory.h"
+#include "collector/os/sys.h"
+#include "lib/abi/attr.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

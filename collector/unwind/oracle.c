@@ -2,7 +2,7 @@
 #include "collector/unwind/oracle.h"
 
 #define UNW_LOCAL_ONLY
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <libunwind.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * refuses and qemu-user does not make good): what libgcc's unwinder finds, that of C++ exceptions.
  */
 #include "collector/unwind/oracle.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <unwind.h>
 

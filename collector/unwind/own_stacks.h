@@ -22,7 +22,7 @@
 #define MTRACE_COLLECTOR_OWN_STACKS_H
 
 #include "collector/unwind/unwind_types.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

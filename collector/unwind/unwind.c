@@ -3,7 +3,7 @@
 
 #include "collector/log/modules.h"
 #include "collector/log/stack_tree.h"
-#include "collector/platform/outward.h"
+#include "collector/os/outward.h"
 #include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_full.h"
@@ -11,9 +11,9 @@
 #include "collector/unwind/unwind_state.h"
 #include "collector/unwind/unwind_step.h"
 #include "collector/unwind/unwind_verify.h"
-#include "common/attr.h"
-#include "common/invariant.h"
-#include "common/log_format.h"
+#include "lib/abi/attr.h"
+#include "lib/abi/invariant.h"
+#include "lib/abi/log_format.h"
 
 enum {
     NEARBY_STACK_BYTES = 1 << 20 /* a stack pointer further below is taken for another stack */

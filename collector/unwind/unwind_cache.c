@@ -2,8 +2,8 @@
 #include "collector/unwind/unwind_cache.h"
 
 #include "collector/arch/arch.h"
-#include "collector/platform/memory.h"
-#include "collector/platform/sys.h"
+#include "collector/os/memory.h"
+#include "collector/os/sys.h"
 
 #include <sys/mman.h>
 

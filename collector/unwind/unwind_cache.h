@@ -13,7 +13,7 @@
 #define MTRACE_COLLECTOR_UNWIND_CACHE_H
 
 #include "collector/unwind/unwind_rule.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

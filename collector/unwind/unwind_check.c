@@ -3,9 +3,9 @@
 
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
-#include "collector/platform/fmt.h"
+#include "collector/os/fmt.h"
 #include "collector/unwind/unwind_state.h"
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 static void append_frame(struct fmt *out, const char *who, uintptr_t pc, size_t n_frames)
 {

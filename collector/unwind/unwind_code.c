@@ -2,7 +2,7 @@
 #include "collector/unwind/unwind_code.h"
 
 #include "collector/arch/arch.h"
-#include "collector/platform/sys.h"
+#include "collector/os/sys.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_frames.h"
 
-#include "collector/platform/memory.h"
-#include "collector/platform/sys.h"
+#include "collector/os/memory.h"
+#include "collector/os/sys.h"
 
 #include <string.h>
 

@@ -25,7 +25,7 @@
 #define MTRACE_COLLECTOR_UNWIND_FRAMES_H
 
 #include "collector/arch/arch.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 #include <stdbool.h>
 #include <stddef.h>

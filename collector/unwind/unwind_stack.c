@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_stack.h"
 
-#include "collector/platform/sys.h"
+#include "collector/os/sys.h"
 
 enum {
     ROOM_BYTES = 8192 /* of the program's stack that must be left: four times what is needed */

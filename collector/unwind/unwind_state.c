@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_state.h"
 
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #define MTRACE_COLLECTOR_UNWIND_STATE_H
 
 #include "collector/arch/arch.h"
-#include "collector/platform/block_pool.h"
+#include "collector/os/block_pool.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_frames.h"
 #include "collector/unwind/unwind_types.h"

@@ -3,7 +3,7 @@
 
 #include "collector/arch/arch.h"
 #include "collector/log/modules.h"
-#include "collector/platform/sys.h"
+#include "collector/os/sys.h"
 #include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_code.h"
 #include "collector/unwind/unwind_stack.h"

@@ -15,7 +15,7 @@
 
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_state.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 enum unwind_step {
     STEP_CALLER,    /* *ret_caller is the caller */

@@ -11,7 +11,7 @@
 #define MTRACE_COLLECTOR_UNWIND_VERIFY_H
 
 #include "collector/unwind/unwind_state.h"
-#include "common/attr.h"
+#include "lib/abi/attr.h"
 
 enum unwind_verdict {
     VERDICT_WHOLE,   /* every frame of the record is proven, or as many as are wanted */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/clock_map.h"
 
-#include "support/columns.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/lower_bound.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
+#include "lib/logfile/columns.h"
 
 #include <stdlib.h>
 #include <string.h>

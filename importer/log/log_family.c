@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_family.h"
 
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/log_ring.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/logfile/log_ring.h"
 
 #include <ctype.h>
 #include <dirent.h>

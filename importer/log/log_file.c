@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_file.h"
 
-#include "support/file_lock.h"
-#include "support/log_header.h"
-#include "support/patient_open.h"
-#include "support/running.h"
-#include "support/whole_io.h"
+#include "lib/base/whole_io.h"
+#include "lib/logfile/log_header.h"
+#include "lib/process/file_lock.h"
+#include "lib/process/patient_open.h"
+#include "lib/process/running.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,12 +16,12 @@
 #ifndef MTRACE_IMPORTER_LOG_FILE_H
 #define MTRACE_IMPORTER_LOG_FILE_H
 
-#include "common/log_format.h"
 #include "importer/log/clock_map.h"
 #include "importer/log/log_damage.h"
 #include "importer/log/text_arena.h"
-#include "support/error.h"
-#include "support/pack.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/error.h"
+#include "lib/logfile/pack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ bool log_file_is_live(const struct log_file_reader *file);
 /* Does a recorder of our own pid namespace have this raw log mapped, to pack it? Of another one log_file_is_locked tells. */
 bool log_file_is_packed(const struct log_file_reader *file);
 
-/* Does somebody hold the lock of a packed file that is written (packed_log.h, gather/store.h)? */
+/* Does somebody hold the lock of a packed file that is written (packed_log.h, remote/receiver/store.h)? */
 bool log_file_is_locked(const struct log_file_reader *file);
 
 #endif

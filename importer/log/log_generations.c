@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_generations.h"
 
-#include "support/growing.h"
-#include "support/log_ring.h"
+#include "lib/base/growing.h"
+#include "lib/logfile/log_ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "importer/log/log_family.h"
 #include "importer/log/log_generations.h"
 #include "importer/log/log_grown.h"
-#include "support/growing.h"
-#include "support/log_ring.h"
+#include "lib/base/growing.h"
+#include "lib/logfile/log_ring.h"
 
 #include <errno.h>
 #include <inttypes.h>

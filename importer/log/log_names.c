@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_names.h"
 
-#include "support/error.h"
-#include "support/growing.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,9 +17,9 @@
 #ifndef MTRACE_IMPORTER_LOG_NAMES_H
 #define MTRACE_IMPORTER_LOG_NAMES_H
 
-#include "common/log_format.h"
 #include "importer/log/text_arena.h"
-#include "support/id_table.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/id_table.h"
 
 enum {
     LOG_NAMES_PAGE = 256,          /* nodes of a page */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_scan.h"
 
-#include "support/columns.h"
-#include "support/given_back.h"
-#include "support/growing.h"
+#include "lib/base/growing.h"
+#include "lib/logfile/columns.h"
+#include "lib/process/given_back.h"
 
 #include <stdlib.h>
 #include <string.h>

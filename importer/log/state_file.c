@@ -2,11 +2,11 @@
 #include "importer/log/state_file.h"
 
 #include "importer/log/log_family.h"
-#include "support/log_ring.h"
-#include "support/output_file.h"
-#include "support/pack.h"
-#include "support/patient_open.h"
-#include "support/whole_io.h"
+#include "lib/base/whole_io.h"
+#include "lib/logfile/log_ring.h"
+#include "lib/logfile/pack.h"
+#include "lib/process/output_file.h"
+#include "lib/process/patient_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

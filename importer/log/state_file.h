@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_file: the state of a bounded log on the disk (support/log_ring.h): written whole or not at all, and found again.
+ * state_file: the state of a bounded log on the disk (lib/logfile/log_ring.h): written whole or not at all, and found again.
  *
  * Model:   a log's header, which says where the state ends (LOG_RING_STATE_END_AT), then each chunk of the state (state_io.h) as a frame. Frames of another kind are passed over, so that a
  *          state is also found in a log that has it among its own frames.
@@ -13,9 +13,9 @@
 #ifndef MTRACE_IMPORTER_STATE_FILE_H
 #define MTRACE_IMPORTER_STATE_FILE_H
 
-#include "common/log_format.h"
 #include "importer/log/state_io.h"
-#include "support/error.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/state_io.h"
 
-#include "common/attr.h"
-#include "support/growing.h"
+#include "lib/abi/attr.h"
+#include "lib/base/growing.h"
 
 #define XXH_INLINE_ALL
 #include <stdarg.h>

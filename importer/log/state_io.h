@@ -18,11 +18,11 @@
 #ifndef MTRACE_IMPORTER_STATE_IO_H
 #define MTRACE_IMPORTER_STATE_IO_H
 
-#include "common/attr.h"
 #include "importer/log/state_memo.h"
 #include "importer/log/text_arena.h"
-#include "support/error.h"
-#include "support/keyed.h"
+#include "lib/abi/attr.h"
+#include "lib/base/error.h"
+#include "lib/base/keyed.h"
 
 #include <stdbool.h>
 #include <stddef.h>

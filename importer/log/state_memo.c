@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/state_memo.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #define XXH_INLINE_ALL
 #include <stdlib.h>

@@ -24,8 +24,8 @@
 #ifndef MTRACE_IMPORTER_DEFINITIONS_H
 #define MTRACE_IMPORTER_DEFINITIONS_H
 
-#include "common/log_format.h"
-#include "support/unreached.h"
+#include "lib/abi/log_format.h"
+#include "lib/logfile/unreached.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 
 #include "importer/model/group_merge.h"
 #include "importer/model/stack_merge.h"
-#include "support/error.h"
-#include "support/growing.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
-#include "support/id_table.h"
+#include "lib/base/id_table.h"
 
 struct group_merge {
     struct log_input *const *inputs;

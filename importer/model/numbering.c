@@ -2,8 +2,8 @@
 #include "importer/model/numbering.h"
 
 #include "importer/model/group_merge.h"
-#include "support/error.h"
-#include "support/growing.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

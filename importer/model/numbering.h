@@ -21,8 +21,8 @@
 #include "importer/log/log_input.h"
 #include "importer/log/state_io.h"
 #include "importer/model/definitions.h"
-#include "support/id_table.h"
-#include "support/keyed.h"
+#include "lib/base/id_table.h"
+#include "lib/base/keyed.h"
 
 struct numbering_log;
 

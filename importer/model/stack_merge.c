@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/stack_merge.h"
 
-#include "support/error.h"
-#include "support/growing.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/fates.h"
 
-#include "common/invariant.h"
-#include "common/log_format.h"
-#include "common/varint.h"
 #include "importer/pairing/spill_file.h"
-#include "support/growing.h"
+#include "lib/abi/invariant.h"
+#include "lib/abi/log_format.h"
+#include "lib/abi/varint.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

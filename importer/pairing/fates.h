@@ -21,7 +21,7 @@
 #define MTRACE_IMPORTER_FATES_H
 
 #include "importer/pairing/pairing.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/live_table.h"
 
-#include "common/attr.h"
-#include "common/invariant.h"
 #include "importer/model/event.h"
-#include "support/growing.h"
+#include "lib/abi/attr.h"
+#include "lib/abi/invariant.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #define MTRACE_IMPORTER_LIVE_TABLE_H
 
 #include "importer/log/state_io.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

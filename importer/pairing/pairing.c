@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/pairing.h"
 
-#include "common/attr.h"
-#include "common/invariant.h"
-#include "common/log_format.h"
 #include "importer/pairing/pending.h"
-#include "support/growing.h"
+#include "lib/abi/attr.h"
+#include "lib/abi/invariant.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -41,7 +41,7 @@
 #include "importer/log/state_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/live_table.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/pending.h"
 
-#include "common/invariant.h"
+#include "lib/abi/invariant.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/spill_file.h"
 
-#include "support/whole_io.h"
+#include "lib/base/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

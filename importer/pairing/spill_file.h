@@ -12,7 +12,7 @@
 #ifndef MTRACE_IMPORTER_SPILL_FILE_H
 #define MTRACE_IMPORTER_SPILL_FILE_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

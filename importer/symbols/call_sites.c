@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/call_sites.h"
 
-#include "importer/tables/database.h"
-#include "importer/tables/fact_tables.h"
-#include "support/database_guard.h"
-#include "support/growing.h"
-#include "support/keyed.h"
+#include "importer/write/database.h"
+#include "importer/write/fact_tables.h"
+#include "lib/base/growing.h"
+#include "lib/base/keyed.h"
+#include "lib/sqlite/database_guard.h"
 #include "symbolizer/demangle.h"
 
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 #define MTRACE_IMPORTER_CALL_SITES_H
 
 #include "importer/model/definitions.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

@@ -2,9 +2,9 @@
 #include "importer/symbols/function_totals.h"
 
 #include "importer/symbols/touched_ids.h"
-#include "importer/tables/database.h"
-#include "support/database_guard.h"
-#include "support/saturating.h"
+#include "importer/write/database.h"
+#include "lib/base/saturating.h"
+#include "lib/sqlite/database_guard.h"
 
 #include <math.h>
 #include <stdbool.h>

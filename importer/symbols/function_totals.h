@@ -18,7 +18,7 @@
 #ifndef MTRACE_IMPORTER_FUNCTION_TOTALS_H
 #define MTRACE_IMPORTER_FUNCTION_TOTALS_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 

@@ -10,7 +10,7 @@
 #define MTRACE_IMPORTER_GIVEN_SYMBOLS_H
 
 #include "importer/model/definitions.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_births.h"
 
-#include "importer/facts/tally.h"
-#include "importer/tables/database.h"
-#include "support/database_guard.h"
-#include "support/saturating.h"
+#include "importer/totals/tally.h"
+#include "importer/write/database.h"
+#include "lib/base/saturating.h"
+#include "lib/sqlite/database_guard.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
 
 #include "importer/symbols/site_sums.h"
 #include "importer/symbols/stack_rules.h"
-#include "support/error.h"
-#include "support/keyed.h"
+#include "lib/base/error.h"
+#include "lib/base/keyed.h"
 
 #include <sqlite3.h>
 

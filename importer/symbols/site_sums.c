@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_sums.h"
 
-#include "importer/facts/facts_parts.h"
-#include "importer/tables/database.h"
-#include "support/keyed.h"
-#include "support/saturating.h"
+#include "importer/totals/facts_parts.h"
+#include "importer/write/database.h"
+#include "lib/base/keyed.h"
+#include "lib/base/saturating.h"
 
 #include <math.h>
 #include <stdlib.h>

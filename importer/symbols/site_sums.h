@@ -10,10 +10,10 @@
 #ifndef MTRACE_IMPORTER_SITE_SUMS_H
 #define MTRACE_IMPORTER_SITE_SUMS_H
 
-#include "importer/facts/facts.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/stack_rules.h"
-#include "support/error.h"
+#include "importer/totals/facts.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 

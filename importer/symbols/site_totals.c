@@ -5,11 +5,11 @@
 #include "importer/symbols/site_sums.h"
 #include "importer/symbols/stack_rules.h"
 #include "importer/symbols/touched_ids.h"
-#include "importer/tables/database.h"
-#include "importer/tables/event_rows.h"
-#include "support/database_guard.h"
-#include "support/database_views.h"
-#include "support/saturating.h"
+#include "importer/write/database.h"
+#include "importer/write/event_rows.h"
+#include "lib/base/saturating.h"
+#include "lib/sqlite/database_guard.h"
+#include "lib/sqlite/database_views.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #define MTRACE_IMPORTER_SITE_TOTALS_H
 
 #include "importer/symbols/call_sites.h"
-#include "support/error.h"
-#include "support/left_out.h"
+#include "lib/base/error.h"
+#include "lib/logfile/left_out.h"
 
 #include <sqlite3.h>
 

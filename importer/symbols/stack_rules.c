@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/stack_rules.h"
 
-#include "importer/tables/database.h"
-#include "support/database_guard.h"
-#include "support/growing.h"
+#include "importer/write/database.h"
+#include "lib/base/growing.h"
+#include "lib/sqlite/database_guard.h"
 
 #include <stdlib.h>
 

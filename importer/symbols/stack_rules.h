@@ -8,7 +8,7 @@
 #ifndef MTRACE_IMPORTER_STACK_RULES_H
 #define MTRACE_IMPORTER_STACK_RULES_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

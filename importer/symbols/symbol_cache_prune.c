@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_cache_prune.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <dirent.h>
 #include <fcntl.h>

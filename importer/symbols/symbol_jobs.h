@@ -13,7 +13,7 @@
 
 #include "importer/symbols/symbol_store.h"
 #include "importer/symbols/symbols_options.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 #include "symbolizer/kept_file.h"
 #include "symbolizer/symbolizer.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_rows.h"
 
-#include "importer/tables/bulk_insert.h"
-#include "importer/tables/database.h"
-#include "support/growing.h"
+#include "importer/write/bulk_insert.h"
+#include "importer/write/database.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

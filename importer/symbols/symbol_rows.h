@@ -9,8 +9,8 @@
 #define MTRACE_IMPORTER_SYMBOL_ROWS_H
 
 #include "importer/symbols/symbol_jobs.h"
-#include "support/error.h"
-#include "support/intern.h"
+#include "lib/base/error.h"
+#include "lib/base/intern.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_store.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

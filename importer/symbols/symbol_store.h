@@ -10,7 +10,7 @@
 #ifndef MTRACE_IMPORTER_SYMBOL_STORE_H
 #define MTRACE_IMPORTER_SYMBOL_STORE_H
 
-#include "support/intern.h"
+#include "lib/base/intern.h"
 #include "symbolizer/symbolizer.h"
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 
 #include "importer/symbols/symbol_jobs.h"
 #include "importer/symbols/symbol_rows.h"
-#include "importer/tables/database.h"
-#include "support/growing.h"
+#include "importer/write/database.h"
+#include "lib/base/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

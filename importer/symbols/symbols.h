@@ -17,7 +17,7 @@
 #define MTRACE_IMPORTER_SYMBOLS_H
 
 #include "importer/symbols/symbols_options.h"
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

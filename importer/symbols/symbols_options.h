@@ -3,7 +3,7 @@
 #ifndef MTRACE_IMPORTER_SYMBOLS_OPTIONS_H
 #define MTRACE_IMPORTER_SYMBOLS_OPTIONS_H
 
-#include "support/progress.h"
+#include "lib/base/progress.h"
 #include "symbolizer/symbolizer_options.h"
 
 struct symbols_options {

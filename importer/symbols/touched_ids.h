@@ -10,7 +10,7 @@
 #ifndef MTRACE_IMPORTER_TOUCHED_IDS_H
 #define MTRACE_IMPORTER_TOUCHED_IDS_H
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

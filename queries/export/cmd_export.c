@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/cmd_export.h"
 
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/query.h"
+#include "queries/core/query_open.h"
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,12 +6,12 @@
  * become ':' and blanks. A line is as long as its stack is deep, so all of them together may be as long as the square of that:
  * they are never in memory. What is, is a tree of names, from which they are written one after the other.
  */
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/keyed.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
-#include "queries/question/query.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/keyed.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
  * A program point is a stack. What a stack had at the instant of the whole program's peak is known
  * only when that instant is, so events are read twice: to find it, and to add up.
  */
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
-#include "queries/question/query.h"
-#include "support/error.h"
-#include "support/json_text.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

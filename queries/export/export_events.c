@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/export_events.h"
 
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/query.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/saturating.h"
 
 #include <stdlib.h>
 

@@ -5,14 +5,14 @@
  * Strings, positions, stacks and kinds of blocks are numbered in the order in which the first block
  * needs them, each defined just before. All numbers but those of comments are hexadecimal.
  */
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
 #include "queries/export/id_pairs.h"
-#include "queries/question/query.h"
-#include "queries/text/compressed_stream.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/saturating.h"
+#include "queries/render/compressed_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

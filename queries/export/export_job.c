@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/export_job.h"
 
-#include "queries/question/query.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "queries/core/query.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef MTRACE_QUERIES_EXPORT_JOB_H
 #define MTRACE_QUERIES_EXPORT_JOB_H
 
-#include "queries/stacks/stack_weights.h"
+#include "queries/core/stack_weights.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * json: one object whose members are tables, row by row: what is known of the recording, its code
  * and stacks, and the allocations that pass the filters.
  */
+#include "lib/base/error.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/export/export_json_rows.h"
-#include "queries/question/query.h"
-#include "queries/text/compressed_stream.h"
-#include "support/error.h"
+#include "queries/render/compressed_stream.h"
 
 #include <errno.h>
 

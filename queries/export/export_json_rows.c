@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/export_json_rows.h"
 
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/query.h"
-#include "support/error.h"
-#include "support/json_text.h"
-#include "support/saturating.h"
 
 #include <errno.h>
 #include <stdbool.h>

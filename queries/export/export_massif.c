@@ -6,11 +6,11 @@
  * last have a tree of who holds the memory, innermost caller first. What is below a hundredth of
  * the total is folded into one line, as massif itself does.
  */
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
-#include "queries/question/query.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,14 +6,14 @@
  * joined: so every string, function, location and sample is packed and written by itself, and the
  * profile is never in memory.
  */
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
 #include "queries/export/id_pairs.h"
-#include "queries/question/query.h"
-#include "queries/text/compressed_stream.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/saturating.h"
+#include "queries/render/compressed_stream.h"
 
 #include <errno.h>
 #include <pprof.pb-c.h>

@@ -5,15 +5,15 @@
  * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure. A frame is a function,
  * whatever lines of it call, so that its weights add up: code without one is its module. Its line is that of its first call.
  */
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/json_text.h"
+#include "lib/base/keyed.h"
+#include "lib/base/saturating.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
-#include "queries/question/query.h"
-#include "queries/stacks/call_tree.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/json_text.h"
-#include "support/keyed.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/export_totals.h"
 
+#include "queries/core/query.h"
 #include "queries/export/export_job.h"
-#include "queries/question/query.h"
 
 /* backtrace_totals is the filtered table in front of the file's, where there are filters. */
 static const char totals_sql[] =

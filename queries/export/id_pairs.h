@@ -3,7 +3,7 @@
 #ifndef MTRACE_QUERIES_ID_PAIRS_H
 #define MTRACE_QUERIES_ID_PAIRS_H
 
-#include "support/keyed.h"
+#include "lib/base/keyed.h"
 
 struct id_pair {
     int64_t first;

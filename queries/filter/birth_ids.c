@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/birth_ids.h"
 
-#include "queries/database/rundb.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/saturating.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "queries/db/rundb.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/blame.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/keyed.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/id_set.h"
 #include "queries/filter/stack_selection.h"
-#include "support/error.h"
-#include "support/keyed.h"
 
 #include <stdint.h>
 #include <stdlib.h>

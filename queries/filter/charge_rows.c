@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/charge_rows.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/keyed.h"
+#include "lib/base/lower_bound.h"
+#include "lib/base/saturating.h"
+#include "lib/totals/sample_weight.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/row_scan.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/keyed.h"
-#include "support/lower_bound.h"
-#include "support/sample_weight.h"
-#include "support/saturating.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/claim_rows.h"
 
-#include "queries/database/rundb.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/passed_ids.h"
 
 static const char claims_sql[] =

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/class_rows.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/totals/lifetime_class.h"
+#include "lib/totals/size_class.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/row_scan.h"
-#include "support/error.h"
-#include "support/lifetime_class.h"
-#include "support/saturating.h"
-#include "support/size_class.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/death_queue.h"
 
-#include "support/growing.h"
+#include "lib/base/growing.h"
 
 #include <stdlib.h>
 

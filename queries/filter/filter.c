@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/filter.h"
 
-#include "support/error.h"
-#include "support/units.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/filter_sql.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/birth_ids.h"
 #include "queries/filter/stack_selection.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/filtered_totals.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/level_rows.h"
 #include "queries/filter/row_scan.h"
 #include "queries/filter/row_totals.h"
-#include "support/error.h"
 
 #include <string.h>
 

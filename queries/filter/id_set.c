@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/id_set.h"
 
-#include "queries/database/rundb.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "queries/db/rundb.h"
 
 #include <stdlib.h>
 

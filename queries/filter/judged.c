@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/judged.h"
 
-#include "queries/database/rundb.h"
+#include "queries/db/rundb.h"
 
 static const char table_sql[] =
     "DROP VIEW temp._judged;"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/level_rows.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/totals/sample_weight.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/judged.h"
 #include "queries/filter/pair_sums.h"
 #include "queries/filter/row_scan.h"
-#include "support/error.h"
-#include "support/sample_weight.h"
-#include "support/saturating.h"
 
 #include <stddef.h>
 #include <stdlib.h>

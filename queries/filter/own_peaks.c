@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/own_peaks.h"
 
-#include "support/growing.h"
-#include "support/saturating.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/pair_sums.h"
 
-#include "support/saturating.h"
+#include "lib/base/saturating.h"
 
 #include <stdlib.h>
 

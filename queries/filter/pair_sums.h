@@ -9,7 +9,7 @@
 #ifndef MTRACE_QUERIES_PAIR_SUMS_H
 #define MTRACE_QUERIES_PAIR_SUMS_H
 
-#include "support/keyed.h"
+#include "lib/base/keyed.h"
 
 struct pair_sum {
     uint32_t process; /* these three are the key */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/passed_ids.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "support/error.h"
 
 int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
                     struct error *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/pool_rows.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter.h"
 #include "queries/filter/passed_ids.h"
-#include "support/error.h"
 
 #include <string.h>
 

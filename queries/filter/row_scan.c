@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_scan.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/totals/sample_weight.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "support/error.h"
-#include "support/sample_weight.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef MTRACE_QUERIES_ROW_SCAN_H
 #define MTRACE_QUERIES_ROW_SCAN_H
 
-#include "support/saturating.h"
+#include "lib/base/saturating.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_sums.h"
 
-#include "support/saturating.h"
+#include "lib/base/saturating.h"
 
 #include <stdlib.h>
 #include <string.h>

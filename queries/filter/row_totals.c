@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_totals.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "lib/totals/sample_weight.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/judged.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/row_scan.h"
 #include "queries/filter/row_sums.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/sample_weight.h"
-#include "support/saturating.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "queries/filter/stack_selection.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/id_set.h"
-#include "support/error.h"
 
 #include <pcre2.h>
 #include <stdlib.h>

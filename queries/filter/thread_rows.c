@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/thread_rows.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/pair_sums.h"
 #include "queries/filter/row_scan.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <stdlib.h>
 

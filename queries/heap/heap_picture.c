@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_picture.h"
 
-#include "queries/text/svg.h"
-#include "support/error.h"
-#include "support/units.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/render/svg.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #ifndef MTRACE_QUERIES_HEAP_PICTURE_H
 #define MTRACE_QUERIES_HEAP_PICTURE_H
 
-#include "support/heap_parts.h"
+#include "lib/totals/heap_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_scan.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "support/error.h"
-#include "support/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #ifndef MTRACE_QUERIES_HEAP_SCAN_H
 #define MTRACE_QUERIES_HEAP_SCAN_H
 
-#include "support/heap_parts.h"
+#include "lib/totals/heap_parts.h"
 
 #include <stdbool.h>
 #include <stdint.h>

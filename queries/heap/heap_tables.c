@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_tables.h"
 
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "queries/core/query.h"
+#include "queries/core/query_open.h"
 
 #include <stdbool.h>
 #include <string.h>

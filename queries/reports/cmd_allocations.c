@@ -4,12 +4,12 @@
  * covered an address. Rows are found and sorted first, by id alone, and only those that are shown
  * are read in full.
  */
+#include "lib/base/error.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
+#include "queries/core/report_stacks.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/query.h"
-#include "queries/question/report.h"
-#include "queries/question/report_stacks.h"
 #include "queries/reports/reports.h"
-#include "support/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,16 +4,16 @@
  * A stack counts once for each neighbour, however often the function recurses, and calls of the
  * function by itself are no neighbours.
  */
-#include "common/invariant.h"
-#include "queries/question/made_rows.h"
-#include "queries/question/query.h"
+#include "lib/abi/invariant.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/made_rows.h"
+#include "queries/core/query.h"
+#include "queries/core/stack_weights.h"
+#include "queries/render/shorten.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/stacks/stack_weights.h"
-#include "queries/text/shorten.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

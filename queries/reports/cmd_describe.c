@@ -3,14 +3,14 @@
  * views and describe NAME: the SQL surface, from the comments of the schema and the views. Neither
  * needs a recording: an empty database with the schema and the views is made in memory.
  */
-#include "queries/database/sql_docs.h"
-#include "queries/question/command.h"
-#include "queries/question/query.h"
+#include "lib/base/error.h"
+#include "lib/sqlite/embedded_sql.h"
+#include "queries/core/command.h"
+#include "queries/core/query.h"
+#include "queries/db/sql_docs.h"
+#include "queries/render/suggestion.h"
+#include "queries/render/table.h"
 #include "queries/reports/reports.h"
-#include "queries/text/suggestion.h"
-#include "queries/text/table.h"
-#include "support/embedded_sql.h"
-#include "support/error.h"
 
 enum {
     DOC_BYTES = 4096

@@ -8,18 +8,18 @@
  * instants of one recording are the same samples with the same weights, which the difference does not have: their
  * variance is in both sides', and is taken out twice.
  */
-#include "queries/question/command.h"
-#include "queries/question/made_rows.h"
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/core/command.h"
+#include "queries/core/made_rows.h"
+#include "queries/core/query.h"
+#include "queries/core/query_open.h"
+#include "queries/core/stack_weights.h"
+#include "queries/render/estimate.h"
+#include "queries/render/shorten.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/stack_weights.h"
-#include "queries/text/estimate.h"
-#include "queries/text/shorten.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <stdint.h>
 #include <stdlib.h>

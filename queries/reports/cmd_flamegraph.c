@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* flamegraph: the call tree as a picture, callees below their callers, or callers below with --invert. */
-#include "queries/question/query.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/query.h"
+#include "queries/core/stack_weights.h"
+#include "queries/core/tree_title.h"
+#include "queries/render/svg.h"
 #include "queries/reports/flame_picture.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/stacks/stack_weights.h"
-#include "queries/stacks/tree_title.h"
-#include "queries/text/svg.h"
 
 enum {
     TITLE_BYTES = 1024

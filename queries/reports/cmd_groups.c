@@ -4,11 +4,11 @@
  * that match, and all_… are of the whole group; the sort keys only_matched.* and all.* are other
  * names of such columns.
  */
-#include "queries/question/query.h"
-#include "queries/question/report.h"
-#include "queries/question/report_sql.h"
+#include "lib/base/error.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
+#include "queries/core/report_sql.h"
 #include "queries/reports/reports.h"
-#include "support/error.h"
 
 #include <string.h>
 

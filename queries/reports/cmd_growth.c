@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* growth: the rows, and as a picture the live bytes of the call sites that grew most, snapshot by snapshot. */
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/report.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
+#include "queries/render/chart.h"
+#include "queries/render/svg.h"
+#include "queries/render/where.h"
 #include "queries/reports/reports.h"
-#include "queries/text/chart.h"
-#include "queries/text/svg.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <stdlib.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* heap-map: the heaps at the peak, or at the instant of --at, as a picture (heap_picture.h). */
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/query.h"
+#include "queries/core/tree_title.h"
 #include "queries/heap/heap_picture.h"
 #include "queries/heap/heap_tables.h"
-#include "queries/question/query.h"
+#include "queries/render/svg.h"
+#include "queries/render/where.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/tree_title.h"
-#include "queries/text/svg.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* size-histogram, lifetime-histogram: the rows, and as a picture bars: what leaked, and of sizes what was temporary, apart. */
-#include "queries/question/command.h"
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/report.h"
+#include "queries/core/command.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
+#include "queries/render/svg.h"
 #include "queries/reports/histogram_picture.h"
 #include "queries/reports/reports.h"
-#include "queries/text/svg.h"
 
 #include <string.h>
 

@@ -4,12 +4,12 @@
  * and the end, or at the instant of --at. Blocks of the peak that ended have no row in a bounded log (--aggregate): of it the end
  * alone is told, unless --at names the peak (notes.h says what is missing).
  */
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "queries/core/made_rows.h"
+#include "queries/core/query.h"
 #include "queries/heap/heap_tables.h"
-#include "queries/question/made_rows.h"
-#include "queries/question/query.h"
 #include "queries/reports/reports.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <string.h>
 

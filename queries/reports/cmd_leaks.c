@@ -4,19 +4,19 @@
  * of leak it is and where its other blocks are freed. As json, csv, with --site or --fail-if it is
  * the plain view without what is suppressed.
  */
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/report_sql.h"
-#include "queries/question/report_stacks.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/report_sql.h"
+#include "queries/core/report_stacks.h"
+#include "queries/render/estimate.h"
+#include "queries/render/shorten.h"
+#include "queries/render/stack_text.h"
+#include "queries/render/table.h"
+#include "queries/render/where.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
-#include "queries/text/estimate.h"
-#include "queries/text/shorten.h"
-#include "queries/text/stack_text.h"
-#include "queries/text/table.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,13 +4,13 @@
  * and in all (the line is anywhere on the stack, counted once). When the source can be read, people
  * get its text around the lines that have figures.
  */
-#include "queries/question/made_rows.h"
-#include "queries/question/query.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/core/made_rows.h"
+#include "queries/core/query.h"
+#include "queries/core/stack_weights.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/stack_weights.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

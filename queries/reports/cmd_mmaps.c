@@ -4,15 +4,15 @@
  * lived, whether it was there at an instant, and by which stack it was mapped. As a picture, how much there was over time,
  * and what was resident.
  */
+#include "lib/base/error.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/report.h"
+#include "queries/render/chart.h"
+#include "queries/render/svg.h"
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_picture.h"
-#include "queries/text/chart.h"
-#include "queries/text/svg.h"
-#include "support/error.h"
 
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* objects: the tree of objects of the last walk, as rows or as a picture. */
-#include "queries/question/query.h"
-#include "queries/question/report.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/units.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/query.h"
+#include "queries/core/report.h"
+#include "queries/render/svg.h"
 #include "queries/reports/flame_picture.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/text/svg.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

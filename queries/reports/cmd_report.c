@@ -4,24 +4,24 @@
  * several measures. It needs no other file and no network; its style follows the reader's light or dark. Rows and
  * frames are as many as keep it below 2 MB: the largest ones.
  */
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/notes.h"
+#include "queries/core/query.h"
+#include "queries/core/query_open.h"
 #include "queries/filter/class_rows.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/thread_rows.h"
 #include "queries/filter/time_rows.h"
-#include "queries/question/headline.h"
-#include "queries/question/notes.h"
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
+#include "queries/render/chart.h"
+#include "queries/render/estimate.h"
+#include "queries/render/render.h"
+#include "queries/render/svg.h"
 #include "queries/reports/histogram_picture.h"
 #include "queries/reports/report_flames.h"
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_picture.h"
-#include "queries/text/chart.h"
-#include "queries/text/estimate.h"
-#include "queries/text/render.h"
-#include "queries/text/svg.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

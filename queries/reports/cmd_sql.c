@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sql STATEMENT: a SELECT of the user's own, with the same renderers; nothing can be changed
  * (database.h). */
-#include "queries/question/query.h"
+#include "lib/base/error.h"
+#include "queries/core/query.h"
 #include "queries/reports/linear_trim.h"
 #include "queries/reports/reports.h"
 #include "queries/reports/timely_functions.h"
-#include "support/error.h"
 
 #include <sqlite3.h>
 #include <string.h>

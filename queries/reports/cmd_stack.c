@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stack ID: one stack, innermost frame first, inlined positions included. */
-#include "queries/question/query.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/query.h"
 #include "queries/reports/reports.h"
-#include "support/error.h"
-#include "support/units.h"
 
 static int check_known(const struct query *query, int64_t backtrace_id, struct error *err)
 {

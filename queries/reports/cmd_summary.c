@@ -3,16 +3,16 @@
  * summary: the one screen to look at first. As json and csv one object or row per process, whose
  * columns are the figures of the view `summary`; --fail-if sees these columns, too.
  */
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/report_sql.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/report_sql.h"
+#include "queries/render/estimate.h"
+#include "queries/render/table.h"
+#include "queries/render/where.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
-#include "queries/text/estimate.h"
-#include "queries/text/table.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <inttypes.h>
 #include <string.h>

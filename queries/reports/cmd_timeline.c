@@ -5,22 +5,22 @@
  * --wide, sorting and other formats give the rows themselves, a file whose name ends in .svg a picture by call site.
  * With filters the rows are made anew (time_rows.h); --from and --to are the time that is looked at.
  */
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/query_open.h"
+#include "queries/core/report.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/row_scan.h"
 #include "queries/filter/time_rows.h"
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
-#include "queries/question/report.h"
+#include "queries/render/estimate.h"
+#include "queries/render/svg.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_measure.h"
 #include "queries/reports/timeline_picture.h"
-#include "queries/text/estimate.h"
-#include "queries/text/svg.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <langinfo.h>
 #include <string.h>

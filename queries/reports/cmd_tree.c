@@ -4,16 +4,16 @@
  * long calls of one another do not run out of the screen; what is smaller than --min-share is
  * folded into one line. As json and csv: every node that is not folded, with its parent.
  */
-#include "queries/question/made_rows.h"
-#include "queries/question/query.h"
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/made_rows.h"
+#include "queries/core/query.h"
+#include "queries/core/stack_weights.h"
+#include "queries/core/tree_title.h"
+#include "queries/render/shorten.h"
 #include "queries/reports/reports.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/stacks/stack_weights.h"
-#include "queries/stacks/tree_title.h"
-#include "queries/text/shorten.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <string.h>
 

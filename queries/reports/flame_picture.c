@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/flame_picture.h"
 
-#include "queries/question/query.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/text/estimate.h"
-#include "queries/text/shorten.h"
-#include "queries/text/svg.h"
-#include "support/error.h"
-#include "support/units.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/query.h"
+#include "queries/render/estimate.h"
+#include "queries/render/shorten.h"
+#include "queries/render/svg.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/histogram_picture.h"
 
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/stacks/tree_title.h"
-#include "queries/text/chart.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/lifetime_class.h"
-#include "support/units.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/units.h"
+#include "lib/totals/lifetime_class.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/core/tree_title.h"
+#include "queries/render/chart.h"
 
 #include <stdlib.h>
 #include <string.h>

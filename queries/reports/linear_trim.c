@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/linear_trim.h"
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

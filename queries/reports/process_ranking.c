@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/process_ranking.h"
 
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
-#include "queries/text/table.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/units.h"
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
+#include "queries/render/table.h"
+#include "queries/render/where.h"
 
 #include <inttypes.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/report_flames.h"
 
-#include "queries/question/query.h"
-#include "queries/stacks/call_tree.h"
-#include "queries/stacks/stack_weights.h"
-#include "queries/text/shorten.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/json_text.h"
-#include "support/keyed.h"
-#include "support/saturating.h"
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/json_text.h"
+#include "lib/base/keyed.h"
+#include "lib/base/saturating.h"
+#include "queries/core/call_tree.h"
+#include "queries/core/query.h"
+#include "queries/core/stack_weights.h"
+#include "queries/render/shorten.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

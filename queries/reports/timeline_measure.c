@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/timeline_measure.h"
 
+#include "lib/base/error.h"
+#include "queries/core/command.h"
+#include "queries/core/query.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/command.h"
-#include "queries/question/query.h"
-#include "support/error.h"
 
 #include <string.h>
 

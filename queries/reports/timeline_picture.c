@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/timeline_picture.h"
 
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/headline.h"
+#include "queries/core/query.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/question/headline.h"
-#include "queries/question/query.h"
+#include "queries/render/chart.h"
+#include "queries/render/where.h"
 #include "queries/reports/timeline_measure.h"
-#include "queries/text/chart.h"
-#include "queries/text/where.h"
-#include "support/error.h"
-#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/timely_functions.h"
 
-#include "support/database_guard.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "lib/sqlite/database_guard.h"
 
 #include <ctype.h>
 #include <sqlite3.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/api.h"
 
+#include "lib/base/error.h"
 #include "server/api/api_meta.h"
 #include "server/api/live.h"
 #include "server/api/openapi.h"
 #include "server/api/source_text.h"
 #include "server/api/values.h"
+#include "server/core/question.h"
+#include "server/core/recordings.h"
 #include "server/http/exchange.h"
-#include "server/question/question.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
 
 #include <string.h>
 

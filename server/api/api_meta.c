@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/api_meta.h"
 
+#include "lib/base/json_text.h"
+#include "queries/api/queries.h"
+#include "queries/core/stack_weights.h"
 #include "queries/filter/filter.h"
-#include "queries/library/queries.h"
-#include "queries/stacks/stack_weights.h"
 #include "server/api/values.h"
-#include "server/question/allowed.h"
-#include "server/recordings/recordings.h"
-#include "support/json_text.h"
+#include "server/core/allowed.h"
+#include "server/core/recordings.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/live.h"
 
+#include "lib/base/error.h"
+#include "server/core/file_state.h"
+#include "server/core/recordings.h"
 #include "server/http/exchange.h"
-#include "server/recordings/file_state.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

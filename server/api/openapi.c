@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/openapi.h"
 
-#include "queries/library/queries.h"
+#include "lib/base/json_text.h"
+#include "queries/api/queries.h"
+#include "server/core/allowed.h"
 #include "server/http/exchange.h"
-#include "server/question/allowed.h"
-#include "support/json_text.h"
 
 #include <string.h>
 

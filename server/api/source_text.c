@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/source_text.h"
 
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "queries/db/rundb.h"
+#include "server/core/question.h"
+#include "server/core/recordings.h"
 #include "server/http/exchange.h"
-#include "server/question/question.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
-#include "support/json_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

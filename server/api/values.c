@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/api/values.h"
 
+#include "lib/base/error.h"
+#include "queries/api/queries.h"
 #include "queries/filter/filter.h"
-#include "queries/library/queries.h"
+#include "server/core/question.h"
 #include "server/http/exchange.h"
-#include "server/question/question.h"
-#include "support/error.h"
 
 #include <sqlite3.h>
 #include <string.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/bytehound/bytehound.h"
 
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/monotonic.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
+#include "server/core/question.h"
+#include "server/core/recordings.h"
+#include "server/core/watch.h"
 #include "server/http/exchange.h"
-#include "server/question/question.h"
-#include "server/question/watch.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
-#include "support/json_text.h"
-#include "support/monotonic.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of recordings, and what there was over time: equal parts of the run, sampled at their ends. */
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_parts.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
-#include "support/json_text.h"
-#include "support/saturating.h"
+#include "server/core/recordings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

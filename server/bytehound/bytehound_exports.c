@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Files for other programs: those that mtrace-query writes, too, are made by it; the list of operations
  * for bytehound's replay is made here. */
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
+#include "server/core/question.h"
 #include "server/http/exchange.h"
-#include "server/question/question.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <stdint.h>
 #include <string.h>

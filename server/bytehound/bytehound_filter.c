@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/bytehound/bytehound_filter.h"
 
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/http/exchange.h"
-#include "support/error.h"
-#include "support/saturating.h"
-#include "support/units.h"
 
 #include <ctype.h>
 #include <inttypes.h>

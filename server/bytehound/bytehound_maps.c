@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings: one for each call, whose pieces are its regions. */
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/bytehound/bytehound_stacks.h"
 #include "server/http/exchange.h"
-#include "support/error.h"
-#include "support/json_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef MTRACE_SERVER_BYTEHOUND_PARTS_H
 #define MTRACE_SERVER_BYTEHOUND_PARTS_H
 
-#include "common/attr.h"
-#include "queries/database/rundb.h"
+#include "lib/abi/attr.h"
+#include "queries/db/rundb.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations one by one, and groups of those with one stack. */
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/bytehound/bytehound_stacks.h"
-#include "support/error.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/bytehound/bytehound_stacks.h"
 
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/base/json_text.h"
+#include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_parts.h"
-#include "support/error.h"
-#include "support/growing.h"
-#include "support/json_text.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  * Ids of stacks are in preorder: sums go up by one walk from the last id, and the tree is written by
  * one from the first.
  */
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/bytehound/bytehound_stacks.h"
 #include "server/http/exchange.h"
-#include "support/error.h"
-#include "support/json_text.h"
-#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

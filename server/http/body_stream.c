@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/body_stream.h"
 
-#include "support/timed_thread.h"
+#include "lib/base/timed_thread.h"
 
 #include <errno.h>
 #include <pthread.h>

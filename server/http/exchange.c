@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/exchange.h"
 
-#include "support/error.h"
-#include "support/json_text.h"
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/guard.h"
 
-#include "support/error.h"
+#include "lib/base/error.h"
 
 #include <errno.h>
 #include <stdint.h>

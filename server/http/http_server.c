@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/http_server.h"
 
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
 #include "server/http/body_stream.h"
 #include "server/http/head.h"
 #include "server/http/places.h"
-#include "support/error.h"
-#include "support/growing.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

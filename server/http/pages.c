@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/pages.h"
 
+#include "lib/base/error.h"
 #include "server/http/exchange.h"
-#include "support/error.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/places.h"
 
-#include "support/error.h"
-#include "support/timed_thread.h"
+#include "lib/base/error.h"
+#include "lib/base/timed_thread.h"
 
 #include <pthread.h>
 #include <stdbool.h>

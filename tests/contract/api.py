@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tree
 
-HEADERS = ("api/mtrace.h", "api/mtrace_objects.h")
+HEADERS = ("include/mtrace.h", "include/mtrace_objects.h")
 STRUCTURE = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 AS_THEY_ARE = {"mtrace_tag", "mtrace_scope", "mtrace_context", "mtrace_root"}

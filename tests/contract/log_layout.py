@@ -15,7 +15,7 @@ FLAGS = ["-std=c17", "-ffreestanding", "-Wall", "-Wextra", "-Wpadded", "-Werror"
 
 
 def check(root, compiler):
-    text = '#include "common/log_format.h"\n'
+    text = '#include "lib/abi/log_format.h"\n'
     run = subprocess.run([*compiler, "-I.", *FLAGS], input=text, text=True, capture_output=True, cwd=root)
     return [] if run.returncode == 0 else [f"{' '.join(compiler)}: the layout differs", run.stderr.strip()]
 

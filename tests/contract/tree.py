@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDERS = ("common", "collector", "support", "symbolizer", "importer", "queries", "transfer", "recorder", "server", "gather")
+FOLDERS = ("lib", "collector", "symbolizer", "importer", "queries", "remote", "recorder", "server")
 
 
 def sources(root, suffixes, folders=FOLDERS):

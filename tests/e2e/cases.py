@@ -226,7 +226,7 @@ TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callb
                  "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_told_late": "late", "callback_never_returns": "never_returns",
                  "told_in_a_crowd": "crowd", "told_at_once": "at_once", "moves_told": "moves", "moves_told_in_a_crowd": "moves_of_a_crowd"}
 CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_drop=part == "never_returns",
-                      # A free waits for nothing before it is stamped (CK-1 of collector/platform/clock.h): set right, and counted.
+                      # A free waits for nothing before it is stamped (CK-1 of collector/os/clock.h): set right, and counted.
                       anomalies=("anomaly.clock_inversion",) if part in ("crowd", "at_once", "moves_of_a_crowd") else ())
           for name, part in TRACKER_CASES.items()}
 CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}

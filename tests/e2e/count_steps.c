@@ -3,8 +3,8 @@
  * count_steps DATABASE COMMAND [NAME=VALUE…]: asks a question, drops its answer, and prints how many steps SQLite's virtual machine
  * took for it: the same number on any machine, however busy.
  */
-#include "queries/library/queries.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "queries/api/queries.h"
 
 #include <sqlite3.h>
 #include <stdint.h>

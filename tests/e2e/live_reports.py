@@ -706,7 +706,7 @@ def cut(tools, place):
 # ---- who keeps up ----
 
 class Keeper:
-    """mtrace-import --keep, asked as support/cut_request.h says."""
+    """mtrace-import --keep, asked as lib/process/cut_request.h says."""
 
     def __init__(self, tools, place, log):
         self.target = place / "cut.db"

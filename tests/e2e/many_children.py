@@ -20,7 +20,7 @@ from harness import Failure, Skip  # noqa: E402
 
 N_BLOCKS = 20100
 FIRST_PID_SPACE = 0xeffffffc
-TELLING = ("ef53", "58465342", "9123683e", "f2f52010", "1021994")  # ext4, XFS, btrfs, F2FS, tmpfs: common/file_systems.h
+TELLING = ("ef53", "58465342", "9123683e", "f2f52010", "1021994")  # ext4, XFS, btrfs, F2FS, tmpfs: lib/abi/file_systems.h
 BEHIND = {
     "soft": (30, ["sh", "-c", 'ulimit -Sn 40; exec "$@"', "sh"], []),
     "hard": (30, ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh"], []),

@@ -34,13 +34,13 @@ def members(path, pattern, name):
 
 def check_table():
     c_pattern = r"^    (?:[^(\n]*\(\*(\w+)\)\(.*|[^(\n]*?(\w+);.*)$"
-    theirs = [a or b for a, b in members(ROOT / "api/mtrace.h", c_pattern, "struct mtrace_api")]
+    theirs = [a or b for a, b in members(ROOT / "include/mtrace.h", c_pattern, "struct mtrace_api")]
     ours = members(CRATE / "src/table.rs", r"^    pub (?:r#)?(\w+):", "struct Table")
     if ours != theirs or len(ours) < 27:
         raise Failure(f"struct mtrace_api has {theirs}\nthe crate has {ours}")
     for mine, c in (("struct Counters", "struct mtrace_counts"), ("struct Event", "struct mtrace_event")):
         path = CRATE / ("src/table.rs" if "Counters" in mine else "src/trackers.rs")
-        theirs = re.sub(r"/\*.*?\*/", "", members(ROOT / "api/mtrace.h", r"(?s)^.*", c)[0])
+        theirs = re.sub(r"/\*.*?\*/", "", members(ROOT / "include/mtrace.h", r"(?s)^.*", c)[0])
         theirs = re.findall(r"(\w+)\s*[,;]", theirs)
         ours = members(path, r"^    (?:pub )?(\w+):", mine)
         if ours != theirs or not ours:

@@ -2,10 +2,10 @@
 /* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each share of its time (in thousandths) a process of its own takes what
  * came since, and leaves what it keeps as a state beside the database, for the next one; the last one writes the database. Prints how
  * large each state was. -l: no more than so many windows, phases, pairs, and ten times as many parts of walks have rows of their own. */
-#include "importer/command/standing_import.h"
-#include "importer/events/log_set.h"
-#include "importer/events/log_set_parts.h"
-#include "importer/facts/facts_numbers.h"
+#include "importer/cli/standing_import.h"
+#include "importer/read/log_set.h"
+#include "importer/read/log_set_parts.h"
+#include "importer/totals/facts_numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/fuzz/drawn_question.h"
 
-#include "queries/library/queries.h"
-#include "support/error.h"
+#include "lib/base/error.h"
+#include "queries/api/queries.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #ifndef MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 #define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 
-#include "importer/events/sample_stream.h"
-#include "importer/facts/facts.h"
-#include "importer/facts/facts_parts.h"
+#include "importer/read/sample_stream.h"
+#include "importer/totals/facts.h"
+#include "importer/totals/facts_parts.h"
 #include "tests/fuzz/log_set_properties.h"
 
 enum {

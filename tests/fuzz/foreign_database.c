@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/fuzz/foreign_database.h"
 
-#include "support/embedded_sql.h"
+#include "lib/sqlite/embedded_sql.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -5,9 +5,9 @@
  * file. The first byte of an input says where in the list of questions to begin; all of them draw
  * more questions, of any command with any filters (drawn_question.h).
  */
-#include "importer/command/import.h"
-#include "queries/library/queries.h"
-#include "support/error.h"
+#include "importer/cli/import.h"
+#include "lib/base/error.h"
+#include "queries/api/queries.h"
 #include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
 

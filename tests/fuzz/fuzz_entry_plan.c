@@ -4,8 +4,8 @@
  * file has, and can be read again: every number that the collector will copy is inside its limits.
  */
 #include "collector/arch/arch.h"
-#include "collector/platform/code_patch.h"
-#include "recorder/allocator/entry_plan.h"
+#include "collector/os/code_patch.h"
+#include "recorder/patch/entry_plan.h"
 
 #include <stdint.h>
 #include <stdio.h>

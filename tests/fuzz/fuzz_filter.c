@@ -3,11 +3,11 @@
  * Lines of name=value as filters: each is taken or refused with one line, and what was taken is a
  * statement that SQLite accepts and can run, over rows and over totals.
  */
-#include "queries/database/rundb.h"
+#include "lib/base/error.h"
+#include "lib/sqlite/embedded_sql.h"
+#include "queries/db/rundb.h"
 #include "queries/filter/filter.h"
 #include "queries/filter/filter_sql.h"
-#include "support/embedded_sql.h"
-#include "support/error.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
  * chunks. What arrives must be what was meant, the status the one that belongs to it, an error JSON. One request in eight
  * has some of its bytes changed: it may be refused or cut off, and the server goes on.
  */
+#include "lib/base/error.h"
 #include "server/http/exchange.h"
 #include "server/http/http_server.h"
-#include "support/error.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,9 +6,9 @@
  *
  * Input: pieces; byte 0 bit 0 says which sender, two bytes how long it is, then what is sent.
  */
-#include "gather/intake.h"
-#include "support/error.h"
-#include "transfer/build_id.h"
+#include "lib/base/error.h"
+#include "remote/receiver/intake.h"
+#include "remote/wire/build_id.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * 12 bytes each: where (32 bits; the upper eight choose a segment's header, a payload, or the file's
  * header), and the word. After every fourth the recorder packs what there is.
  */
-#include "recorder/packing/packing.h"
+#include "recorder/pack/packing.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * Short form: a list of segments, each kind (low 3 bits of a byte), two bytes of payload length,
  * two bytes of first node or thread, payload.
  */
-#include "support/pack.h"
+#include "lib/logfile/pack.h"
 #include "tests/fuzz/log_set_properties.h"
 
 #include <stdint.h>

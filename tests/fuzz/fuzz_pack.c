@@ -7,7 +7,7 @@
  * the payload that follows is stored as it is; the rest goes through zstd. Checksums and
  * compression are done here: a fuzzer would never get past them.
  */
-#include "support/pack.h"
+#include "lib/logfile/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,14 +6,14 @@
  * client says to have already, and of bytes of its own. What says that it is JSON is JSON; no message names the
  * path of a database; nobody is admitted without the token where there is one, or by the name of another host.
  */
-#include "queries/library/queries.h"
-#include "server/command/routes.h"
+#include "lib/base/error.h"
+#include "queries/api/queries.h"
+#include "server/cli/routes.h"
+#include "server/core/question.h"
+#include "server/core/recordings.h"
+#include "server/core/watch.h"
 #include "server/http/exchange.h"
 #include "server/http/guard.h"
-#include "server/question/question.h"
-#include "server/question/watch.h"
-#include "server/recordings/recordings.h"
-#include "support/error.h"
 #include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
 

@@ -7,8 +7,8 @@
  * file, as it is; else what is in its chunks, which are made anew. Bit 1: a database is made, too. Then changes of eight bytes each: what
  * (3 bits), how many bytes (5 bits); the part (or 0: anywhere in the file); where (two bytes); four bytes of a value.
  */
-#include "importer/command/ring_import.h"
-#include "importer/command/standing_import.h"
+#include "importer/cli/ring_import.h"
+#include "importer/cli/standing_import.h"
 #include "importer/log/state_file.h"
 #include "tests/fuzz/log_set_properties.h"
 #include "tests/lib/log_builder.h"

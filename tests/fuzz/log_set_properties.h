@@ -8,8 +8,8 @@
 #ifndef MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 #define MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 
-#include "importer/events/merge.h"
-#include "importer/events/sample_stream.h"
+#include "importer/read/merge.h"
+#include "importer/read/sample_stream.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/lib/log_builder.h"
 
-#include "support/file_lock.h"
-#include "support/pack.h"
+#include "lib/logfile/pack.h"
+#include "lib/process/file_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #ifndef MTRACE_TESTS_LIB_LOG_BUILDER_H
 #define MTRACE_TESTS_LIB_LOG_BUILDER_H
 
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 
 #include "collector/log/modules.h"
 #include "collector/log/stack_tree.h"
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -8,7 +8,7 @@
 #include "collector/log/modules.h"
 #include "collector/unwind/unwind.h"
 #include "collector/unwind/unwind_state.h"
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 #include "tests/unwind/plain_modules.h"
 #include "tests/unwind/probe.h"
 

@@ -2,8 +2,8 @@
 /*
  * asking WHAT: questions that are hard to answer. Says what came of them, for tests/e2e/live_reports.py.
  */
-#include "api/mtrace.h"
-#include "common/log_format.h"
+#include "include/mtrace.h"
+#include "lib/abi/log_format.h"
 #include "tests/workloads/workload.h"
 
 #include <errno.h>

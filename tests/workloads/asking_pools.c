@@ -3,7 +3,7 @@
  * asking_pools N_ROUNDS: two threads with a pool each take slabs from malloc, most of which live for a moment. Then a question about pools, whose answer is printed, and what the
  * program counted itself, for tests/e2e/live_reports.py: lines "own POOL allocated_blocks allocated_bytes live_blocks live_bytes taken_blocks taken_bytes held_bytes".
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

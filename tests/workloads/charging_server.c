@@ -4,7 +4,7 @@
  * by its tags to tenant and kind. Requests go on in other threads; what they leave in a cache is the
  * cache's. The server keeps its own books.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <fcntl.h>

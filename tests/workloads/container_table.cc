@@ -5,7 +5,7 @@
  */
 #include "tests/workloads/workload.h"
 
-#include <api/mtrace_objects.hpp> /* as programs do: it is installed */
+#include <include/mtrace_objects.hpp> /* as programs do: it is installed */
 #include <cstddef>
 #include <cstdio>
 #include <memory_resource>

@@ -6,8 +6,8 @@
  *
  * leave: the handler does not fork, but leaves by siglongjmp. Nothing that was opened or mapped may be left behind.
  */
-#include "api/mtrace.h"
-#include "api/mtrace_objects.h"
+#include "include/mtrace.h"
+#include "include/mtrace_objects.h"
 #include "tests/workloads/stepper.h"
 #include "tests/workloads/workload.h"
 

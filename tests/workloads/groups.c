@@ -3,7 +3,7 @@
  * groups: one part of the check list of groups after another, by the name in argv[1]; what was charged
  * to whom is counted here, by the names of the groups, and compared with the database.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * knows_itself FOLDER: keeps books of what each of its threads holds, and who freed whose blocks; then asks for reports,
  * each into a file of the folder, while nothing changes any more. For tests/e2e/live_checklist.py.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * objects: walks over objects, one part of the check list after another, by the name in argv[1]. What a
  * walk prints is compared here, what it recorded with the database.
  */
-#include "api/mtrace_objects.h"
+#include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * other_versions: calls of programs that were compiled with an earlier and with a later mtrace.h than the collector: their
  * structures have fewer members, or more. Nothing is written behind the former, nothing read.
  */
-#include "api/mtrace_objects.h"
+#include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * pools: allocators of a program's own, part by part, by the name in argv[1]; what each gave out is
  * counted here, by the names of the pools, and compared with the database.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>

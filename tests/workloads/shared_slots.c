@@ -6,7 +6,7 @@
  * FOLDER/still.N and FOLDER/books.N. Another thread asks all the time, into FOLDER/busy. What threads do between two such times is a phase.
  * beside_child: a child that hardly does anything lives all the time.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <fcntl.h>

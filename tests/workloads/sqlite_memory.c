@@ -4,7 +4,7 @@
  * thing they are for; its page cache is a block of its own. Visitors show all of it, and the database
  * says what they missed.
  */
-#include "api/mtrace_objects.h"
+#include "include/mtrace_objects.h"
 #include "tests/workloads/workload.h"
 
 #include <sqlite3.h>

@@ -15,7 +15,7 @@
  * Each call that fails says by its kind what it is: malloc the one that is interrupted, reallocarray that of the handler,
  * aligned_alloc one behind each, and calloc those at the end.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/stepper.h"
 #include "tests/workloads/workload.h"
 

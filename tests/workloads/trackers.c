@@ -4,7 +4,7 @@
  * was told is compared here with what was done, and by the database with what was recorded. Where no
  * collector is, nothing is told, and nothing is wrong.
  */
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/workloads/workload.h"
 
 #include <errno.h>

@@ -55,7 +55,7 @@ int main(void)
 }
 END
 api=$(dirname "$(dirname "$CASES")")
-gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/include" -o program program.c
 MTRACE_RING_BYTES=100000 mtrace-record -q -o run.dat --aggregate -- ./program
 cat sql.live known.live
 grep -c '</html>' page.html

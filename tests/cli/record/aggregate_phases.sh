@@ -1,7 +1,7 @@
 # More phases than have rows of their own in a log of --aggregate, one of them open when the state is saved: what comes after the state has no more of them, and all are counted.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
-#include "api/mtrace.h"
+#include "include/mtrace.h"
 #include "tests/cli/wait_for_state.h"
 
 static void phase(const char *name)

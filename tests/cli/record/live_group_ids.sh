@@ -43,7 +43,7 @@ int main(void)
 }
 EOF
 api=$(dirname "$(dirname "$CASES")")
-gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/include" -o program program.c
 mtrace-record -q --follow-children -o run.dat -- ./program | sed 's/^[0-9]*,\([0-9]*\),.*,\([0-9]*,[a-z ]*\),,,,$/\1,\2/; /^process_id/d'
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql "SELECT process_id, group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes" --csv run.db

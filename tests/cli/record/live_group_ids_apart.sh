@@ -71,7 +71,7 @@ int main(void)
 }
 EOC
 api=$(dirname "$(dirname "$CASES")")
-gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/include" -o program program.c
 mtrace-record -q --follow-children --report-signal USR1 -o run.dat -- ./program | sed 's/^[0-9]*,\([0-9]*\),.*,\([0-9]*,[a-z-]*\),,,,$/\1,\2/; /^process_id/d'
 sed '1,/^== by-group/d' run.dat.report.1.txt | awk '$(NF - 5) > 1 { print $1, $(NF - 5), $(NF - 4) }'
 mtrace-import --no-symbols run.dat run.db 2>/dev/null

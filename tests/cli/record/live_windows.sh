@@ -17,7 +17,7 @@ int main(void)
 }
 EOF
 api=$(dirname "$(dirname "$CASES")")
-gcc -O0 -fno-builtin -w -I"${api%/tests*}/api" -o program program.c
+gcc -O0 -fno-builtin -w -I"${api%/tests*}/include" -o program program.c
 mtrace-record -q -o run.dat -- ./program
 mtrace-import --no-symbols --until-marker 'mtrace report 1' run.dat cut.db 2>/dev/null
 mtrace-query sql 'SELECT started_by, ended_by FROM windows' --csv cut.db 2>/dev/null

@@ -12,7 +12,7 @@
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_JUMPS_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_JUMPS_H
 
-#include "collector/platform/sys.h"
+#include "collector/os/sys.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -6,8 +6,8 @@
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 
-#include "collector/platform/other_thread.h"
-#include "collector/platform/sys.h"
+#include "collector/os/other_thread.h"
+#include "collector/os/sys.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

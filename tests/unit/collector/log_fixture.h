@@ -4,7 +4,7 @@
 #define MTRACE_TESTS_UNIT_COLLECTOR_LOG_FIXTURE_H
 
 #include "collector/log/segment.h"
-#include "common/log_format.h"
+#include "lib/abi/log_format.h"
 
 #include <stdint.h>
 

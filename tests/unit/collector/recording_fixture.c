@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/collector/recording_fixture.h"
 
+#include "collector/events/capture.h"
+#include "collector/events/record.h"
 #include "collector/log/modules.h"
-#include "collector/platform/clock.h"
-#include "collector/record/capture.h"
-#include "collector/record/record.h"
-#include "collector/record/state.h"
+#include "collector/os/clock.h"
+#include "collector/thread/state.h"
 
 static bool never_begin(void)
 {

@@ -3,7 +3,7 @@
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_RECORDING_FIXTURE_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_RECORDING_FIXTURE_H
 
-#include "collector/platform/config.h"
+#include "collector/os/config.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #ifndef MTRACE_TESTS_UNIT_RECORDER_FAKE_COLLECTOR_H
 #define MTRACE_TESTS_UNIT_RECORDER_FAKE_COLLECTOR_H
 
-#include "recorder/live/live_log.h"
+#include "lib/logfile/live_log.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool: taking, giving, growing, and what happens when there is no space. */
 #include "collector/log/segment.h"
-#include "collector/platform/clock.h"
+#include "collector/os/clock.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <fcntl.h>

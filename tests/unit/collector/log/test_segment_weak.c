@@ -4,7 +4,7 @@
  * none of them writes where another has begun to use what it got.
  */
 #include "collector/log/segment.h"
-#include "collector/platform/sys.h"
+#include "collector/os/sys.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <errno.h>

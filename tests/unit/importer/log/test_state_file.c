@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* States of a log that take turns in two files: each takes what it has, whatever the file had before. */
 #include "importer/log/state_file.h"
-#include "support/log_ring.h"
+#include "lib/logfile/log_ring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

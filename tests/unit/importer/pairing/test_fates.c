@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What goes into the buckets comes out again, in order of id, joined with its end. */
-#include "common/log_format.h"
 #include "importer/pairing/fates.h"
+#include "lib/abi/log_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

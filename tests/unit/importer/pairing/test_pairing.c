@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each rule of pairing.h by a few events, and by what the sink is told of them. */
-#include "common/attr.h"
-#include "common/log_format.h"
 #include "importer/pairing/pairing.h"
+#include "lib/abi/attr.h"
+#include "lib/abi/log_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The call sites of a stack tree that fits on a page, worked out by hand. */
 #include "importer/symbols/call_sites.h"
-#include "support/embedded_sql.h"
+#include "lib/sqlite/embedded_sql.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recursion and inlining count once; self goes to the call site. */
 #include "importer/symbols/function_totals.h"
-#include "importer/tables/database.h"
+#include "importer/write/database.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Frames of this very program, symbolized into a database. */
 #include "importer/symbols/symbol_cache.h"
 #include "importer/symbols/symbols.h"
-#include "support/embedded_sql.h"
+#include "lib/sqlite/embedded_sql.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/base/error.h"
 #include "server/http/guard.h"
-#include "support/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/events/capture.h"
+
+#include "collector/log/message.h"
+#include "collector/log/modules.h"
+#include "collector/log/segment.h"
+#include "collector/log/stack_tree.h"
+#include "collector/os/fmt.h"
+#include "collector/os/memory.h"
+#include "collector/os/outward.h"
+#include "collector/os/real.h"
+#include "collector/thread/state.h"
+#include "collector/unwind/oracle.h"
+#include "collector/unwind/own_stacks.h"
+#include "collector/unwind/unwind_check.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+enum {
+    MOST_ORACLE_FRAMES = 1 << 16,
+    WALK_BYTES = MOST_ORACLE_FRAMES * (sizeof(uintptr_t) + sizeof(bool)),
+};
+
+/* All written by capture_init and capture_open_oracle, before threads. */
+enum config_unwinder g_capture_unwinder = CONFIG_UNWINDER_NONE;
+bool g_capture_has_free_backtraces;
+static uint32_t g_max_depth;
+static size_t (*g_oracle)(uintptr_t *, bool *, size_t);
+static size_t (*g_oracle_fast)(uintptr_t *, size_t);
+
+void capture_init(const struct config *config)
+{
+    struct unwind_settings settings = {.max_depth = config->max_depth};
+
+    g_capture_has_free_backtraces = config->has_free_backtraces;
+    g_max_depth = config->max_depth;
+    g_capture_unwinder = config->unwinder;
+    unwind_init(&settings);
+}
+
+void capture_open_oracle(const struct config *config)
+{
+    static char path[CONFIG_PATH_BYTES];
+    const struct unwind_origin here = RECORD_ORIGIN();
+    struct fmt out = FMT_BUFFER(path);
+    const char *own = real_own_path();
+    size_t directory_bytes = 0;
+    struct thread *thread;
+    void *(*open)(const char *, int) = NULL;
+    void *(*find)(void *, const char *) = NULL;
+    void *handle;
+
+    if (g_capture_unwinder != CONFIG_UNWINDER_LIBUNWIND
+        && config->unwinder != CONFIG_UNWINDER_CHECK)
+        return;
+    for (size_t i = 0; own[i]; i++)
+        if (own[i] == '/')
+            directory_bytes = i + 1;
+    fmt_bytes(&out, own, directory_bytes);
+    fmt_string(&out, "libmtrace-oracle.so");
+    /* What ld.so and libunwind allocate for it is none of the program's. */
+    thread = state_is_recording() ? thread_enter(&here) : NULL;
+    if (thread)
+        thread->is_muted = true;
+    *(void **)(void *)&open = real_find_in_libc("dlopen");
+    *(void **)(void *)&find = real_find_in_libc("dlsym");
+    /* RTLD_DEEPBIND: what it calls by name must not be a function of the program. */
+    handle = open && find ? open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
+    if (handle) {
+        *(void **)(void *)&g_oracle = find(handle, "mtrace_oracle_walk");
+        *(void **)(void *)&g_oracle_fast = find(handle, "mtrace_oracle_walk_fast");
+    }
+    if (thread) {
+        thread->is_muted = false;
+        thread_leave(thread);
+    }
+    if (!g_oracle)
+        message(CONFIG_LEVEL_ERROR, "MTRACE_UNWINDER needs what cannot be opened: ", path, 0);
+}
+
+/*
+ * Frames from the outermost inwards become nodes; i counts down to the wrapper's caller. What is on
+ * the stack stays loaded meanwhile, and most callers are in the module of their callee.
+ */
+static uint32_t intern(const uintptr_t *pcs, const bool *exact, size_t n_frames, uint32_t root)
+{
+    struct module module = {.id = 0};
+    uint32_t node = root;
+
+    for (size_t i = n_frames; i-- > 0;) {
+        bool is_exact = exact && exact[i];
+        uintptr_t address = is_exact ? pcs[i] : pcs[i] - 1;
+        uint32_t child;
+        if (outward_has(pcs[i]))
+            continue;
+        if (module.id == 0 || address - module.start >= module.end - module.start)
+            modules_find(address, &module);
+        child = stack_tree_child(node, pcs[i], module.id, is_exact);
+        if (child == LOG_NODE_NONE)
+            return node == root ? LOG_NODE_NONE : node;
+        node = child;
+    }
+    return node;
+}
+
+static uint32_t cut(size_t *n_frames, uint32_t root)
+{
+    if (g_max_depth == 0 || *n_frames <= g_max_depth)
+        return root;
+    *n_frames = g_max_depth;
+    return LOG_NODE_TRUNCATED;
+}
+
+static uintptr_t *walk_of(struct thread *thread)
+{
+    if (!thread->walk)
+        thread->walk = memory_map(thread->walk_bytes = WALK_BYTES);
+    return thread->walk;
+}
+
+/* What the oracle found, in the thread's scratch. */
+struct walk {
+    const uintptr_t *pcs;
+    const bool *exact; /* NULL: not known, none is taken for interrupted */
+    size_t
+        n_frames; /* 0: no oracle, no memory, or it did not come as far as the wrapper's caller */
+    bool is_cut;
+};
+
+/* It walks from inside itself; the program's part begins at the wrapper's return address. */
+static struct walk ask_oracle(struct thread *thread, const struct unwind_origin *origin)
+{
+    uintptr_t *pcs = walk_of(thread);
+    bool *exact = pcs ? (bool *)(pcs + MOST_ORACLE_FRAMES) : NULL;
+    size_t n_frames;
+    size_t first = 0;
+
+    if (!g_oracle || !g_oracle_fast || !pcs)
+        return (struct walk){.n_frames = 0};
+    thread->is_muted = true;
+    if (g_capture_unwinder == CONFIG_UNWINDER_LIBUNWIND) {
+        n_frames = g_oracle_fast(pcs, MOST_ORACLE_FRAMES);
+        exact = NULL;
+    } else {
+        n_frames = g_oracle(pcs, exact, MOST_ORACLE_FRAMES);
+    }
+    thread->is_muted = false;
+    while (first < n_frames && pcs[first] != origin->pc)
+        first++;
+    return (struct walk){pcs + first, exact ? exact + first : NULL, n_frames - first,
+                         n_frames == MOST_ORACLE_FRAMES};
+}
+
+static uint32_t capture_by_oracle(struct thread *thread, const struct unwind_origin *origin)
+{
+    struct walk walk = ask_oracle(thread, origin);
+    uint32_t root;
+
+    if (walk.n_frames == 0)
+        return LOG_NODE_NONE;
+    root = cut(&walk.n_frames, walk.is_cut ? LOG_NODE_TRUNCATED : LOG_NODE_COMPLETE);
+    return intern(walk.pcs, walk.exact, walk.n_frames, root);
+}
+
+static uint32_t capture_and_check(struct thread *thread, const struct unwind_origin *origin)
+{
+    uint32_t node = unwind_capture(&thread->unwind, origin);
+    struct walk walk = ask_oracle(thread, origin);
+
+    if (g_oracle && !walk.is_cut)
+        unwind_check(&thread->unwind, walk.pcs, walk.exact, walk.n_frames);
+    return node;
+}
+
+/* A frame pointer is followed only outwards and inside the bounds of the thread's own stack. */
+static uint32_t capture_by_frame_pointer(struct thread *thread, const struct unwind_origin *origin)
+{
+    uintptr_t *pcs = walk_of(thread);
+    uintptr_t low = origin->cfa;
+    uintptr_t fp = origin->fp;
+    size_t n_frames = 0;
+    uint32_t root;
+
+    if (!pcs)
+        return LOG_NODE_NONE;
+    (void)own_stacks_refresh(&thread->unwind);
+    pcs[n_frames++] = origin->pc;
+    while (low >= thread->unwind.stack_low && fp >= low && fp % sizeof(fp) == 0
+           && fp + 2 * sizeof(fp) <= thread->unwind.stack_high && n_frames < MOST_ORACLE_FRAMES) {
+        const uintptr_t *frame = (const uintptr_t *)fp;
+        if (frame[1] == 0)
+            break;
+        pcs[n_frames++] = frame[1];
+        low = fp + 2 * sizeof(fp);
+        fp = frame[0];
+    }
+    root = cut(&n_frames, LOG_NODE_GUESSED);
+    return intern(pcs, NULL, n_frames, root);
+}
+
+uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin)
+{
+    switch (g_capture_unwinder) {
+    case CONFIG_UNWINDER_CHECK:
+        return capture_and_check(thread, origin);
+    case CONFIG_UNWINDER_LIBUNWIND:
+        return capture_by_oracle(thread, origin);
+    case CONFIG_UNWINDER_FRAME_POINTER:
+        return capture_by_frame_pointer(thread, origin);
+    case CONFIG_UNWINDER_FAST:
+    case CONFIG_UNWINDER_NONE:
+        break;
+    }
+    return LOG_NODE_NONE;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture: the node of the stack that called a wrapper, by the unwinder that MTRACE_UNWINDER names.
+ *
+ * Threads: the caller is inside (thread.h). Signals: see unwind.h. Failure: LOG_NODE_NONE.
+ */
+#ifndef MTRACE_COLLECTOR_CAPTURE_H
+#define MTRACE_COLLECTOR_CAPTURE_H
+
+#include "collector/os/config.h"
+#include "collector/thread/thread.h"
+#include "collector/unwind/unwind.h"
+#include "lib/abi/attr.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Before the first capture; what needs no other library works from here on. */
+void capture_init(const struct config *config);
+
+/* Opens libmtrace-oracle.so beside this library, when the unwinder is libunwind or check. Only
+ * outside of recording: it allocates. */
+void capture_open_oracle(const struct config *config);
+
+/* Written by capture_init and read here only. */
+extern MTRACE_HIDDEN enum config_unwinder g_capture_unwinder;
+extern MTRACE_HIDDEN bool g_capture_has_free_backtraces;
+
+uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin);
+
+static inline uint32_t capture_node(struct thread *thread, const struct unwind_origin *origin)
+{
+    if (mtrace_likely(g_capture_unwinder == CONFIG_UNWINDER_FAST))
+        return unwind_capture(&thread->unwind, origin);
+    return capture_node_slow(thread, origin);
+}
+
+/* The same for a free: LOG_NODE_NONE when MTRACE_BACKTRACES_ON_FREE=0. */
+static inline uint32_t capture_free_node(struct thread *thread, const struct unwind_origin *origin)
+{
+    return g_capture_has_free_backtraces ? capture_node(thread, origin) : LOG_NODE_NONE;
+}
+
+#endif

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/events/record.h"
+
+#include "collector/arch/arch.h"
+#include "collector/events/capture.h"
+#include "collector/events/draft.h"
+#include "collector/events/room.h"
+#include "collector/events/side.h"
+#include "collector/groups/groups.h"
+#include "collector/groups/trackers.h"
+#include "collector/log/orders.h"
+#include "collector/log/segment.h"
+#include "collector/os/clock.h"
+#include "collector/os/real.h"
+#include "collector/sampling/sampled_blocks.h"
+#include "collector/sampling/sampler.h"
+#include "collector/thread/quiet.h"
+#include "collector/thread/state.h"
+#include "lib/abi/invariant.h"
+
+void record_init(void)
+{
+    const struct config *config = state_config();
+    uint64_t seed = config->sample_seed;
+
+    g_draft_has_chunk_headers = real_is_glibc_malloc();
+    if (!g_capture_has_free_backtraces)
+        state_take_no_free_stacks();
+    if (config->zeroes_memory || real_has_early_blocks())
+        state_take_detours();
+    if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* it is a fork child */
+        return;
+    if (seed
+        && config->ancestor[0]) /* of an image that was execed: not the numbers of the one before */
+        seed += config->ancestor_run_id;
+    sampler_begin(config->sample_bytes, seed);
+    state_take_samples();
+}
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+/* False: counted. */
+static bool write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
+{
+    uint64_t *out = room_begin(thread, &ticks, draft->words[0], draft->words[1]);
+
+    if (!out)
+        return false;
+    for (unsigned i = 2; i < draft->n_words; i++)
+        out[i] = draft->words[i];
+    room_commit(thread, out + draft->n_words);
+    return true;
+}
+
+/*
+ * The caller has no thread to write by. False also in a process that does not record: asked before
+ * anything is computed, because that may be its every call.
+ */
+static bool is_side_open(void)
+{
+    if (mtrace_unlikely(state_is_recording()))
+        return !thread_is_muted(&g_thread);
+    thread_count_stranded();
+    return false;
+}
+
+/* What the process does, and no heap call is: who is in the midst of one says it, too (RY-3). */
+static bool is_of_process(uint64_t head)
+{
+    switch ((enum log_event_kind)(head & 0xff)) {
+    case LOG_TRACING:
+    case LOG_MARK:
+    case LOG_PHASE:
+    case LOG_FORK:
+    case LOG_EXEC_FAILED:
+    case LOG_END:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_side_open_to(const struct draft *draft)
+{
+    return (is_of_process(draft->words[0]) && state_is_recording()) || is_side_open();
+}
+
+/* An event on its way to the side segment. */
+struct aside {
+    struct side_place place;
+    struct quiet quiet;
+    bool is_quiet;
+};
+
+/*
+ * A thread that ended has no gate to tell that it is in here: no handler may fork meanwhile, nor leave.
+ * Others are nested in what their gate tells of, or new.
+ */
+static void end_aside(const struct aside *aside)
+{
+    if (aside->is_quiet)
+        quiet_end(&aside->quiet);
+}
+
+/* end_aside is due. False: it is not, in the child of a handler that forked before. */
+static bool enter_aside(struct aside *aside)
+{
+    aside->is_quiet = g_thread.is_dead;
+    return !aside->is_quiet || quiet_begin(&aside->quiet);
+}
+
+/* The stamp comes next. False: counted. */
+static bool reserve_aside(struct aside *aside)
+{
+    if (side_reserve(&aside->place))
+        return true;
+    segment_count_drop(LOG_DROP_NESTED);
+    return false;
+}
+
+/* The stamp comes next, and end_aside. False: ended. */
+static bool begin_aside(struct aside *aside)
+{
+    if (!enter_aside(aside))
+        return false;
+    if (reserve_aside(aside))
+        return true;
+    end_aside(aside);
+    return false;
+}
+
+static void fill_side(const struct side_place *place, const struct draft *draft, uint64_t ticks)
+{
+    uint32_t group = g_thread.group;
+
+    if (group != LOG_GROUP_ROOT)
+        groups_define(group);
+    side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
+}
+
+/* Also defines a group, which signals that are blocked, or the gate of what was interrupted, allow. False: counted. */
+static MTRACE_COLD bool write_side(const struct draft *draft, uint32_t group)
+{
+    struct aside aside;
+
+    if (!begin_aside(&aside))
+        return false;
+    groups_define(group);
+    fill_side(&aside.place, draft, clock_ticks_after());
+    end_aside(&aside);
+    return true;
+}
+
+/* False: counted. */
+static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
+                                    const struct draft_extent *extent, size_t alignment,
+                                    uint32_t node, uint64_t ticks)
+{
+    struct draft draft;
+
+    draft_alloc(&draft, block, extent, alignment);
+    draft.words[0] |= (uint64_t)node << 32;
+    return write_draft(thread, &draft, ticks);
+}
+
+/* False: not recorded. The thread is new, nested, dead, or of a process that does not record. */
+static MTRACE_COLD bool alloc_aside(const void *block, size_t size_bytes, enum log_call call,
+                                    size_t alignment, const struct draft_usable *known)
+{
+    struct draft_extent extent;
+    struct draft draft;
+
+    if (!is_side_open())
+        return false;
+    extent = draft_extent_of(block, size_bytes, call, known);
+    draft_alloc(&draft, block, &extent, alignment);
+    return write_side(&draft, LOG_GROUP_ROOT);
+}
+
+/* The node of its stack; false: it is not recorded, as the thread is muted, or there is no room, which is counted. */
+MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_call call,
+                               size_t alignment, const struct unwind_origin *origin,
+                               const struct draft_usable *known, uint32_t *ret_node)
+{
+    bool is_written = true;
+    struct thread *thread;
+    struct draft_extent extent;
+    uint64_t ticks;
+    uint64_t *out;
+    uint32_t node;
+
+    thread = thread_enter(origin);
+    if (mtrace_unlikely(!thread)) {
+        *ret_node = LOG_NODE_NONE;
+        return alloc_aside(block, size_bytes, call, alignment, known);
+    }
+    node = capture_node(thread, origin);
+    extent = draft_extent_of(block, size_bytes, call, known);
+    /* Waits for all loads before it: after the stack, so that its misses and the allocator's
+     * overlap. */
+    ticks = clock_ticks_after();
+    if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
+        is_written = record_wide(thread, block, &extent, alignment, node, ticks);
+    } else if ((out = room_begin(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
+                                 draft_address(block)))) {
+        out[2] = extent.narrow_word;
+        room_commit(thread, out + 3);
+    } else {
+        is_written = false;
+    }
+    thread_leave(thread);
+    *ret_node = node;
+    return is_written;
+}
+
+/* ---- telling the program -----------------------------------------------------------------------
+ */
+
+/* The events of this call are the program's, and they are recorded. */
+static bool is_watched(void)
+{
+    return state_is_watched() && state_is_recording() && !thread_is_muted(&g_thread);
+}
+
+static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,
+                                   const struct draft_usable *usable)
+{
+    return (struct known_block){
+        .size_bytes = size_bytes,
+        .usable_bytes = usable ? usable->size_bytes : draft_usable_of(block).size_bytes,
+        .group = g_thread.group,
+        .thread = g_thread.index,
+        .node = node,
+    };
+}
+
+/* Returns who was charged, to be charged again (TK-1 of trackers.h). */
+static uint32_t charge_to_nobody(void)
+{
+    uint32_t group = g_thread.group;
+
+    thread_set_group(LOG_GROUP_UNTRACKED);
+    return group;
+}
+
+/* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
+static MTRACE_COLD void look_for_orders(void)
+{
+    const struct unwind_origin here = RECORD_ORIGIN();
+    uint64_t gate;
+
+    if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &gate)) {
+        if (orders_are_due())
+            state_nudge();
+        thread_look_ended(gate);
+    }
+    state_obey();
+}
+
+/* ---- samples -----------------------------------------------------------------------------------
+ */
+
+/* SB-1. False: counted. */
+static bool add_sample(const void *block)
+{
+    bool is_added = !state_has_way(STATE_SAMPLED) || sampled_blocks_add(block);
+
+    if (!is_added)
+        quiet_count_drop(LOG_DROP_NO_MEMORY);
+    return is_added;
+}
+
+/* SB-1: one whose beginning is not in the log has no end there. */
+static inline void forget_sample_unless(const void *block, bool is_written)
+{
+    if (!is_written && state_has_way(STATE_SAMPLED))
+        sampled_blocks_forget(block);
+}
+
+/* What the recorder orders is heard by who records nothing, too; who records looks before. */
+MTRACE_COLD bool record_draws_slow(size_t size_bytes)
+{
+    bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
+
+    if (!is_drawn && state_has_way(STATE_TRACING_OFF | STATE_NUDGED))
+        look_for_orders();
+    return is_drawn;
+}
+
+MTRACE_COLD bool record_takes_slow(const void *block)
+{
+    bool is_taken = sampled_blocks_take(block);
+
+    if (!is_taken && state_has_way(STATE_NUDGED))
+        look_for_orders();
+    return is_taken;
+}
+
+/* Nothing is traced, or the program is told, or the block is a sample; in a fork child, it may be a log that begins. */
+static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
+                                        size_t alignment, const struct unwind_origin *origin,
+                                        const struct draft_usable *usable)
+{
+    struct known_block fresh;
+    uint32_t group;
+    uint32_t node;
+    bool is_written;
+
+    look_for_orders();
+    if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
+        return;
+    thread_look_again(); /* RO-3 */
+    if (trackers_is_telling(origin)) {
+        group = charge_to_nobody();
+        is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
+        thread_set_group(group);
+        forget_sample_unless(block, is_written);
+        return;
+    }
+    is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
+    forget_sample_unless(block, is_written);
+    if (!is_watched())
+        return;
+    fresh = known_of(block, size_bytes, node, usable);
+    trackers_tell_alloc(block, &fresh);
+}
+
+MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                         const struct unwind_origin *origin, const struct draft_usable *usable)
+{
+    uint32_t node;
+
+    if (mtrace_likely(
+            !state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED | STATE_SAMPLED)))
+        (void)write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
+    else
+        alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
+}
+
+void record_drawn(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                  const struct unwind_origin *origin)
+{
+    alloc(block, size_bytes, call, alignment, origin, NULL);
+}
+
+void record_drawn_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                        enum log_call call, size_t alignment, const struct unwind_origin *origin)
+{
+    const struct draft_usable known = {usable_bytes, 0};
+
+    alloc(block, size_bytes, call, alignment, origin, &known);
+}
+
+static MTRACE_COLD void free_aside(const void *block)
+{
+    struct draft draft = {.words = {LOG_FREE, draft_address(block)}, .n_words = 2};
+
+    if (is_side_open())
+        write_side(&draft, LOG_GROUP_ROOT);
+}
+
+MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
+                                  bool has_stack)
+{
+    struct thread *thread = thread_enter(origin);
+    uint64_t ticks;
+    uint64_t *out;
+    uint32_t node;
+
+    if (mtrace_unlikely(!thread)) {
+        free_aside(block);
+        return LOG_NODE_NONE;
+    }
+    node = has_stack ? capture_node(thread, origin) : LOG_NODE_NONE;
+    ticks = clock_ticks_before();
+    out = room_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32, draft_address(block));
+    if (mtrace_likely(out != NULL))
+        room_commit(thread, out + 2);
+    thread_leave(thread);
+    return node;
+}
+
+static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t node;
+
+    look_for_orders();
+    if (state_has_way(STATE_UNOPENED))
+        return;
+    node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
+
+    if (!is_watched())
+        return;
+    if (is_nested)
+        trackers_pass_free(block);
+    else
+        trackers_tell_free(block, node);
+}
+
+void record_ended(const void *block, const struct unwind_origin *origin)
+{
+    if (mtrace_likely(!state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED
+                                     | STATE_NUDGED | STATE_SAMPLED)))
+        write_free(block, origin, true);
+    else
+        free_otherwise(block, origin);
+}
+
+/*
+ * When a call began that ended at `ended`. Two readings of a lone thread may come the wrong way round
+ * (CK-1); its calls do not. What a handler recorded meanwhile, at `last`, comes first. began is 0 where
+ * nothing was recorded then.
+ */
+static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
+{
+    if (began == 0 || began > ended)
+        began = ended;
+    return began < last ? last : began;
+}
+
+static MTRACE_COLD bool realloc_aside(const void *block, const void *old, size_t size_bytes,
+                                      enum log_call call, uint64_t began_ticks,
+                                      const struct draft_usable *known)
+{
+    struct draft_extent extent = draft_extent_of(block, size_bytes, call, known);
+    struct aside aside;
+    struct draft draft;
+    uint64_t ticks;
+
+    if (!begin_aside(&aside))
+        return false;
+    ticks = clock_ticks_after();
+    draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
+    fill_side(&aside.place, &draft, ticks);
+    end_aside(&aside);
+    return true;
+}
+
+/* Not part of its caller, so that the draft is on the stack only once the stack was walked. */
+static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block, const void *old,
+                                        const struct draft_extent *extent, uint64_t began_ticks,
+                                        uint64_t ticks, uint32_t node)
+{
+    uint64_t since = begin_of_call(thread->last_ticks, began_ticks, ticks);
+    struct draft draft;
+
+    if (!room_make(thread, &ticks, since)) /* which sets last_ticks */
+        return false;
+    draft_realloc(&draft, block, old, extent, ticks - since);
+    draft.words[0] |= (uint64_t)node << 32;
+    return write_draft(thread, &draft, ticks);
+}
+
+static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
+                              enum log_call call, uint64_t began_ticks,
+                              const struct unwind_origin *origin, const struct draft_usable *known)
+{
+    struct thread *thread = thread_enter(origin);
+    struct draft_extent extent;
+    uint64_t ticks;
+    uint32_t node;
+
+    if (mtrace_unlikely(!thread && !is_side_open())) {
+        forget_sample_unless(block, false);
+        return LOG_NODE_NONE;
+    }
+    if (mtrace_unlikely(!thread)) {
+        forget_sample_unless(block,
+                             realloc_aside(block, old, size_bytes, call, began_ticks, known));
+        return LOG_NODE_NONE;
+    }
+    ticks = clock_ticks_after();
+    extent = draft_extent_of(block, size_bytes, call, known);
+    node = capture_node(thread, origin);
+    forget_sample_unless(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
+    thread_leave(thread);
+    return node;
+}
+
+/* From the real call on the old address may be another block's. */
+MTRACE_COLD void record_hold_resized(struct record_resize *resize)
+{
+    if (is_watched() && !record_is_anew(resize))
+        resize->place = known_blocks_hold(resize->old);
+}
+
+MTRACE_COLD void record_let_resized_be(const struct record_resize *resize)
+{
+    if (resize->place)
+        known_blocks_give_back(resize->place, resize->old);
+    if (resize->is_sample)
+        (void)add_sample(resize->old);
+}
+
+static void put_ended(struct thread *thread, const void *old, uint64_t began_ticks, uint32_t node)
+{
+    uint64_t ticks = begin_of_call(thread->last_ticks, began_ticks, clock_ticks_after());
+    struct draft draft = {.words = {LOG_FREE | (uint64_t)node << 32, draft_address(old)},
+                          .n_words = 2};
+
+    if (room_make(thread, &ticks, ticks))
+        write_draft(thread, &draft, ticks);
+}
+
+/* The old block was a sample, and the new one is none (RC-4): since the call began the address may be another's. */
+static uint32_t write_ended(const struct record_resize *resize, const struct unwind_origin *origin)
+{
+    struct thread *thread = thread_enter(origin);
+    uint32_t node = LOG_NODE_NONE;
+
+    if (!thread) {
+        free_aside(resize->old);
+        return node;
+    }
+    if (!state_has_way(STATE_NO_FREE_STACKS))
+        node = capture_node(thread, origin);
+    put_ended(thread, resize->old, resize->began_ticks, node);
+    thread_leave(thread);
+    return node;
+}
+
+static MTRACE_COLD void end_sample(const struct record_resize *resize,
+                                   const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t node = write_ended(resize, origin);
+
+    if (resize->place && is_nested)
+        trackers_pass_ended(resize->place);
+    else if (resize->place)
+        trackers_tell_ended(resize->old, resize->place, node);
+}
+
+static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum log_call call,
+                                     const struct record_resize *resize,
+                                     const struct unwind_origin *origin,
+                                     const struct draft_usable *usable)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t group = is_nested ? charge_to_nobody() : g_thread.group;
+    uint32_t node =
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+    struct known_block fresh = known_of(block, size_bytes, node, usable);
+
+    if (is_nested) {
+        thread_set_group(group);
+        trackers_pass_resize(resize->place, block, &fresh);
+    } else if (resize->place) {
+        trackers_tell_resize(resize->old, resize->place, block, &fresh);
+    } else if (is_watched() && state_is_tracing()) {
+        trackers_tell_alloc(block, &fresh);
+    }
+}
+
+/* RC-4: the old block was a sample; is the new one? What is not traced is not drawn. */
+static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_bytes,
+                                             const struct record_resize *resize,
+                                             const struct unwind_origin *origin)
+{
+    if (sampler_takes(size_bytes) && state_is_recording() && state_is_tracing()
+        && add_sample(block))
+        return true;
+    end_sample(resize, origin);
+    return false;
+}
+
+static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
+                                          const struct record_resize *resize,
+                                          const struct unwind_origin *origin,
+                                          const struct draft_usable *usable)
+{
+    look_for_orders();
+    if (state_has_way(STATE_UNOPENED))
+        record_kept(resize);
+    else if (state_has_way(STATE_SAMPLED)
+             && !is_resize_of_samples(block, size_bytes, resize, origin))
+        return;
+    else if (state_is_watched())
+        tell_resized(block, size_bytes, call, resize, origin, usable);
+    else
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+}
+
+static inline void resized(const void *block, size_t size_bytes, enum log_call call,
+                           const struct record_resize *resize, const struct unwind_origin *origin,
+                           const struct draft_usable *usable)
+{
+    if (mtrace_unlikely(
+            state_has_way(STATE_WATCHED | STATE_UNOPENED | STATE_NUDGED | STATE_SAMPLED)))
+        resized_otherwise(block, size_bytes, call, resize, origin, usable);
+    else
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+}
+
+void record_resized(const void *block, size_t size_bytes, enum log_call call,
+                    const struct record_resize *resize, const struct unwind_origin *origin)
+{
+    resized(block, size_bytes, call, resize, origin, NULL);
+}
+
+void record_resized_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                          enum log_call call, const struct record_resize *resize,
+                          const struct unwind_origin *origin)
+{
+    const struct draft_usable known = {usable_bytes, 0};
+
+    resized(block, size_bytes, call, resize, origin, &known);
+}
+
+void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
+                    const struct unwind_origin *origin)
+{
+    uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)arch_errno(error) << 8, size_bytes};
+
+    if (state_is_recording() && state_is_tracing())
+        record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
+}
+
+/* True: it is there, or there is none. False: counted. */
+static bool define_name(const struct record_name *name)
+{
+    if (!name || (name->id != 0 && name->define(name->id)))
+        return true;
+    segment_count_drop(name->id ? segment_drop_reason() : LOG_DROP_NO_MEMORY);
+    return false;
+}
+
+/* False: counted, or there is no log. */
+static MTRACE_COLD bool write_named_aside(const struct draft *draft, const struct record_name *name)
+{
+    struct aside aside;
+    bool has_room;
+
+    if (!is_side_open_to(draft) || !enter_aside(&aside))
+        return false;
+    has_room = define_name(name) && reserve_aside(&aside);
+    if (has_room)
+        fill_side(&aside.place, draft, clock_ticks_after());
+    end_aside(&aside);
+    return has_room;
+}
+
+/* *ret_ticks: its stamp. */
+static bool write_named(struct thread *thread, struct draft *draft, const struct record_name *name,
+                        const struct unwind_origin *origin, uint64_t *ret_ticks)
+{
+    uint64_t ticks;
+
+    if (!define_name(name))
+        return false;
+    ticks = clock_ticks_after();
+    if (origin)
+        draft->words[0] |= (uint64_t)capture_node(thread, origin) << 32;
+    if (!write_draft(thread, draft, ticks))
+        return false;
+    *ret_ticks = thread->last_ticks;
+    return true;
+}
+
+bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                        unsigned n_words, const struct unwind_origin *origin,
+                        const struct record_name *name, uint64_t *ret_ticks)
+{
+    const struct unwind_origin here = RECORD_ORIGIN();
+    struct draft draft = {.words = {kind, draft_address((const void *)(uintptr_t)address)},
+                          .n_words = n_words};
+    struct thread *thread = thread_enter(origin ? origin : &here);
+    uint64_t ticks = 0;
+    bool is_written;
+
+    for (unsigned i = 2; i < n_words; i++)
+        draft.words[i] = words[i];
+    if (mtrace_unlikely(!thread)) {
+        is_written = write_named_aside(&draft, name);
+    } else {
+        is_written = write_named(thread, &draft, name, origin, &ticks);
+        thread_leave(thread);
+    }
+    if (ret_ticks)
+        *ret_ticks = ticks;
+    return is_written;
+}
+
+void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                  unsigned n_words, const struct unwind_origin *origin)
+{
+    (void)record_named_event(kind, address, words, n_words, origin, NULL, NULL);
+}
+
+bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
+                     const char *text, uint64_t *ret_ticks)
+{
+    const struct record_name name = {groups_define_label, groups_label(text)};
+
+    words[2] = (words[2] & ~(uint64_t)UINT32_MAX) | name.id;
+    return record_named_event(kind, address, words, n_words, NULL, &name, ret_ticks);
+}
+
+/* Also defines a group, inside of the gate: a child whose handler forked in the midst of it finds no log outside. */
+static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t address, uint32_t group,
+                       const struct unwind_origin *origin)
+{
+    struct draft draft = {
+        .words = {kind | (uint64_t)value << 32, draft_address((const void *)(uintptr_t)address)},
+        .n_words = 2};
+    struct thread *thread = thread_enter(origin);
+    bool is_written;
+
+    if (!thread)
+        return is_side_open_to(&draft) && write_side(&draft, group);
+    groups_define(group);
+    is_written = write_draft(thread, &draft, clock_ticks_after());
+    thread_leave(thread);
+    return is_written;
+}
+
+bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
+{
+    const struct unwind_origin here = RECORD_ORIGIN();
+
+    return write_note(kind, value, address, LOG_GROUP_ROOT, &here);
+}
+
+bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+
+    if (!write_note(LOG_MOVE, group, (uintptr_t)block, group, origin))
+        return false;
+    if (!is_watched())
+        return true;
+    if (is_nested)
+        trackers_pass_move(block, group);
+    else
+        trackers_tell_move(block, group);
+    return true;
+}
+
+void record_forget(void)
+{
+    side_forget();
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object_walk: visits objects of the program by functions of the program, as include/mtrace_objects.h says.
+ *
+ * Model:   an object being visited is a frame on the stack, its node one of the tree; a block that a
+ *          pointer owns is claimed, and visited at once, or later where the stack is deep already.
+ * Invariants
+ *   OW-1 A block is visited once in a walk; who comes second is a warning, unless both say shared.
+ *   OW-2 Memory is read by functions of the program only, and only where its first and last byte can be read.
+ *   OW-3 At most OBJECT_WALK_STACK_BYTES of stack lie between a root and an object visited at once.
+ *   OW-4 Members by value are visited only where they fit into what has them, and have bytes: a walk ends after at most
+ *        as many visits as there are bytes, for each level of the tree.
+ * Threads: one at a time for each walk. Signals: no. Failure: left out, with a warning.
+ */
+#ifndef MTRACE_COLLECTOR_OBJECT_WALK_H
+#define MTRACE_COLLECTOR_OBJECT_WALK_H
+
+#include "collector/groups/object_tree.h"
+#include "include/mtrace_objects.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    OBJECT_WALK_WARNINGS = 64, /* texts kept */
+    OBJECT_WALK_STACK_BYTES = 48 * 1024,
+    OBJECT_WALK_SCRATCH_BYTES = 1024,
+};
+
+enum object_claim_kind {
+    OBJECT_CLAIM_ROOT = 0, /* may lie in no block */
+    OBJECT_CLAIM_UNIQUE = 1,
+    OBJECT_CLAIM_SHARED = 2,
+};
+
+struct object_claim {
+    uintptr_t address;
+    uint64_t size_bytes; /* declared */
+    uint32_t node;
+    uint32_t kind; /* enum object_claim_kind */
+};
+
+struct mtrace_walk {
+    struct object_tree tree;
+    struct object_array claims; /* struct object_claim, second ones included */
+    struct object_array slots;  /* uint32_t by address: index + 1 of the first claim */
+    struct object_array later;  /* blocks to be visited */
+    const char *warnings[OBJECT_WALK_WARNINGS];
+    size_t n_warnings;
+    uint64_t unique_bytes; /* declared, of what is reached by unique pointers alone */
+    uintptr_t first_frame;
+    uintptr_t readable_page; /* that was found to be so last */
+    bool is_unique_only;     /* shared targets are left out */
+    char scratch[OBJECT_WALK_SCRATCH_BYTES];
+};
+
+/* NULL: no memory. */
+struct mtrace_walk *object_walk_new(bool is_unique_only);
+void object_walk_free(struct mtrace_walk *walk);
+
+void object_walk_object(struct mtrace_walk *walk, const struct mtrace_root *object);
+void object_walk_visit(struct mtrace_visitor *visitor, const struct mtrace_member *member);
+
+uint64_t object_walk_total_bytes(const struct mtrace_walk *walk);
+
+/* 0, or an errno value. */
+int object_walk_print(const struct mtrace_walk *walk, int fd);
+int object_walk_record(const struct mtrace_walk *walk, const char *name);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api_pools: the calls of include/mtrace.h about blocks inside blocks.
+ *
+ * Model:   each call is one event with a stack; which block lies in which, and what ends when, is known
+ *          to who reads the log. Pools are defined in the log when it first names them.
+ * Threads: any. Signals: safe. Failure: counted.
+ */
+#ifndef MTRACE_COLLECTOR_API_POOLS_H
+#define MTRACE_COLLECTOR_API_POOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t api_pool_create(const char *name);
+void api_pool_alloc(uint32_t pool, const void *address, size_t size_bytes);
+void api_pool_resize(uint32_t pool, const void *old_address, const void *address,
+                     size_t size_bytes);
+void api_pool_free(uint32_t pool, const void *address);
+void api_pool_destroy(uint32_t pool);
+
+#endif

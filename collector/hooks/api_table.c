@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api_table: what a program that includes include/mtrace.h calls.
+ *
+ * Like the wrappers, each asks lifecycle_is_ready first. Where nothing is recorded ids are given and
+ * scopes kept nevertheless: recording may be switched on later.
+ */
+#include "collector/events/record.h"
+#include "collector/groups/groups.h"
+#include "collector/groups/scopes.h"
+#include "collector/groups/trackers.h"
+#include "collector/hooks/api_objects.h"
+#include "collector/hooks/api_pools.h"
+#include "collector/log/segment.h"
+#include "collector/process/inquiry.h"
+#include "collector/process/lifecycle.h"
+#include "collector/sampling/known_blocks.h"
+#include "collector/sampling/sampled_blocks.h"
+#include "collector/thread/quiet.h"
+#include "collector/thread/state.h"
+#include "include/mtrace.h"
+#include "lib/abi/attr.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Asked in this order, as a fork child learns by the first question what it is. */
+static bool is_present(void)
+{
+    return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+static uint32_t group_register(const char *name, const struct mtrace_tag *tags, size_t n_tags)
+{
+    return is_present() ? groups_add(name, tags, n_tags, false) : MTRACE_GROUP_ROOT;
+}
+
+static uint32_t group_intern(const char *name, const struct mtrace_tag *tags, size_t n_tags)
+{
+    return is_present() ? groups_add(name, tags, n_tags, true) : MTRACE_GROUP_ROOT;
+}
+
+static struct mtrace_scope enter(uint32_t group)
+{
+    return scopes_enter(groups_check(group));
+}
+
+static void exit_scope(struct mtrace_scope scope)
+{
+    if (mtrace_unlikely(!scopes_exit(scope)))
+        groups_count_stale_exit();
+}
+
+static bool move(void *block, uint32_t group)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint32_t checked = groups_check(group);
+
+    if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
+        return false;
+    if (state_has_way(STATE_SAMPLED) && !sampled_blocks_has(block))
+        return true; /* the log does not know it */
+    return record_move(block, group, &origin);
+}
+
+/* Nobody keeps what he never asks for. */
+static uint32_t group_of(const void *block)
+{
+    struct known_block known;
+
+    if (!is_present() || !known_blocks_begin())
+        return MTRACE_GROUP_UNTRACKED;
+    state_watch();
+    return known_blocks_find(block, &known) ? known.group : (uint32_t)MTRACE_GROUP_UNTRACKED;
+}
+
+static struct mtrace_context context_capture(void)
+{
+    return (struct mtrace_context){scopes_group(), scopes_innermost()};
+}
+
+static struct mtrace_scope context_adopt(struct mtrace_context context)
+{
+    return enter(context.group);
+}
+
+/* ---- when --------------------------------------------------------------------------------------
+ */
+
+static void tracking(bool on)
+{
+    if (lifecycle_is_ready())
+        lifecycle_switch_tracing(on, LOG_SWITCH_PROGRAM);
+}
+
+static bool is_tracking(void)
+{
+    return lifecycle_is_ready() && state_is_recording() && state_is_tracing();
+}
+
+static void marker(const char *text)
+{
+    uint64_t words[3] = {0, 0, 0};
+
+    if (lifecycle_is_ready())
+        (void)record_labelled(LOG_MARK, 0, words, 3, text, NULL);
+}
+
+static _Atomic uint32_t
+    g_n_phases; /* goes on in fork children: no phase has the number of another */
+
+static struct mtrace_scope phase_begin(const char *name)
+{
+    uint32_t number = atomic_fetch_add_explicit(&g_n_phases, 1, memory_order_relaxed) + 1;
+    uint64_t words[3] = {0, 0, (uint64_t)number << 32};
+    bool has_begun = lifecycle_is_ready() && record_labelled(LOG_PHASE, 0, words, 3, name, NULL);
+
+    return (struct mtrace_scope){has_begun ? (uint32_t)words[2] : 0, 0, number};
+}
+
+/* A scope of a group has the number of its thread above. */
+static bool is_phase(struct mtrace_scope phase)
+{
+    return phase.owner >> 32 == 0
+           && (uint32_t)phase.owner <= atomic_load_explicit(&g_n_phases, memory_order_relaxed);
+}
+
+/* Whether it is open is known to who reads the log. */
+static void phase_end(struct mtrace_scope phase)
+{
+    const uint64_t words[3] = {0, 0, (uint64_t)phase.owner << 32};
+
+    if (mtrace_unlikely(!is_phase(phase)))
+        groups_count_stale_exit();
+    else if (phase.group != 0 && lifecycle_is_ready() && state_is_recording())
+        record_event(LOG_PHASE, 0, words, 3, NULL);
+}
+
+/* ---- trackers ----------------------------------------------------------------------------------
+ */
+
+static int tracker_add(trackers_callback *callback, void *user, unsigned kinds)
+{
+    return is_present() ? trackers_add(callback, user, kinds) : 0;
+}
+
+/* Also where nothing is recorded any more: another thread may still be inside. */
+static int tracker_remove(int handle, bool waits)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int code;
+
+    (void)lifecycle_is_ready(); /* a fork child learns by it what it is */
+    code = trackers_remove(handle, waits, &origin);
+    if (code == ENOENT)
+        groups_count_bad_handle();
+    return code;
+}
+
+static int report(const char *question, int fd)
+{
+    return lifecycle_is_ready() ? inquiry_ask(question, fd) : ENOTCONN;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static struct mtrace_counts count_all(void)
+{
+    struct mtrace_counts counts = groups_counters();
+    struct quiet quiet;
+
+    counts.untold = trackers_count_untold() + known_blocks_count_lost();
+    if (!lifecycle_is_ready() || !quiet_begin(&quiet))
+        return counts;
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        counts.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
+    quiet_end(&quiet);
+    return counts;
+}
+
+/* What the program's structure has room for. */
+static void counters(struct mtrace_counts *ret_counts, size_t size_bytes)
+{
+    const struct mtrace_counts counts = count_all();
+
+    memset(ret_counts, 0, size_bytes);
+    memcpy(ret_counts, &counts, size_bytes < sizeof(counts) ? size_bytes : sizeof(counts));
+}
+
+MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {
+    .version = MTRACE_API_VERSION,
+    .size_bytes = sizeof(mtrace_api_2),
+    .present = is_present,
+    .group_register = group_register,
+    .group_intern = group_intern,
+    .enter = enter,
+    .exit = exit_scope,
+    .current_group = scopes_group,
+    .move = move,
+    .context_capture = context_capture,
+    .context_adopt = context_adopt,
+    .inherit_groups = scopes_inherit,
+    .tracking = tracking,
+    .is_tracking = is_tracking,
+    .marker = marker,
+    .phase_begin = phase_begin,
+    .phase_end = phase_end,
+    .counters = counters,
+    .pool_create = api_pool_create,
+    .pool_alloc = api_pool_alloc,
+    .pool_resize = api_pool_resize,
+    .pool_free = api_pool_free,
+    .pool_destroy = api_pool_destroy,
+    .objects = &api_objects,
+    .group_of = group_of,
+    .tracker_add = tracker_add,
+    .tracker_remove = tracker_remove,
+    .report = report,
+};

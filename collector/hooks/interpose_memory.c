@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_memory: address space and allocator settings: mmap and its kin, brk, mallopt,
+ * malloc_trim, malloc_info, mallinfo2, dlclose.
+ *
+ * New modules are noticed when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
+ */
+#include "collector/arch/arch.h"
+#include "collector/events/heap_extent.h"
+#include "collector/events/mapped_path.h"
+#include "collector/events/record.h"
+#include "collector/events/reentry.h"
+#include "collector/events/residency.h"
+#include "collector/log/modules.h"
+#include "collector/os/outward.h"
+#include "collector/os/real.h"
+#include "collector/process/lifecycle.h"
+#include "collector/thread/quiet.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+#include "collector/unwind/own_stacks.h"
+#include "lib/abi/attr.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool is_gathering(void)
+{
+    return state_is_recording() && state_config()->gathers_mmaps;
+}
+
+/* Also what the allocator itself maps: its heap calls of its own are none, its mappings are. */
+static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
+                           unsigned n_words, const struct unwind_origin *origin)
+{
+    bool was_inside = reentry_pause();
+
+    record_event(kind, address, words, n_words, origin);
+    reentry_resume(was_inside);
+}
+
+/* [start, start + length) is about to end. false: nothing is recorded of it, or no such range can be. */
+static bool record_residency(const void *start, size_t length, struct residency_cut *ret_cut)
+{
+    bool was_inside;
+    bool can_end;
+
+    ret_cut->n = 0;
+    ret_cut->others.end = 0;
+    if (!is_gathering())
+        return false;
+    was_inside = reentry_pause();
+    can_end = residency_ends(start, length, ret_cut);
+    reentry_resume(was_inside);
+    return can_end;
+}
+
+static const struct residency_cut NOTHING_CUT;
+
+/* The call failed. */
+static void goes_on(const struct residency_cut *cut)
+{
+    bool was_inside = reentry_pause();
+
+    residency_goes_on(cut);
+    reentry_resume(was_inside);
+}
+
+/* ---- executable memory of the program's own (JIT) ----------------------------------------------
+ */
+
+/* One range around all of it; only grows. Empty: low > high. */
+static _Atomic uintptr_t g_code_low = UINTPTR_MAX;
+static _Atomic uintptr_t g_code_high;
+
+static void note_code(uintptr_t start, size_t length, int protection)
+{
+    uintptr_t low = g_code_low;
+    uintptr_t high = g_code_high;
+
+    if (!(protection & PROT_EXEC))
+        return;
+    while (start < low && !atomic_compare_exchange_weak(&g_code_low, &low, start))
+        ;
+    while (start + length > high
+           && !atomic_compare_exchange_weak(&g_code_high, &high, start + length))
+        ;
+}
+
+/* Before and after such a range changes: what was cached about its addresses is void (MO-2). */
+static void code_changes(const void *start, size_t length)
+{
+    if ((uintptr_t)start < g_code_high && (uintptr_t)start + length > g_code_low)
+        modules_bump_epoch();
+}
+
+/* Before a mapping is made in place of what may be there. */
+static void replaces(const void *start, size_t length, struct residency_cut *ret_cut)
+{
+    code_changes(start, length);
+    (void)record_residency(start, length, ret_cut);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+/* Around a call that makes memory unreadable: no thread is to read its stack there without asking. */
+static void hole_begins(const void *start, size_t length)
+{
+    own_stacks_begin_hole(&g_thread.unwind, start, length);
+}
+
+static void stack_changed(const void *start, size_t length, bool is_readable)
+{
+    own_stacks_changed(&g_thread.unwind, start, length, is_readable);
+}
+
+/* ---- mappings ----------------------------------------------------------------------------------
+ */
+
+static void record_mmap(const void *start, size_t length, int protection, int flags, int fd,
+                        off64_t offset, const struct unwind_origin *origin)
+{
+    bool is_file = !(flags & MAP_ANONYMOUS) && fd >= 0;
+    uint64_t words[6] = {0, 0, length};
+
+    note_code((uintptr_t)start, length, protection);
+    if (!is_gathering())
+        return;
+    words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)arch_map_flags(flags) << 16;
+    words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
+    words[5] = (uint64_t)offset;
+    record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
+    residency_mapped(start, length, flags);
+}
+
+/* The name that the program called: an offset of 64 bits is another function where off_t is shorter. */
+enum map_name {
+    MAP_NAME_MMAP,
+    MAP_NAME_MMAP64,
+};
+
+static bool is_there(enum map_name name)
+{
+    return name == MAP_NAME_MMAP ? g_real.mmap != NULL : g_real.mmap64 != NULL;
+}
+
+static void *map(enum map_name name, void *start, size_t length, int protection, int flags, int fd,
+                 off64_t offset)
+{
+    return name == MAP_NAME_MMAP ? g_real.mmap(start, length, protection, flags, fd, (off_t)offset)
+                                 : g_real.mmap64(start, length, protection, flags, fd, offset);
+}
+
+/* What mmap takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
+static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
+                            int flags, int fd, off64_t offset, const struct unwind_origin *origin)
+{
+    struct residency_cut cut = NOTHING_CUT;
+    void *mapped;
+
+    if (!lifecycle_is_ready() || !is_there(name)) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    if (flags & MAP_FIXED) {
+        replaces(start, length, &cut);
+        if (!(protection & PROT_READ))
+            hole_begins(start, length);
+    }
+    mapped = map(name, start, length, protection, flags, fd, offset);
+    if (mapped != MAP_FAILED) {
+        stack_changed(mapped, length, (protection & PROT_READ) != 0);
+        record_mmap(mapped, length, protection, flags, fd, offset, origin);
+    } else {
+        stack_changed(start, length, false);
+        goes_on(&cut);
+    }
+    return mapped;
+}
+
+MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
+                         off_t offset)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    return map_and_record(MAP_NAME_MMAP, start, length, protection, flags, fd, offset, &origin);
+}
+
+MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags, int fd,
+                           off64_t offset)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    return map_and_record(MAP_NAME_MMAP64, start, length, protection, flags, fd, offset, &origin);
+}
+
+/* Recorded before: another thread may get the range as soon as the kernel has it back. */
+MTRACE_EXPORT int munmap(void *start, size_t length)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint64_t words[3] = {0, 0, length};
+    struct residency_cut cut;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.munmap) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (record_residency(start, length, &cut))
+        record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
+    code_changes(start, length);
+    hole_begins(start, length);
+    result = g_real.munmap(start, length);
+    stack_changed(start, length, false);
+    code_changes(start, length);
+    if (result != 0)
+        goes_on(&cut);
+    return result;
+}
+
+/* Where a variadic function puts its registers arch.h does not know: the last argument is passed as in one. */
+MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
+                                  void *wanted) __asm__("mremap");
+
+/* The last one is meant with MREMAP_FIXED only, and passed on in any case. */
+MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
+                                  void *wanted)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
+    struct residency_cut cut;
+    struct residency_cut target_cut = NOTHING_CUT;
+    void *mapped;
+
+    if (!lifecycle_is_ready() || !g_real.mremap) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    code_changes(old, old_length);
+    if (flags & MREMAP_FIXED)
+        replaces(wanted, new_length, &target_cut);
+    (void)record_residency(old, old_length, &cut);
+    hole_begins(old, old_length);
+    if (flags & MREMAP_FIXED)
+        hole_begins(wanted, new_length);
+    mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
+    stack_changed(old, old_length, false);
+    if (mapped != MAP_FAILED || (flags & MREMAP_FIXED))
+        stack_changed(mapped != MAP_FAILED ? mapped : wanted, new_length, false);
+    code_changes(old, old_length);
+    if (mapped != MAP_FAILED && is_gathering())
+        record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
+    if (mapped == MAP_FAILED)
+        goes_on(&target_cut);
+    else if (cut.n > 0)
+        residency_mapped(mapped, new_length, MAP_PRIVATE | MAP_ANONYMOUS);
+    if (mapped == MAP_FAILED || (flags & MREMAP_DONTUNMAP))
+        goes_on(&cut);
+    return mapped;
+}
+
+static void protection_changes(const void *start, size_t length, int protection)
+{
+    code_changes(start, length);
+    if (!(protection & PROT_READ))
+        hole_begins(start, length);
+}
+
+static void protection_changed(const void *start, size_t length, int protection, bool has_changed)
+{
+    stack_changed(start, length, has_changed && protection & PROT_READ);
+    code_changes(start, length);
+    if (has_changed)
+        note_code((uintptr_t)start, length, protection);
+}
+
+MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
+{
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.mprotect) {
+        errno = ENOMEM;
+        return -1;
+    }
+    protection_changes(start, length, protection);
+    result = g_real.mprotect(start, length, protection);
+    protection_changed(start, length, protection, result == 0);
+    return result;
+}
+
+/* A key takes more rights away, and WRPKRU changes those without a call: pages with a key are not trusted. */
+MTRACE_EXPORT int pkey_mprotect(void *start, size_t length, int protection, int key)
+{
+    const int trusted = key == -1 ? protection : protection & ~PROT_READ;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.pkey_mprotect) {
+        errno = ENOSYS;
+        return -1;
+    }
+    protection_changes(start, length, trusted);
+    result = g_real.pkey_mprotect(start, length, protection, key);
+    protection_changed(start, length, trusted, result == 0);
+    return result;
+}
+
+static void record_break(uintptr_t now, uintptr_t before, const struct unwind_origin *origin)
+{
+    uint64_t words[3] = {0, 0, before};
+
+    if (now != before && is_gathering())
+        record_mapping(LOG_BRK, now, words, 3, origin);
+}
+
+MTRACE_EXPORT int brk(void *wanted)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uintptr_t before;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.brk || !g_real.sbrk) {
+        errno = ENOMEM;
+        return -1;
+    }
+    before = (uintptr_t)g_real.sbrk(0);
+    result = g_real.brk(wanted);
+    if (result == 0)
+        record_break((uintptr_t)wanted, before, &origin);
+    return result;
+}
+
+MTRACE_EXPORT void *sbrk(intptr_t increment)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *before;
+
+    if (!lifecycle_is_ready() || !g_real.sbrk) {
+        errno = ENOMEM;
+        return (void *)-1;
+    }
+    before = g_real.sbrk(increment);
+    if (before != (void *)-1)
+        record_break((uintptr_t)before + (uintptr_t)increment, (uintptr_t)before, &origin);
+    return before;
+}
+
+/* ---- the allocator's settings and figures ------------------------------------------------------
+ */
+
+static void record_mallopt(uint64_t parameter, int64_t value, int result, unsigned call,
+                           const struct unwind_origin *origin)
+{
+    uint64_t words[5] = {0, 0, parameter, (uint64_t)value,
+                         (uint64_t)(uint32_t)result | (uint64_t)call << 32};
+
+    if (state_is_recording())
+        record_event(LOG_MALLOPT, 0, words, 5, origin);
+}
+
+MTRACE_EXPORT int mallopt(int parameter, int value)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.mallopt)
+        return 0;
+    result = g_real.mallopt(parameter, value);
+    record_mallopt((uint64_t)(int64_t)parameter, value, result, 0, &origin);
+    return result;
+}
+
+MTRACE_EXPORT int malloc_trim(size_t pad)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.malloc_trim)
+        return 0;
+    result = g_real.malloc_trim(pad);
+    record_mallopt(pad, 0, result, 1, &origin);
+    heap_extent_record();
+    return result;
+}
+
+MTRACE_EXPORT int malloc_info(int options, FILE *stream)
+{
+    if (!lifecycle_is_ready() || !g_real.malloc_info)
+        return ENOSYS;
+    heap_extent_record();
+    return g_real.malloc_info(options, stream);
+}
+
+MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
+{
+    if (!lifecycle_is_ready() || !g_real.mallinfo2)
+        return (struct mallinfo2){0};
+    heap_extent_record();
+    return g_real.mallinfo2();
+}
+
+/* ---- modules -----------------------------------------------------------------------------------
+ */
+
+MTRACE_EXPORT OUTWARD int dlclose(void *handle)
+{
+    struct quiet quiet;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.dlclose)
+        return -1;
+    modules_begin_unload();
+    result = g_real.dlclose(handle);
+    if (quiet_begin(&quiet)) {
+        modules_check_unloaded();
+        quiet_end(&quiet);
+    }
+    modules_end_unload();
+    return result;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/hooks/reference_names.h"
+
+#include "collector/os/real.h"
+#include "collector/process/references.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Not declared by every libc. NOLINTBEGIN(readability-redundant-declaration) */
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+void *mallocx(size_t size, int flags);
+void *rallocx(void *old, size_t size, int flags);
+void dallocx(void *block, int flags);
+void sdallocx(void *block, size_t size, int flags);
+pid_t _Fork(void);
+/* NOLINTEND(readability-redundant-declaration) */
+
+/* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define REFERENCE(name)                                             \
+    {                                                               \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+static const struct reference g_names[] = {
+    REFERENCE(malloc),
+    REFERENCE(free),
+    REFERENCE(calloc),
+    REFERENCE(realloc),
+    REFERENCE(posix_memalign),
+    REFERENCE(aligned_alloc),
+    REFERENCE(memalign),
+    REFERENCE(valloc),
+    REFERENCE(pvalloc),
+    REFERENCE(cfree),
+    REFERENCE(free_sized),
+    REFERENCE(free_aligned_sized),
+    REFERENCE(mallocx),
+    REFERENCE(rallocx),
+    REFERENCE(dallocx),
+    REFERENCE(sdallocx),
+    REFERENCE(mallopt),
+    REFERENCE(malloc_trim),
+    REFERENCE(malloc_info),
+    REFERENCE(mallinfo2),
+    REFERENCE(mmap),
+    REFERENCE(mmap64),
+    REFERENCE(munmap),
+    REFERENCE(mremap),
+    REFERENCE(mprotect),
+    REFERENCE(pkey_mprotect),
+    REFERENCE(brk),
+    REFERENCE(sbrk),
+    REFERENCE(dlclose),
+    REFERENCE(dlopen),
+    REFERENCE(dlmopen),
+    REFERENCE(dlsym),
+    REFERENCE(dlvsym),
+    REFERENCE(pthread_create),
+    REFERENCE(thrd_create),
+    REFERENCE(pthread_setname_np),
+    REFERENCE(prctl),
+    REFERENCE(syscall),
+    REFERENCE(chroot),
+    REFERENCE(fork),
+    REFERENCE(_Fork),
+    REFERENCE(forkpty),
+    REFERENCE(daemon),
+    REFERENCE(execv),
+    REFERENCE(execvp),
+    REFERENCE(execl),
+    REFERENCE(execle),
+    REFERENCE(execlp),
+    REFERENCE(execve),
+    REFERENCE(execvpe),
+    REFERENCE(fexecve),
+    REFERENCE(execveat),
+    REFERENCE(posix_spawn),
+    REFERENCE(posix_spawnp),
+    REFERENCE(quick_exit),
+    REFERENCE(abort),
+    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
+#undef REFERENCE
+};
+
+void reference_names_add(void)
+{
+    static _Atomic bool is_done;
+
+    if (!atomic_exchange(&is_done, true))
+        references_add(g_names, sizeof(g_names) / sizeof(g_names[0]));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/os/memory.h"
+
+#include "collector/os/sys.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+void *memory_map_inherited(size_t size_bytes)
+{
+    long address = sys_map_private(size_bytes);
+
+    return address < 0 && address > -4096 ? NULL : (void *)(uintptr_t)address;
+}
+
+enum {
+    N_REGIONS = 1024, /* a mapping beyond that is inherited by every fork */
+    BEING_WRITTEN = 1,
+};
+
+/* The live mappings of memory_map that a fork does not inherit; start 0 = unused, taken by CAS. */
+static struct region {
+    _Atomic uintptr_t start;
+    size_t size_bytes;
+} g_regions[N_REGIONS];
+
+static _Atomic bool g_is_inherited; /* set by memory_inherit, and left so */
+
+static bool add_region(const void *start, size_t size_bytes)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t unused = 0;
+        if (atomic_load_explicit(&g_regions[i].start, memory_order_relaxed) == 0
+            && atomic_compare_exchange_strong_explicit(&g_regions[i].start, &unused, BEING_WRITTEN,
+                                                       memory_order_acq_rel,
+                                                       memory_order_relaxed)) {
+            g_regions[i].size_bytes = size_bytes;
+            atomic_store_explicit(&g_regions[i].start, (uintptr_t)start, memory_order_release);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_region(const void *start)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++)
+        if (atomic_load_explicit(&g_regions[i].start, memory_order_relaxed) == (uintptr_t)start)
+            atomic_store_explicit(&g_regions[i].start, 0, memory_order_release);
+}
+
+/* Never undone: another thread may be about to fork, too, and needs what it needs until then. */
+void memory_inherit(void)
+{
+    atomic_store_explicit(&g_is_inherited, true, memory_order_seq_cst);
+    /* Before the regions are looked at, as memory_map adds one before it looks here: one of the two sees the other. */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
+        if (start > BEING_WRITTEN)
+            sys_advise((void *)start, g_regions[i].size_bytes, MADV_DOFORK);
+    }
+}
+
+/*
+ * Listed first: a handler that forks in between finds it in the list, or inherits it. Who calls
+ * memory_inherit meanwhile in another thread has no use for a mapping that is not handed out yet.
+ */
+void *memory_map(size_t size_bytes)
+{
+    void *start = memory_map_inherited(size_bytes);
+
+    if (!start)
+        return NULL;
+    sys_advise(start, size_bytes, MADV_DONTDUMP);
+    if (!atomic_load_explicit(&g_is_inherited, memory_order_seq_cst)
+        && add_region(start, size_bytes)) {
+        sys_advise(start, size_bytes, MADV_DONTFORK);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&g_is_inherited, memory_order_seq_cst))
+            sys_advise(start, size_bytes, MADV_DOFORK);
+    }
+    return start;
+}
+
+void memory_unmap(void *start, size_t size_bytes)
+{
+    if (!start)
+        return;
+    remove_region(start);
+    sys_unmap(start, size_bytes);
+}
+
+/* One buffer is there always, also behind a seccomp filter; others are mapped. */
+static char g_borrowed[MEMORY_BORROWED_BYTES];
+static _Atomic bool g_is_borrowed;
+
+char *memory_borrow(void)
+{
+    if (!atomic_exchange_explicit(&g_is_borrowed, true, memory_order_acquire))
+        return g_borrowed;
+    return memory_map(MEMORY_BORROWED_BYTES);
+}
+
+void memory_return(char *borrowed)
+{
+    if (borrowed == g_borrowed)
+        atomic_store_explicit(&g_is_borrowed, false, memory_order_release);
+    else
+        memory_unmap(borrowed, MEMORY_BORROWED_BYTES);
+}
+
+void memory_unmap_all(void)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
+        if (start > BEING_WRITTEN)
+            sys_unmap((void *)start, g_regions[i].size_bytes);
+    }
+    memory_forget();
+}
+
+void memory_forget(void)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++)
+        atomic_store_explicit(&g_regions[i].start, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_is_inherited, false, memory_order_relaxed);
+    atomic_store_explicit(&g_is_borrowed, false, memory_order_relaxed);
+}

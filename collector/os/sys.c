@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/os/sys.h"
+
+#include "collector/arch/arch.h"
+#include "collector/os/auxiliary.h"
+#include "lib/abi/file_systems.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+static _Atomic bool g_is_forbidden; /* set once, in any phase */
+
+void sys_forbid(void)
+{
+    atomic_store_explicit(&g_is_forbidden, true, memory_order_relaxed);
+}
+
+void sys_allow(void)
+{
+    atomic_store_explicit(&g_is_forbidden, false, memory_order_relaxed);
+}
+
+bool sys_is_forbidden(void)
+{
+    return atomic_load_explicit(&g_is_forbidden, memory_order_relaxed);
+}
+
+/* libc's syscall() would set errno and is a function the program may define itself. */
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (sys_is_forbidden())
+        return -EPERM;
+    return arch_system_call(number, a, b, c, d, e, f);
+}
+
+static long word(const void *pointer)
+{
+    return (long)(uintptr_t)pointer;
+}
+
+long sys_open(const char *path, int flags, unsigned mode)
+{
+    return call(SYS_openat, AT_FDCWD, word(path), flags | O_CLOEXEC, (long)mode, 0, 0);
+}
+
+long sys_close(int fd)
+{
+    return call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+long sys_read(int fd, void *buffer, size_t size_bytes)
+{
+    return call(SYS_read, fd, word(buffer), (long)size_bytes, 0, 0, 0);
+}
+
+long sys_write(int fd, const void *buffer, size_t size_bytes)
+{
+    return call(SYS_write, fd, word(buffer), (long)size_bytes, 0, 0, 0);
+}
+
+enum {
+    SIGNAL_OF_PIPE = 1u << (SIGPIPE - 1),
+    SIGNAL_OF_SIZE = 1u << (SIGXFSZ - 1),
+};
+
+/* The kernel sends it to the thread that wrote, before the call returns. */
+static uint32_t signal_of_failure(long code)
+{
+    return code == -EPIPE ? SIGNAL_OF_PIPE : code == -EFBIG ? SIGNAL_OF_SIZE : 0;
+}
+
+/* A signal that was pending before is the program's, and stays: the kernel does not queue another one beside it. */
+static void take_signal(uint32_t signal, const struct sys_signals *pending_before)
+{
+    const struct sys_signals set = {{signal & ~pending_before->words[0]}};
+    const uint64_t no_time[2] = {0, 0};
+
+    if (set.words[0])
+        call(SYS_rt_sigtimedwait, word(&set), 0, word(no_time), sizeof(set), 0, 0);
+}
+
+/* Whoever interrupts it has only those two signals blocked. */
+static long write_quietly(int fd, const void *buffer, size_t size_bytes)
+{
+    const struct sys_signals quiet = {{SIGNAL_OF_PIPE | SIGNAL_OF_SIZE}};
+    struct sys_signals mask = {{0}};
+    struct sys_signals pending = {{0}};
+    long n = call(SYS_rt_sigprocmask, SIG_BLOCK, word(&quiet), word(&mask), sizeof(mask), 0, 0);
+
+    if (n < 0)
+        return n;
+    n = call(SYS_rt_sigpending, word(&pending), sizeof(pending), 0, 0, 0, 0);
+    if (n == 0) {
+        n = sys_write(fd, buffer, size_bytes);
+        take_signal(signal_of_failure(n), &pending);
+    }
+    sys_unblock_signals(mask);
+    return n;
+}
+
+int sys_write_all(int fd, const void *buffer, size_t size_bytes)
+{
+    const char *bytes = buffer;
+
+    while (size_bytes > 0) {
+        long n = write_quietly(fd, bytes, size_bytes);
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            return n ? (int)-n : EIO;
+        bytes += n;
+        size_bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+/*
+ * Where a number of 64 bits is two arguments, the low word first, the calls that have one go by other names, and so do
+ * those that answer with one. All of these are as old as the kernels that we run on but for clock_gettime64.
+ */
+#if !ARCH_HAS_FILE_STATUS
+/* libc's is the kernel's. NOLINTNEXTLINE(readability-identifier-naming) */
+#    define arch_file_status stat64
+#endif
+
+#if __SIZEOF_LONG__ == 8
+static long transfer(long number, int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return call(number, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
+}
+
+static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
+{
+    return call(SYS_mmap, word(start), (long)size_bytes, protection, flags, fd, (long)offset);
+}
+
+long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
+{
+    return call(SYS_fallocate, fd, 0, (long)offset, (long)size_bytes, 0, 0);
+}
+
+static long describe_file(int fd, struct arch_file_status *ret_status)
+{
+    return call(SYS_fstat, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long describe_file_system(int fd, struct statfs64 *ret_status)
+{
+    return call(SYS_fstatfs, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long read_clock(int clock, struct sys_time *ret_time)
+{
+    return call(SYS_clock_gettime, clock, word(ret_time), 0, 0, 0, 0);
+}
+#else
+enum {
+    MAP_UNIT_BYTES = 4096 /* of the offset, whatever the size of a page is */
+};
+
+static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
+{
+    return call(SYS_mmap2, word(start), (long)size_bytes, protection, flags, fd,
+                (long)(offset / MAP_UNIT_BYTES));
+}
+
+static long transfer(long number, int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+#    if defined(__arm__) /* a number of 64 bits begins with an even argument */
+    return call(number, fd, word(buffer), (long)size_bytes, 0, (long)offset, (long)(offset >> 32));
+#    else
+    return call(number, fd, word(buffer), (long)size_bytes, (long)offset, (long)(offset >> 32), 0);
+#    endif
+}
+
+long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
+{
+    return call(SYS_fallocate, fd, 0, (long)offset, (long)(offset >> 32), (long)size_bytes,
+                (long)(size_bytes >> 32));
+}
+
+static long describe_file(int fd, struct arch_file_status *ret_status)
+{
+    return call(SYS_fstat64, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long describe_file_system(int fd, struct statfs64 *ret_status)
+{
+    return call(SYS_fstatfs64, fd, sizeof(*ret_status), word(ret_status), 0, 0, 0);
+}
+
+static long read_clock(int clock, struct sys_time *ret_time)
+{
+    struct timespec time = {0};
+    long result = call(SYS_clock_gettime64, clock, word(ret_time), 0, 0, 0, 0);
+
+    if (result != -ENOSYS) /* Linux before 5.1 */
+        return result;
+    result = call(SYS_clock_gettime, clock, word(&time), 0, 0, 0, 0);
+    *ret_time = (struct sys_time){time.tv_sec, time.tv_nsec};
+    return result;
+}
+#endif
+
+static int64_t change_seconds(const struct arch_file_status *status)
+{
+#if ARCH_HAS_FILE_STATUS
+    return status->st_ctime_seconds;
+#else
+    return status->st_ctim.tv_sec;
+#endif
+}
+
+long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return transfer(SYS_pread64, fd, buffer, size_bytes, offset);
+}
+
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return transfer(SYS_pwrite64, fd, buffer, size_bytes, offset);
+}
+
+long sys_file_id(int fd, struct sys_file_id *ret_id)
+{
+    struct arch_file_status status = {0};
+    long result = describe_file(fd, &status);
+
+    if (result < 0)
+        return result;
+    *ret_id =
+        (struct sys_file_id){status.st_dev, status.st_ino, status.st_size, change_seconds(&status)};
+    return 0;
+}
+
+bool sys_copies_on_write(int fd)
+{
+    struct statfs64 status = {0};
+
+    return describe_file_system(fd, &status) == 0
+           && file_systems_copies_on_write((uint64_t)status.f_type);
+}
+
+long sys_link(const char *target, const char *path)
+{
+    return call(SYS_symlinkat, word(target), AT_FDCWD, word(path), 0, 0, 0);
+}
+
+long sys_change_mode(int fd, unsigned mode)
+{
+    return call(SYS_fchmod, fd, (long)mode, 0, 0, 0, 0);
+}
+
+long sys_unlink(const char *path)
+{
+    return call(SYS_unlinkat, AT_FDCWD, word(path), 0, 0, 0, 0);
+}
+
+long sys_readlink(const char *path, char *buffer, size_t size_bytes)
+{
+    return call(SYS_readlinkat, AT_FDCWD, word(path), word(buffer), (long)size_bytes, 0, 0);
+}
+
+long sys_getcwd(char *buffer, size_t size_bytes)
+{
+    return call(SYS_getcwd, word(buffer), (long)size_bytes, 0, 0, 0, 0);
+}
+
+long sys_map_private(size_t size_bytes)
+{
+    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+long sys_map_over(void *start, size_t size_bytes)
+{
+    return map(start, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+               -1, 0);
+}
+
+long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
+{
+    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+}
+
+long sys_map_readable(int fd, size_t size_bytes)
+{
+    return map(NULL, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+long sys_map_code(uintptr_t address, size_t size_bytes)
+{
+    return map((void *)address, size_bytes, PROT_READ | PROT_EXEC,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+long sys_unmap(void *start, size_t size_bytes)
+{
+    return call(SYS_munmap, word(start), (long)size_bytes, 0, 0, 0, 0);
+}
+
+long sys_protect(uintptr_t start, size_t size_bytes, int protection)
+{
+    return call(SYS_mprotect, (long)start, (long)size_bytes, protection, 0, 0, 0);
+}
+
+long sys_advise(void *start, size_t size_bytes, int advice)
+{
+    return call(SYS_madvise, word(start), (long)size_bytes, advice, 0, 0, 0);
+}
+
+size_t sys_page_bytes(void)
+{
+    size_t page_bytes = auxiliary_value(AT_PAGESZ);
+
+    return page_bytes ? page_bytes : ARCH_PAGE_BYTES;
+}
+
+long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages)
+{
+    return call(SYS_mincore, (long)start, (long)size_bytes, word(ret_pages), 0, 0, 0);
+}
+
+long sys_getpid(void)
+{
+    return call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+long sys_gettid(void)
+{
+    return call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+long sys_process_exists(long pid)
+{
+    long result = call(SYS_kill, pid, 0, 0, 0, 0, 0);
+
+    return result == -EPERM ? 0 : result;
+}
+
+long sys_thread_exists(long tid)
+{
+    return call(SYS_tgkill, sys_getpid(), tid, 0, 0, 0, 0);
+}
+
+long sys_thread_name(char ret_name[16])
+{
+    return call(SYS_prctl, PR_GET_NAME, word(ret_name), 0, 0, 0, 0);
+}
+
+bool sys_may_read_tsc(void)
+{
+    int mode = PR_TSC_SIGSEGV;
+    long result = call(SYS_prctl, PR_GET_TSC, word(&mode), 0, 0, 0, 0);
+
+    return result == -EINVAL
+           || (result == 0 && mode == PR_TSC_ENABLE); /* or nobody can forbid it */
+}
+
+uint64_t sys_limit(int resource)
+{
+    struct rlimit64 limit = {0};
+
+    if (call(SYS_prlimit64, 0, resource, 0, word(&limit), 0, 0) < 0
+        || limit.rlim_cur == RLIM64_INFINITY)
+        return UINT64_MAX;
+    return limit.rlim_cur;
+}
+
+uint64_t sys_clock_ns(int clock)
+{
+    struct sys_time time = {0, 0};
+
+    if (read_clock(clock, &time) < 0)
+        return 0;
+    return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
+}
+
+/* Whoever was not registered before is so from now on, which costs nothing but a barrier when the kernel changes threads. */
+long sys_barrier_all(void)
+{
+    long result = call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+
+    if (result != -EPERM || sys_is_forbidden())
+        return result;
+    result = call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+    return result < 0 ? result
+                      : call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+}
+
+void sys_nap(uint64_t ns)
+{
+    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    call(SYS_ppoll, 0, 0, word(&time), 0, sizeof(uint64_t), 0);
+}
+
+/* Keyed by the file and the offset, so it does not matter where others have mapped it, nor in which pid namespace they are. */
+long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint32_t bits, uint64_t ns)
+{
+    uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + ns;
+    struct timespec time = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+
+    return call(SYS_futex, word(shared), FUTEX_WAIT_BITSET, (long)seen, word(&time), 0, (long)bits);
+}
+
+void sys_wake_shared(const _Atomic uint32_t *shared, uint32_t bits)
+{
+    (void)call(SYS_futex, word(shared), FUTEX_WAKE_BITSET, INT32_MAX, 0, 0, (long)bits);
+}
+
+long sys_random(void *buffer, size_t size_bytes)
+{
+    return call(SYS_getrandom, word(buffer), (long)size_bytes, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+}
+
+/* The kernel reads the new mask before it looks at the (invalid) `how`: EFAULT or EINVAL. */
+static bool is_mask_readable(uintptr_t address)
+{
+    return call(SYS_rt_sigprocmask, ~0L, (long)address, 0, sizeof(struct sys_signals), 0, 0)
+           == -EINVAL;
+}
+
+/* A mask of more than 8 bytes may end on another page: whole ones are asked for, at multiples of their size. */
+bool sys_is_readable(uintptr_t address)
+{
+    const uintptr_t low_bits = sizeof(struct sys_signals) - 1;
+
+    if (sizeof(struct sys_signals) == sizeof(uint64_t))
+        return is_mask_readable(address);
+    return is_mask_readable(address & ~low_bits)
+           && (((address ^ (address + 7)) & ~low_bits) == 0
+               || is_mask_readable((address + 7) & ~low_bits));
+}
+
+/* Zero is added to it, atomically and by the kernel, which answers instead of a fault. Nobody sleeps on either word. */
+bool sys_is_writable(uintptr_t address)
+{
+    static uint32_t nobody;
+
+    return call(SYS_futex, word(&nobody), FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)address,
+                FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0))
+           >= 0;
+}
+
+long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes)
+{
+    struct iovec to = {ret_bytes, size_bytes};
+    struct iovec from = {(void *)address, size_bytes};
+
+    return call(SYS_process_vm_readv, sys_getpid(), word(&to), 1, word(&from), 1, 0);
+}
+
+bool sys_is_on_signal_stack(void)
+{
+    stack_t now = {.ss_flags = 0};
+
+    return call(SYS_sigaltstack, 0, word(&now), 0, 0, 0, 0) == 0 && now.ss_flags & SS_ONSTACK;
+}
+
+bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high)
+{
+    stack_t now = {.ss_flags = 0};
+
+    if (call(SYS_sigaltstack, 0, word(&now), 0, 0, 0, 0) != 0)
+        return true;
+    return !(now.ss_flags & SS_DISABLE) && (uintptr_t)now.ss_sp < high
+           && (uintptr_t)now.ss_sp + now.ss_size > low;
+}
+
+long sys_block_signals(struct sys_signals *ret_mask)
+{
+    struct sys_signals all;
+
+    for (size_t i = 0; i < sizeof(all.words) / sizeof(all.words[0]); i++)
+        all.words[i] = UINT64_MAX;
+    return call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(ret_mask), sizeof(all), 0, 0);
+}
+
+long sys_unblock_signals(struct sys_signals mask)
+{
+    return call(SYS_rt_sigprocmask, SIG_SETMASK, word(&mask), 0, sizeof(mask), 0, 0);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/process/end.h"
+
+#include "collector/events/heap_extent.h"
+#include "collector/events/record.h"
+#include "collector/events/residency.h"
+#include "collector/log/segment.h"
+#include "collector/os/sys.h"
+#include "collector/process/environment.h"
+#include "collector/thread/quiet.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+
+#include <stddef.h>
+
+static void write_end(enum log_end kind, int value)
+{
+    uint64_t words[3] = {0, 0, (uint64_t)kind | (uint64_t)(uint32_t)value << 32};
+
+    residency_tell_all();
+    record_event(LOG_END, 0, words, 3, NULL);
+    atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
+    atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);
+}
+
+/* A vfork child has its parent's log. */
+static bool begin(struct quiet *ret_quiet)
+{
+    if (!quiet_begin(ret_quiet))
+        return false;
+    if (state_is_own_process())
+        return true;
+    quiet_end(ret_quiet);
+    return false;
+}
+
+void end_write(enum log_end kind, int value)
+{
+    struct quiet quiet;
+
+    if (!begin(&quiet))
+        return;
+    write_end(kind, value);
+    quiet_end(&quiet);
+}
+
+void end_recording(void)
+{
+    heap_extent_record();
+    end_write(LOG_END_DETACHED, 0);
+    environment_note_left();
+    state_retire();
+    segment_replace_mappings();
+}
+
+/* A child of the fork has a log of its own, or none: the parent's is not touched. */
+void end_take_back(void)
+{
+    struct quiet quiet;
+
+    if (!begin(&quiet))
+        return;
+    atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
+    quiet_end(&quiet);
+}
+
+static void take_back_exec(void)
+{
+    end_take_back();
+    (void)record_note(LOG_EXEC_FAILED, 0, 0);
+}
+
+/* Where nobody tells us whose exec it is, the next event will. */
+void end_by_exec(void)
+{
+    end_write(LOG_END_EXEC, 0);
+    if (state_is_recording() && sys_is_forbidden())
+        (void)thread_will_exec(take_back_exec);
+}
+
+void end_exec_failed(void)
+{
+    if (!state_is_recording() || !state_is_own_process())
+        return;
+    thread_came_back();
+    take_back_exec();
+}

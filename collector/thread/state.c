@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/thread/state.h"
+
+#include "collector/arch/arch.h"
+#include "collector/os/memory.h"
+#include "collector/os/sys.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+struct state_shared g_state_shared = {.ways = STATE_TRACING_OFF};
+struct config g_state_config;
+
+static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
+const _Atomic uint64_t *g_state_generation = &g_no_generation;
+
+static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
+static _Atomic uint64_t *g_is_begun;   /* in a fork child, by somebody; wiped as well */
+static uint64_t g_last_generation;     /* even; inherited by fork children, so theirs are new */
+_Atomic uint32_t g_state_now;
+static uint32_t g_pid;             /* written by state_record and state_wait */
+static struct state_hooks g_hooks; /* written by state_init */
+
+bool state_init(const struct state_hooks *hooks)
+{
+    void *page = memory_map_inherited(ARCH_PAGE_BYTES);
+
+    if (!page || sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) < 0)
+        return false;
+    g_wiped_word = page;
+    g_is_begun = g_wiped_word + 1;
+    g_hooks = *hooks;
+    return true;
+}
+
+static void set(enum state state)
+{
+    atomic_store_explicit(&g_state_now, state, memory_order_release);
+}
+
+static unsigned add_way(enum state_way way, memory_order order)
+{
+    return atomic_fetch_or_explicit(&g_state_shared.ways, way, order);
+}
+
+bool state_set_tracing(bool is_on)
+{
+    const uint32_t others = ~(uint32_t)(STATE_TRACING_OFF | STATE_UNOPENED);
+    unsigned before =
+        is_on ? atomic_fetch_and_explicit(&g_state_shared.ways, others, memory_order_relaxed)
+              : add_way(STATE_TRACING_OFF, memory_order_relaxed);
+
+    return !(before & STATE_TRACING_OFF);
+}
+
+void state_watch(void)
+{
+    (void)add_way(STATE_WATCHED, memory_order_release);
+}
+
+void state_take_no_free_stacks(void)
+{
+    (void)add_way(STATE_NO_FREE_STACKS, memory_order_relaxed);
+}
+
+void state_forget_taken(void)
+{
+    (void)atomic_fetch_and_explicit(
+        &g_state_shared.ways, ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS | STATE_DETOURS),
+        memory_order_relaxed);
+}
+
+void state_await_first_window(void)
+{
+    (void)add_way(STATE_UNOPENED, memory_order_relaxed);
+}
+
+void state_nudge(void)
+{
+    (void)add_way(STATE_NUDGED, memory_order_relaxed);
+}
+
+void state_take_nudge(void)
+{
+    (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)STATE_NUDGED,
+                                    memory_order_seq_cst);
+}
+
+uint64_t state_nudge_address(void)
+{
+    return (uintptr_t)&g_state_shared.ways + 1;
+}
+
+MTRACE_COLD void state_obey(void)
+{
+    if (state_has_way(STATE_NUDGED))
+        g_hooks.obey();
+}
+
+void state_take_samples(void)
+{
+    (void)add_way(STATE_SAMPLED, memory_order_relaxed);
+}
+
+void state_take_detours(void)
+{
+    (void)add_way(STATE_DETOURS, memory_order_relaxed);
+}
+
+bool state_start(enum state from)
+{
+    uint32_t expected = from;
+
+    return atomic_compare_exchange_strong_explicit(&g_state_now, &expected, STATE_STARTING,
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+bool state_start_in_child(void)
+{
+    return atomic_exchange_explicit(g_is_begun, 1, memory_order_acq_rel) == 0
+           && state_start(STATE_RECORDING);
+}
+
+void state_record(uint64_t run_id, bool is_tracing)
+{
+    g_pid = (uint32_t)sys_getpid();
+    g_state_shared.run_id = run_id;
+    atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
+    g_state_generation = g_wiped_word;
+    state_take_nudge(); /* a parent's */
+    (void)state_set_tracing(is_tracing);
+    set(STATE_RECORDING);
+}
+
+void state_wait(void)
+{
+    g_pid = (uint32_t)sys_getpid();
+    set(STATE_WAITING);
+}
+
+bool state_is_waiting(void)
+{
+    return atomic_load_explicit(&g_state_now, memory_order_relaxed) == STATE_WAITING;
+}
+
+void state_turn_off(void)
+{
+    state_set_tracing(false);
+    set(STATE_OFF);
+}
+
+void state_retire(void)
+{
+    state_turn_off();
+    atomic_store_explicit(g_wiped_word, 0, memory_order_release);
+}
+
+MTRACE_COLD bool state_begin_in_child(void)
+{
+    return g_hooks.begin_in_child();
+}
+
+bool state_is_own_process(void)
+{
+    /* Behind a seccomp filter the kernel is not asked, and no one will exec. */
+    return sys_is_forbidden() || (uint32_t)sys_getpid() == g_pid;
+}
+
+uint32_t state_pid(void)
+{
+    return g_pid;
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/thread/thread.h"
+
+#include "collector/log/definition.h"
+#include "collector/log/segment.h"
+#include "collector/os/fmt.h"
+#include "collector/os/memory.h"
+#include "collector/os/real.h"
+#include "collector/os/sys.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread_numbers.h"
+#include "collector/unwind/own_stacks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+enum {
+    KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
+    MOST_KEYS_INLINE = 32, /* glibc allocates for keys above */
+    /* What a segment must have free to be worth passing on to another thread. */
+    PARTIAL_BYTES = 64 * sizeof(uint64_t),
+};
+
+extern void *__libc_stack_end;
+
+_Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED, .group = LOG_GROUP_ROOT};
+
+/* Reserved by ISO C, as `pthread_key_create` is not; no header declares it. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+int __pthread_key_create(pthread_key_t *ret_key, void (*destroy)(void *));
+
+static pthread_key_t g_key;
+static bool g_has_key;
+
+/* libc's own, see real_find_in_libc; written by thread_init. */
+static struct {
+    pthread_t (*self)(void);
+    int (*set_specific)(pthread_key_t key, const void *value);
+    int (*init_attributes)(pthread_attr_t *attributes);
+    int (*destroy_attributes)(pthread_attr_t *attributes);
+    int (*get_stack_size)(const pthread_attr_t *attributes, size_t *ret_bytes);
+} g_libc;
+
+uintptr_t thread_self(void)
+{
+    return (uintptr_t)g_libc.self();
+}
+
+size_t thread_stack_bytes(const pthread_attr_t *attributes)
+{
+    pthread_attr_t preset;
+    size_t stack_bytes = 0;
+
+    if (attributes) {
+        g_libc.get_stack_size(attributes, &stack_bytes);
+    } else if (g_libc.init_attributes(&preset) == 0) {
+        g_libc.get_stack_size(&preset, &stack_bytes);
+        g_libc.destroy_attributes(&preset);
+    }
+    return stack_bytes;
+}
+
+struct thread *thread_of(uintptr_t other)
+{
+    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_self()));
+}
+
+static bool is_main_thread(void)
+{
+    long id = sys_gettid();
+
+    return id > 0 && id == sys_getpid();
+}
+
+/* main's stack grows down from __libc_stack_end, at most to the limit that held at start. */
+static uintptr_t main_stack_low(void)
+{
+    uint64_t limit = sys_limit(RLIMIT_STACK);
+
+    if (limit > (uint64_t)1 << 30)
+        limit = (uint64_t)1 << 30;
+    return (uintptr_t)__libc_stack_end - (uintptr_t)limit;
+}
+
+void thread_set_stack(uintptr_t low, uintptr_t high)
+{
+    g_thread.unwind.stack_low = low;
+    g_thread.unwind.stack_high = high;
+    own_stacks_add(low, high, &g_thread.gate);
+}
+
+static bool is_shared(uint32_t index)
+{
+    return thread_numbers_is_shared(index, g_state_config.max_threads);
+}
+
+void thread_define_name(const struct thread *of, const char *name)
+{
+    char own_name[16] = "";
+
+    if (of->index == 0 || is_shared(of->index))
+        return;
+    if (!name && sys_thread_name(own_name) < 0)
+        return;
+    if (!name)
+        name = own_name;
+    definition_text(LOG_DEF_THREAD_NAME, of->index, name, fmt_length(name));
+}
+
+/* What a shared number stands for is told once, and nothing of the first thread that has it. */
+static uint32_t define_shared(uint32_t number)
+{
+    static const char name[] = "other threads";
+    struct log_def def = {.kind = LOG_DEF_THREAD, .id = number};
+
+    if (!definition_write(&def, NULL, 0, NULL, 0))
+        return 0;
+    definition_text(LOG_DEF_THREAD_NAME, number, name, sizeof(name) - 1);
+    return number;
+}
+
+static uint32_t define_own(const struct thread *thread, uint32_t number)
+{
+    long id = sys_gettid();
+    struct log_def def = {
+        .kind = LOG_DEF_THREAD,
+        .id = number,
+        .a = id > 0 ? (uint64_t)id : 0,
+        .b = thread->unwind.stack_low,
+        .c = thread->unwind.stack_high - thread->unwind.stack_low,
+    };
+
+    return definition_write(&def, NULL, 0, NULL, 0) ? number : 0;
+}
+
+static void define(struct thread *thread)
+{
+    bool is_new;
+    uint32_t number;
+
+    if (!segment_log())
+        return;
+    atomic_fetch_add_explicit(&segment_log()->n_threads, 1, memory_order_relaxed);
+    number = thread_numbers_take(&is_new);
+    if (is_new)
+        number = is_shared(number) ? define_shared(number) : define_own(thread, number);
+    thread->index = number;
+    thread->is_next_owner = !is_new;
+    thread_define_name(thread, NULL);
+}
+
+/*
+ * Before the first event, and while nothing is recorded (after a detach), holes may have passed no
+ * wrapper. The end is stored last: a handler may leave by siglongjmp before, and all is done again.
+ */
+static void find_bounds(struct unwind_memory *own, bool is_first)
+{
+    uintptr_t high = own->stack_high;
+
+    if (high == 0 && is_main_thread()) {
+        high = (uintptr_t)__libc_stack_end;
+        own->stack_low = main_stack_low();
+        own_stacks_add(own->stack_low, high, &g_thread.gate);
+    } else if (is_first) {
+        return;
+    }
+    high = own_stacks_prove(own->stack_low, high);
+    atomic_signal_fence(memory_order_seq_cst);
+    own->stack_high = high;
+}
+
+/*
+ * Threads of this process are unseen, or (after a fork) have fields about another process. The
+ * generation comes last: who is abandoned before it begins again.
+ */
+static void begin(struct thread *thread, uint64_t generation)
+{
+    if (thread->generation != 0 && thread->generation != generation)
+        unwind_memory_forget(&thread->unwind);
+    thread->cursor = thread->limit = NULL;
+    thread->segment = NULL;
+    thread->last_ticks = thread->base_ticks = 0;
+    thread->index = 0;
+    thread->is_next_owner = false;
+    thread->is_dead = thread->is_forking = thread->is_execing = false;
+    thread->n_rounds = 0;
+    thread->walk = NULL;
+    thread->exec_scratch = NULL;
+    thread->exec_scratch_bytes = 0;
+    find_bounds(&thread->unwind, thread->generation == 0);
+    define(thread);
+    if (g_has_key)
+        g_libc.set_specific(g_key, thread);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->generation = generation;
+}
+
+/* ---- forks inside of a recording -----------------------------------------------------------------
+ */
+
+static bool is_open(uint64_t gate)
+{
+    return !(gate & THREAD_GATE_CLOSED);
+}
+
+static struct thread *g_stranded; /* in the child, where no other thread is; else NULL */
+static _Atomic uint32_t g_n_stranded;
+
+bool thread_fork_begins(void)
+{
+    struct thread *thread = &g_thread;
+    bool is_unseen = thread->generation == 0 && thread->gate == THREAD_GATE_CLOSED;
+
+    if (is_unseen || is_open(thread->gate) || thread->is_dead || g_stranded)
+        return false;
+    memory_inherit();
+    thread->is_forking = true;
+    return true;
+}
+
+/* The first one who asks in the child may be a handler of pthread_atfork, before fork returns. */
+static void strand(void)
+{
+    g_thread.is_forking = false;
+    g_stranded = &g_thread;
+    segment_replace_mappings();
+}
+
+void thread_fork_ended(bool is_child)
+{
+    if (!is_child)
+        g_thread.is_forking = false;
+    else if (g_thread.is_forking)
+        strand();
+}
+
+bool thread_is_stranded(void)
+{
+    if (g_thread.is_forking)
+        strand();
+    if (g_stranded && is_open(g_stranded->gate))
+        g_stranded = NULL;
+    return g_stranded != NULL;
+}
+
+void thread_count_stranded(void)
+{
+    if (g_stranded)
+        atomic_fetch_add_explicit(&g_n_stranded, 1, memory_order_relaxed);
+}
+
+uint32_t thread_n_stranded(void)
+{
+    return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
+}
+
+/* ---- segments ----------------------------------------------------------------------------------
+ */
+
+/* The segment serves another thread, or is sealed. What was not committed never was. */
+static void put_segment(struct thread *thread)
+{
+    struct log_segment *segment = thread->segment;
+    uint32_t used;
+
+    thread->segment = NULL;
+    thread->cursor = thread->limit = NULL;
+    atomic_signal_fence(memory_order_seq_cst); /* TH-5: lost rather than given away twice */
+    if (!segment)
+        return;
+    atomic_store_explicit(&segment->writer, 0, memory_order_relaxed);
+    used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
+    if (used + PARTIAL_BYTES < LOG_SEGMENT_PAYLOAD_BYTES)
+        segment_put_partial(segment);
+    else
+        segment_seal(segment);
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------
+ */
+
+/* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
+static bool is_return_gone(struct thread *thread, uintptr_t frame, uint16_t pc)
+{
+    uintptr_t at = frame - sizeof(uintptr_t);
+    uintptr_t now = 0;
+    long result;
+
+    (void)own_stacks_refresh(&thread->unwind);
+    if (thread_is_on_own_stack(thread, frame))
+        return (uint16_t)arch_code_address(*(const uintptr_t *)at) != pc;
+    if (sys_is_forbidden())
+        return false;
+    result = sys_copy_own(&now, at, sizeof(now));
+    return result == -EFAULT || (result == sizeof(now) && (uint16_t)arch_code_address(now) != pc);
+}
+
+bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now)
+{
+    return now >= frame && thread_is_on_own_stack(thread, now)
+           && thread_is_on_own_stack(thread, frame) && !sys_is_on_signal_stack();
+}
+
+/* TH-4: whoever closed the gate will not open it. */
+static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t gate,
+                                         const struct unwind_origin *origin)
+{
+    uintptr_t frame =
+        (uintptr_t)(gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1);
+    uintptr_t at = frame - sizeof(uintptr_t);
+
+    if (frame == 0)
+        return false;
+    if (at >= (uintptr_t)__builtin_frame_address(0) && at < origin->cfa)
+        return true;
+    if (is_return_gone(thread, frame, (uint16_t)(gate >> THREAD_GATE_PC_SHIFT)))
+        return true;
+    return origin->cfa > frame && thread_is_on_own_stack(thread, frame)
+           && thread_is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()
+           && !sys_is_on_signal_stack();
+}
+
+/* What the thread remembered may be half of something (TH-5). */
+static void recover(struct thread *thread)
+{
+    thread->is_muted = false;
+    unwind_memory_distrust(&thread->unwind);
+    put_segment(thread);
+}
+
+static void (*g_came_back)(void); /* the same for all */
+
+bool thread_will_exec(void (*came_back)(void))
+{
+    struct thread *thread = &g_thread;
+
+    if (thread->gate != atomic_load_explicit(g_state_generation, memory_order_relaxed))
+        return false;
+    g_came_back = came_back;
+    thread->is_execing = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = THREAD_GATE_CLOSED;
+    return true;
+}
+
+void thread_came_back(void)
+{
+    struct thread *thread = &g_thread;
+
+    if (!thread->is_execing)
+        return;
+    thread->is_execing = false;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = thread->generation;
+}
+
+/*
+ * False in the child of a handler that forked since the generation was read: the gate is as it was, and nothing goes
+ * on. A handler that came later has found it closed.
+ */
+static bool close_gate(struct thread *thread, const struct unwind_origin *origin,
+                       uint64_t generation)
+{
+    uint64_t gate = thread->gate;
+
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (generation != 0
+        && generation == atomic_load_explicit(g_state_generation, memory_order_relaxed))
+        return true;
+    thread->gate = gate;
+    if (g_stranded == thread)
+        g_stranded = NULL;
+    return false;
+}
+
+MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
+{
+    struct thread *thread = &g_thread;
+    bool was_inside;
+    uint64_t generation;
+    uint64_t gate;
+
+    if (g_stranded == thread && is_open(thread->gate))
+        g_stranded = NULL;
+    if (!state_is_recording() || thread->outer_gate != 0)
+        return NULL;
+    if (thread->is_execing) {
+        thread_came_back();
+        g_came_back(); /* it records, too */
+        return thread_enter(origin);
+    }
+    generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
+    /* Read once: a handler whose call is the thread's first opens it. */
+    gate = thread->gate;
+    atomic_signal_fence(memory_order_seq_cst);
+    was_inside = !is_open(gate) && gate != THREAD_GATE_CLOSED;
+    if (was_inside
+            ? !is_abandoned(thread, gate, origin)
+            : thread_is_muted(thread) || (thread->is_dead && thread->generation == generation))
+        return NULL;
+    if (!close_gate(thread, origin, generation))
+        return thread_enter_slow(origin);
+    if (was_inside)
+        segment_count_drop(LOG_DROP_ABANDONED);
+    if (thread->generation != generation)
+        begin(thread, generation);
+    else if (was_inside)
+        recover(thread);
+    return thread;
+}
+
+/* In the child of a handler that forked meanwhile a gate that was never open is as good as one that is. */
+void thread_look_ended(uint64_t gate)
+{
+    struct thread *thread = &g_thread;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = gate;
+    if (g_stranded == thread && gate == THREAD_GATE_CLOSED)
+        g_stranded = NULL;
+}
+
+/* Who is nested in a recording need not close the gate, who is muted has it closed, and a dead thread cannot. */
+bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate)
+{
+    struct thread *thread = &g_thread;
+    uint64_t gate = thread->gate;
+
+    *ret_gate = gate;
+    if (thread->is_dead || thread->outer_gate != 0)
+        return false;
+    if (!is_open(gate) && gate != THREAD_GATE_CLOSED)
+        return state_is_recording();
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (state_is_recording())
+        return true;
+    thread_look_ended(gate);
+    return false;
+}
+
+/* Whoever enters again later gets memory again, which then stays. */
+static void unmap_scopes(struct thread *thread)
+{
+    for (unsigned i = 0; i < THREAD_SCOPE_PIECES; i++) {
+        void *piece = thread->scope_pieces[i];
+
+        thread->scope_pieces[i] = NULL;
+        memory_unmap(piece, (size_t)THREAD_SCOPE_BYTES << i);
+    }
+}
+
+/* What it does from here on is in the log under no number: this one may be another thread's. A handler sees either. */
+static void leave_number(struct thread *thread)
+{
+    uint32_t number = thread->index;
+
+    thread->index = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread_numbers_leave(number);
+}
+
+/* Its gate is closed as that of a recording: a handler that forks meanwhile is told. */
+static void give_all_up(struct thread *thread, bool was_inside)
+{
+    struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
+
+    if (was_inside) { /* another thread will have what this one remembers */
+        segment_count_drop(LOG_DROP_ABANDONED);
+        unwind_memory_distrust(&thread->unwind);
+    }
+    put_segment(thread);
+    own_stacks_remove(&thread->unwind);
+    unwind_memory_done(&thread->unwind);
+    memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
+    thread->exec_scratch = NULL;
+    memory_unmap(thread->walk, thread->walk_bytes);
+    thread->walk = NULL;
+    unmap_scopes(thread);
+    if (is_shared(thread->index))
+        leave_number(thread);
+    else if (thread->index)
+        definition_write(&def, NULL, 0, NULL, 0);
+}
+
+/* Dead comes last, but for the gate, which says no more from then on: a handler sees one or the other. */
+static void end(struct thread *thread)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool was_inside = !is_open(thread->gate);
+
+    if (!close_gate(thread, &origin, thread->generation))
+        return;
+    give_all_up(thread, was_inside);
+    thread->is_dead = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = THREAD_GATE_CLOSED;
+    if (g_stranded == thread)
+        g_stranded = NULL;
+}
+
+/*
+ * glibc calls destructors in up to four rounds as long as values are set again: by asking for the
+ * next round, all but the last destructors of the program still find a thread that is ready.
+ */
+static void destroy(void *value)
+{
+    struct thread *thread = value;
+
+    if (!state_is_recording() || thread->generation != *g_state_generation || thread->is_dead)
+        return;
+    if (thread->left)
+        thread->left();
+    if (++thread->n_rounds < KEY_ROUNDS)
+        g_libc.set_specific(g_key, thread);
+    else
+        end(thread);
+}
+
+void thread_init(void)
+{
+    *(void **)(void *)&g_libc.self = real_find_in_libc("pthread_self");
+    *(void **)(void *)&g_libc.set_specific = real_find_in_libc("pthread_setspecific");
+    *(void **)(void *)&g_libc.init_attributes = real_find_in_libc("pthread_attr_init");
+    *(void **)(void *)&g_libc.destroy_attributes = real_find_in_libc("pthread_attr_destroy");
+    *(void **)(void *)&g_libc.get_stack_size = real_find_in_libc("pthread_attr_getstacksize");
+    g_has_key = __pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
+}

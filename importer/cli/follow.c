@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/cli/follow.h"
+
+#include "importer/cli/standing_import.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/monotonic.h"
+#include "lib/process/patient_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS UINT64_C(100000000)
+
+static void take_a_nap(void)
+{
+    struct timespec look = {.tv_nsec = (long)LOOK_NS};
+
+    nanosleep(&look, NULL);
+}
+
+/* Until a signal, or until nobody writes any more: the last round need not wait. */
+static void rest(const struct standing_import *standing, uint64_t rest_ns,
+                 const volatile sig_atomic_t *interrupted)
+{
+    uint64_t until_ns = monotonic_now_ns() + rest_ns;
+
+    while (!*interrupted && monotonic_now_ns() < until_ns && standing_import_is_growing(standing))
+        take_a_nap();
+}
+
+/* Has a program begun to write? The recorder makes the file a moment before. */
+static bool has_begun(const char *path)
+{
+    struct log_file header;
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == sizeof(header) && header.clock != 0;
+}
+
+/* A directory, a pipe or a loop of links will not become a log by waiting. */
+static bool may_become_log(const char *path, bool *ret_is_missing)
+{
+    struct stat status;
+
+    *ret_is_missing = stat(path, &status) != 0;
+    return *ret_is_missing ? errno == ENOENT : S_ISREG(status.st_mode);
+}
+
+/* Afterwards the first round says what is missing. */
+static void await_log(const char *path, const volatile sig_atomic_t *interrupted)
+{
+    uint64_t until_ns = monotonic_now_ns() + FOLLOW_START_NS;
+    bool has_said = false;
+    bool is_missing;
+
+    while (!*interrupted && monotonic_now_ns() < until_ns && may_become_log(path, &is_missing)
+           && !has_begun(path)) {
+        if (is_missing && !has_said)
+            (void)fprintf(stderr, "mtrace-import: waiting for '%s', which is not there yet\n",
+                          path);
+        has_said |= is_missing;
+        take_a_nap();
+    }
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+/* Of all threads, and of the children that wrote databases. */
+static uint64_t used_cpu_ns(void)
+{
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    uint64_t used_ns = 0;
+
+    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++) {
+        struct rusage usage;
+        if (getrusage(whose[i], &usage) == 0)
+            used_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+    }
+    return used_ns;
+}
+
+/* Not by the clock on the wall: a round that others held up long has cost them nothing. */
+static uint64_t pause_after(uint64_t cpu_ns)
+{
+    uint64_t pause_ns = cpu_ns * FOLLOW_MIN_REST;
+
+    return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
+}
+
+static int one_round(struct standing_import *standing, const struct import_options *round,
+                     bool is_last, struct import_result *ret_result, struct error *err)
+{
+    int code = standing_import_advance(standing, UINT64_MAX, err);
+
+    return code ? code : standing_import_write(standing, round, is_last, ret_result, err);
+}
+
+static void say_lost_writer(const struct import_result *result, bool *has_said)
+{
+    if (result->has_lost_writer && !*has_said)
+        (void)fprintf(
+            stderr,
+            "mtrace-import: the process that writes the database was killed, perhaps for want of memory; "
+            "it is written without one, and the log read again\n");
+    *has_said |= result->has_lost_writer;
+}
+
+/* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
+static int end_soon(struct standing_import *standing, const struct import_options *round,
+                    volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+                    struct error *err)
+{
+    sig_atomic_t number = *interrupted;
+    int code;
+
+    *interrupted = 0;
+    code = one_round(standing, round, true, ret_result, err);
+    if (!*interrupted)
+        *interrupted = number;
+    return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
+}
+
+static int follow(struct standing_import *standing, const struct import_options *options,
+                  volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+                  struct error *err)
+{
+    struct import_options round = *options;
+    bool has_said = false;
+    int code = 0;
+
+    round.slim = true;
+    round.is_early = !options->slim;
+    round.index = false;
+    while (!*interrupted) {
+        uint64_t cpu_ns = used_cpu_ns();
+        code = one_round(standing, &round, false, ret_result, err);
+        if (code == 0) {
+            round.force = true; /* from now on the target is ours */
+            say_lost_writer(ret_result, &has_said);
+        }
+        if (code || !ret_result->is_growing)
+            break;
+        rest(standing, pause_after(used_cpu_ns() - cpu_ns), interrupted);
+    }
+    if (code && !*interrupted)
+        return code;
+    round.is_early = false;
+    if (*interrupted && *interrupted != SIGINT)
+        return end_soon(standing, &round, interrupted, ret_result, err);
+    *interrupted = 0;
+    round.slim = options->slim;
+    round.index = options->index;
+    return one_round(standing, &round, true, ret_result, err);
+}
+
+int follow_run(const struct import_options *options, struct progress *progress,
+               volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+               struct error *err)
+{
+    struct standing_import *standing;
+    int code;
+
+    await_log(options->logs[0], interrupted);
+    code = standing_import_open(options, progress, &standing, err);
+    if (code)
+        return code;
+    code = follow(standing, options, interrupted, ret_result, err);
+    standing_import_close(standing);
+    return code;
+}

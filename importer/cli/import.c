@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/cli/import.h"
+
+#include "importer/cli/import_parts.h"
+#include "importer/read/event_queue.h"
+#include "importer/symbols/call_sites.h"
+#include "importer/symbols/function_totals.h"
+#include "importer/symbols/given_symbols.h"
+#include "importer/symbols/site_totals.h"
+#include "importer/totals/facts_run.h"
+#include "importer/write/fact_tables.h"
+#include "importer/write/stack_index.h"
+#include "importer/write/told_processes.h"
+#include "lib/abi/attr.h"
+#include "lib/base/monotonic.h"
+#include "lib/logfile/left_out.h"
+#include "lib/sqlite/database_guard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    DATABASE_BYTES_PER_EVENT = 28, /* half of a row and of what pass 1 puts aside; and totals */
+    SPILL_BYTES_PER_EVENT = 12,
+    DATABASE_BYTES_PER_ROW = 48, /* with all that comes with it */
+    INDEX_BYTES_PER_ROW = 24,    /* what is put aside, and what stays */
+    LEAST_BYTES = 1 << 20,
+};
+
+/* ---- pass 1 ---- */
+
+struct sample_sink {
+    struct facts *facts;
+    struct error *err;
+};
+
+static int on_sample(void *context, const struct sample *sample)
+{
+    const struct sample_sink *sink = context;
+
+    switch (sample->kind) {
+    case LOG_SAMPLE_MEMORY:
+        return facts_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                   sample->b, sample->c, sink->err);
+    case LOG_SAMPLE_OWN:
+        facts_own_sample(sink->facts, sample->process, sample->a);
+        return 0;
+    case LOG_SAMPLE_HEAP:
+        return facts_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                 sample->b, (enum log_heap_kind)sample->c, sink->err);
+    case LOG_SAMPLE_MAPPING:
+        facts_mapping_sample(sink->facts, sample->process, sample->time_ns, sample->a, sample->b,
+                             sample->c);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int read_samples(struct import *import, struct sample_stream *samples, uint32_t process,
+                        uint64_t until_ns, struct error *err)
+{
+    struct sample_sink sink = {import->facts, err};
+
+    return sample_stream_read(samples, process, until_ns, on_sample, &sink, err);
+}
+
+/* In a function that is called once the compiler would make its loop small, not fast. */
+static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *samples,
+                                 const struct event_batch *batch, struct error *err)
+{
+    uint32_t process = 0;
+    uint64_t due_ns = 0; /* of its next sample */
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
+        const struct event *event = &batch->events[i];
+        size_t n = 0;
+        if (event->process == process)
+            code = facts_run_take(import->facts, event, batch->n_events - i, due_ns, &n, err);
+        if (n || code) {
+            i += n - 1;
+            continue;
+        }
+        if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
+            process = event->process;
+            if (sample_stream_time(samples, process) <= event->time_ns)
+                code = read_samples(import, samples, process, event->time_ns, err);
+            due_ns = sample_stream_time(samples, process);
+        }
+        if (code == 0)
+            code = facts_event(import->facts, event, err);
+        facts_expect(import->facts, event, batch->n_events - i);
+    }
+    return code;
+}
+
+static int read_events(struct import *import, struct event_queue *events,
+                       struct sample_stream *samples, struct error *err)
+{
+    uint64_t n_total = log_set_estimated_events(import->logs);
+    const struct event_batch *batch;
+    uint64_t n_done = 0;
+    int more;
+    int code = 0;
+
+    while (code == 0 && (more = event_queue_next(events, &batch, err)) != 0) {
+        if (more < 0)
+            return more;
+        n_done += batch->n_events;
+        code = take_batch(import, samples, batch, err);
+        if (code == 0)
+            code = progress_update(import->progress, n_done, n_total, err);
+    }
+    return code;
+}
+
+int import_read(struct import *import, uint64_t mark, struct error *err)
+{
+    size_t n_processes = log_set_definitions(import->logs)->n_processes;
+    struct event_queue *events = NULL;
+    struct sample_stream *samples = NULL;
+    int code = event_queue_open(import->logs, import->stream, mark, &events, err);
+
+    if (code == 0)
+        code = sample_stream_open(import->logs, import->samples, &samples, err);
+    if (code == 0)
+        code = read_events(import, events, samples, err);
+    for (uint32_t id = 1; code == 0 && id <= n_processes; id++) {
+        if (mark == UINT64_MAX)
+            code = read_samples(import, samples, id, UINT64_MAX, err);
+        else if (import->stream && import->stream->is_sole) /* their frames may go */
+            code = read_samples(import, samples, id, mark >> CLOCK_MAP_FRACTION_BITS, err);
+        if (import->samples)
+            import->samples[id - 1] = sample_stream_place(samples, id);
+    }
+    sample_stream_close(samples);
+    event_queue_close(events);
+    return code;
+}
+
+/* NULL: rows of single blocks are not wanted. */
+static const struct definitions *definitions_for_rows(const struct import *import)
+{
+    return import->options->slim ? NULL : log_set_definitions(import->logs);
+}
+
+static int pass_1(struct import *import, struct error *err)
+{
+    progress_begin(import->progress, "reading", "events");
+    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
+    int code = import_read(import, UINT64_MAX, err);
+
+    if (code == 0 && import->kept)
+        code = kept_facts_tell(import->kept, &sink, &import->ids, err);
+    if (code == 0)
+        facts_leave_out(import->facts, import->options->left_out);
+    if (code == 0 && import->options->is_aggregate)
+        facts_keep_left(import->facts);
+    if (code == 0)
+        code = facts_finish(import->facts, err);
+    if (code == 0 && import->kept)
+        code = facts_renumber(import->facts, &import->ids, err);
+    if (code == 0)
+        progress_end(import->progress, facts_n_events(import->facts));
+    return code;
+}
+
+static int pass_2(struct import *import, struct error *err)
+{
+    progress_begin(import->progress, "writing", "allocations");
+    sqlite3 *db = database_sqlite(import->database);
+    enum left_out left_out = import->options->left_out;
+    int code =
+        left_out >= LEFT_OUT_HEAPS
+            ? 0
+            : fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
+    if (code == 0)
+        code = fact_tables_write(db, import->facts, left_out, err);
+    if (code == 0)
+        code = pool_tables_write(db, import->facts, import->options->slim, err);
+    if (code == 0)
+        code = object_tables_write(db, import->facts, err);
+    if (code == 0)
+        progress_end(import->progress, facts_n_allocations(import->facts));
+    return code;
+}
+
+/* ---- symbols and views ---- */
+
+static int put_meta_seconds(sqlite3 *db, const char *key, double seconds, struct error *err)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "INSERT OR REPLACE INTO meta VALUES ('%s', %.3f)", key, seconds);
+    return database_execute(db, sql, err);
+}
+
+static int write_symbols(sqlite3 *db, const struct symbols_options *options,
+                         struct progress *progress, struct error *err)
+{
+    struct symbols_options own = *options;
+    uint64_t began_ns = monotonic_now_ns();
+
+    own.progress = progress;
+    progress_begin(progress, "symbols", "positions");
+    int code = symbols_write(db, &own, err);
+    if (code == 0)
+        progress_end(progress, 0);
+    if (code == 0)
+        code = put_meta_seconds(db, "symbols.seconds",
+                                (double)(monotonic_now_ns() - began_ns) / 1e9, err);
+    return code;
+}
+
+/* Every frame has a level, also when nobody looks for names. */
+static int write_no_symbols(sqlite3 *db, struct error *err)
+{
+    return database_execute(
+        db,
+        "INSERT OR IGNORE INTO frame_lines (frame_id, inline_level) SELECT frame_id, 0 FROM frames",
+        err);
+}
+
+static int write_names(struct import *import, sqlite3 *db, struct error *err)
+{
+    const struct definitions *definitions = log_set_definitions(import->logs);
+
+    if (import->options->no_symbols)
+        return write_no_symbols(db, err);
+    if (definitions->has_names)
+        return given_symbols_write(db, definitions, err);
+    return write_symbols(db, &import->options->symbols, import->progress, err);
+}
+
+/* What needs to know who is to blame. */
+static int write_sites(struct import *import, sqlite3 *db, struct error *err)
+{
+    enum left_out left_out = import->options->left_out;
+    const struct site_source source = {.facts = import->facts,
+                                       .snapshots =
+                                           left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
+                                       .left_out = left_out};
+    struct site_of_stack sites = {0};
+    int code = call_sites_write(db, log_set_definitions(import->logs), &sites, err);
+
+    if (code == 0 && left_out < LEFT_OUT_MOMENTS)
+        code = function_totals_write(db, err);
+    if (code == 0 && left_out < LEFT_OUT_SITES)
+        code = site_totals_write(db, &sites, &source, err);
+    free(sites.ids);
+    return code;
+}
+
+/* Modules whose code has no names because the file is gone or another one: the note begins with its path then. */
+static int take_nameless(sqlite3 *db, struct import_result *result, struct error *err)
+{
+    sqlite3_stmt *select = NULL;
+    int code = database_prepare(
+        db,
+        "SELECT count(*), min(path) FROM objects WHERE debug_note GLOB '''*'"
+        " AND object_id IN (SELECT object_id FROM frames)"
+        " AND object_id NOT IN (SELECT f.object_id FROM frames AS f JOIN frame_lines AS l USING (frame_id)"
+        " WHERE f.object_id IS NOT NULL AND l.function_id IS NOT NULL)",
+        &select, err);
+
+    if (code == 0 && sqlite3_step(select) == SQLITE_ROW) {
+        const char *path = (const char *)sqlite3_column_text(select, 1);
+        result->n_nameless = (uint64_t)sqlite3_column_int64(select, 0);
+        snprintf(result->nameless_path, sizeof result->nameless_path, "%s", path ? path : "");
+    }
+    sqlite3_finalize(select);
+    return code;
+}
+
+static int write_names_and_sites(struct import *import, sqlite3 *db, struct import_result *result,
+                                 struct error *err)
+{
+    if (import->options->left_out >= LEFT_OUT_STACKS)
+        return 0;
+    int code = write_names(import, db, err);
+
+    if (code == 0 && !import->options->no_symbols)
+        code = take_nameless(db, result, err);
+    return code ? code : write_sites(import, db, err);
+}
+
+/* ---- what was wrong with the logs ---- */
+
+static void describe_damage(const struct log_damage_report *report, char *text, size_t text_bytes)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < report->n_kept; i++) {
+        const struct log_damage *damage = &report->kept[i];
+        int n = snprintf(text + length, text_bytes - length, "%s'%s' at byte %" PRIu64 ": %s",
+                         length ? "\n" : "", damage->path, damage->offset, damage->what);
+        if (n < 0 || (size_t)n >= text_bytes - length) {
+            text[length] = '\0'; /* whole lines only */
+            return;
+        }
+        length += (size_t)n;
+    }
+}
+
+static int write_left_out_kind(sqlite3_stmt *insert, const char *name, uint64_t n,
+                               struct error *err)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "aggregate.left_out.%s", name);
+    return n ? database_insert(insert, err, "tu", key, n) : 0;
+}
+
+/* Of which rows other ones are, too: of any log. */
+static int write_joined_threads(sqlite3_stmt *insert, const struct import *import,
+                                struct error *err)
+{
+    const struct definitions *definitions = log_set_definitions(import->logs);
+    int code = 0;
+
+    for (size_t id = 1; code == 0 && id <= definitions->n_processes; id++) {
+        uint64_t n = definitions->processes[id].n_joined_threads;
+        char key[64];
+        snprintf(key, sizeof key, "threads.joined.%zu", id);
+        code = n && !definitions->processes[id].is_left_out
+                   ? database_insert(insert, err, "tu", key, n)
+                   : 0;
+    }
+    return code;
+}
+
+/* What a bounded log has no room for. */
+static int write_left_out(sqlite3_stmt *insert, const struct import *import, struct error *err)
+{
+    const char *name;
+    int code = 0;
+
+    for (unsigned kind = 0; code == 0 && kind < FACTS_BOUNDED_KINDS; kind++) {
+        uint64_t n = facts_n_left_out(import->facts, (enum facts_bounded)kind, &name);
+        code = write_left_out_kind(insert, name, n, err);
+    }
+    for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
+        uint64_t n = kept_facts_n_left_out(import->kept, kind, &name);
+        code = write_left_out_kind(insert, name, n, err);
+    }
+    return code;
+}
+
+/* What was asked for. */
+static int write_options_meta(sqlite3_stmt *insert, const struct import *import, struct error *err)
+{
+    const struct import_options *options = import->options;
+    int code = 0;
+
+    if (options->left_out)
+        code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)options->left_out);
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "slim", (uint64_t)options->slim);
+    if (code == 0 && options->is_aggregate)
+        code = database_insert(insert, err, "tu", "aggregate", (uint64_t)1);
+    if (code == 0 && options->is_early)
+        code = database_insert(insert, err, "tu", "early", (uint64_t)1);
+    if (code == 0 && options->until_ns && log_set_has_later(import->logs))
+        code = database_insert(insert, err, "tu", "import.until_ns", options->until_ns);
+    if (code == 0 && options->until_marker)
+        code = database_insert(insert, err, "tt", "import.until_marker", options->until_marker);
+    return code;
+}
+
+static int write_log_meta(sqlite3 *db, const struct import *import,
+                          const struct import_result *result, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    char key[64];
+    int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
+
+    if (code == 0)
+        code = write_options_meta(insert, import, err);
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "segments",
+                               log_set_n_segments(import->logs)
+                                   + (import->stream ? import->stream->n_gone : 0));
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
+    if (code == 0)
+        code = write_left_out(insert, import, err);
+    if (code == 0)
+        code = write_joined_threads(insert, import, err);
+    if (code == 0 && result->damage_text[0])
+        code = database_insert(insert, err, "tt", "log.damage", result->damage_text);
+    for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {
+        if (result->damage.count[kind] == 0)
+            continue;
+        snprintf(key, sizeof key, "log.damage.%s", log_damage_name((enum log_damage_kind)kind));
+        code = database_insert(insert, err, "tu", key, result->damage.count[kind]);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static void take_unseen(const struct definitions_process *process, struct import_result *result)
+{
+    if (!process->unseen_allocator || !*process->unseen_allocator)
+        return;
+    if (result->n_unseen++ == 0)
+        snprintf(result->unseen_text, sizeof result->unseen_text,
+                 "%s inside '%s' are not recorded%s%s%s", process->unseen_allocator,
+                 process->executable ? process->executable : "?", *process->unseen_why ? " (" : "",
+                 process->unseen_why, *process->unseen_why ? ")" : "");
+}
+
+static void take_result(struct import *import, struct import_result *result)
+{
+    const struct definitions *definitions = log_set_definitions(import->logs);
+
+    result->n_events = facts_n_events(import->facts);
+    result->n_allocations = facts_n_allocations(import->facts) + facts_n_culled(import->facts);
+    result->n_anomalies = facts_n_anomalies(import->facts);
+    result->n_missed_frees = facts_n_missed_frees(import->facts);
+    result->n_processes = (uint32_t)definitions->n_processes;
+    for (size_t id = 1; id <= definitions->n_processes; id++) {
+        const struct definitions_process *process = &definitions->processes[id];
+        result->log_bytes += process->log_bytes;
+        result->n_partial += definitions_is_partial(process);
+        take_unseen(process, result);
+        result->n_untold += process->n_untold_modules;
+        result->unreached.n_deepbound += process->unreached.n_deepbound;
+        result->unreached.n_foreign += process->unreached.n_foreign;
+        result->unreached.n_elsewhere += process->unreached.n_elsewhere;
+        result->unreached.n_pointers += process->unreached.n_pointers;
+        for (int i = 0; i < LOG_DROP_REASONS; i++)
+            result->n_dropped += process->dropped[i];
+    }
+    result->is_growing = log_set_is_growing(import->logs);
+    if (definitions->n_processes)
+        result->is_bounded = (definitions->processes[1].flags & LOG_FLAG_RING) != 0;
+    if (definitions->n_processes)
+        result->foreign_malloc = (definitions->processes[1].flags & LOG_FLAG_FOREIGN_MALLOC) != 0;
+    result->damage = *log_set_damage(import->logs);
+    describe_damage(&result->damage, result->damage_text, sizeof result->damage_text);
+}
+
+/* ---- the whole ---- */
+
+static int create_database(struct import *import, struct error *err)
+{
+    const struct import_options *options = import->options;
+    /* what is kept was put aside before, and a lean database has no rows */
+    uint64_t n_events =
+        options->left_out && import->facts ? 0 : log_set_estimated_events(import->logs);
+    uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
+    int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
+                               import->blank, &import->database, err);
+
+    if (code == 0 && options->is_passing)
+        database_let_pass(import->database);
+    /* after it: what a killed import left has made room */
+    return code ? code
+                : database_check_space(options->target,
+                                       LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes,
+                                       err);
+}
+
+static int make_facts(struct import *import, struct error *err)
+{
+    int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
+
+    if (code == 0 && import->options->left_out >= LEFT_OUT_MOMENTS)
+        event_rows_keep_snapshots(import->rows);
+    if (code || import->facts)
+        return code;
+    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
+    return facts_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
+                     &import->facts, err);
+}
+
+/* Before, a row was thought to be two events; where little is freed it is one. */
+static int check_space_for_rows(const struct import *import, struct error *err)
+{
+    uint64_t n_rows = import->options->slim ? 0 : facts_n_allocations(import->facts);
+    uint64_t row_bytes =
+        DATABASE_BYTES_PER_ROW + (import->options->index ? INDEX_BYTES_PER_ROW : 0);
+
+    return database_check_space(import->options->target, LEAST_BYTES + n_rows * row_bytes, err);
+}
+
+static int write_all(struct import *import, struct import_result *result, struct error *err)
+{
+    sqlite3 *db = database_sqlite(import->database);
+    int code = make_facts(import, err);
+
+    if (code == 0)
+        code = pass_1(import, err);
+    if (code == 0)
+        code = check_space_for_rows(import, err);
+    if (code == 0)
+        code = pass_2(import, err);
+    if (code == 0) {
+        take_result(import, result);
+        code = write_log_meta(db, import, result, err);
+    }
+    if (code == 0)
+        code = write_names_and_sites(import, db, result, err);
+    if (code == 0)
+        code = told_processes_keep(db, log_set_definitions(import->logs), err);
+    return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);
+}
+
+int import_write(struct import *import, struct import_result *result, struct error *err)
+{
+    uint64_t began_ns = monotonic_now_ns();
+    struct stat status;
+    int code = create_database(import, err);
+
+    if (code == 0)
+        code = write_all(import, result, err);
+    result->seconds = (double)(monotonic_now_ns() - began_ns) / 1e9;
+    if (code == 0)
+        code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
+                                result->seconds, err);
+    facts_free(import->facts);
+    import->facts = NULL;
+    event_rows_free(import->rows); /* its statements would keep the database open */
+    if (code == 0)
+        code = database_commit(import->database, err);
+    database_close(import->database);
+    if (code == 0 && stat(import->options->target, &status) == 0)
+        result->database_bytes = (uint64_t)status.st_size;
+    return code;
+}
+
+/* ---- up to an instant ---- */
+
+int import_find_marker(struct import *import, const char *name, uint32_t process,
+                       bool *ret_is_found, uint64_t *ret_ns, struct error *err)
+{
+    uint64_t n_total = log_set_estimated_events(import->logs);
+    const struct event_batch *batch;
+    struct event_queue *events;
+    uint64_t n_done = 0;
+    int more = 0;
+    int code = event_queue_open(import->logs, NULL, UINT64_MAX, &events, err);
+
+    if (code)
+        return code;
+    *ret_is_found = false;
+    progress_begin(import->progress, "looking for the marker", "events");
+    while (code == 0 && !*ret_is_found && (more = event_queue_next(events, &batch, err)) > 0) {
+        for (size_t i = 0; i < batch->n_events && !*ret_is_found; i++) {
+            const struct event *event = &batch->events[i];
+            *ret_is_found = event->kind == EVENT_MARKER
+                            && (process == 0 || event->process == process) && event->text
+                            && strcmp(event->text, name) == 0;
+            *ret_ns = event->time_ns;
+        }
+        n_done += batch->n_events;
+        code = progress_update(import->progress, n_done, n_total, err);
+    }
+    event_queue_close(events);
+    return code || more >= 0 ? code : more;
+}
+
+/* A marker's instant must be known before anything is made of the definitions. */
+static int open_logs(struct import *import, struct error *err)
+{
+    const struct import_options *options = import->options;
+    const struct log_set_options log_options = {.only = options->only,
+                                                .until_ns = options->until_ns};
+    uint64_t marker_ns = 0;
+    bool is_found = false;
+    int code = log_set_open(options->logs, options->n_logs, &log_options, &import->logs, err);
+
+    if (code || !options->until_marker)
+        return code;
+    code = import_find_marker(import, options->until_marker, 0, &is_found, &marker_ns, err);
+    if (code == 0 && !is_found)
+        code =
+            error_set(err, ERROR_FORMAT, "'%s' has no marker '%s'%s", options->logs[0],
+                      options->until_marker, options->until_ns ? " up to the time of --until" : "");
+    if (code == 0)
+        code = log_set_cut(import->logs, marker_ns, options->until_marker, err);
+    if (code)
+        log_set_close(import->logs);
+    return code;
+}
+
+int import_run(const struct import_options *options, struct progress *progress,
+               struct import_result *ret_result, struct error *err)
+{
+    struct import import = {.options = options, .progress = progress};
+
+    memset(ret_result, 0, sizeof *ret_result);
+    int code = open_logs(&import, err);
+    if (code)
+        return code;
+    code = import_write(&import, ret_result, err);
+    log_set_close(import.logs);
+    return code;
+}
+
+/* Names that came with the recording are all there is: addresses in it say nothing here. */
+static bool has_given_names(sqlite3 *db)
+{
+    sqlite3_stmt *statement = NULL;
+    bool has_names = false;
+
+    if (database_prepare(db, "SELECT 1 FROM meta WHERE key = 'names' AND value = 'recording'",
+                         &statement, NULL)
+        == 0)
+        has_names = sqlite3_step(statement) == SQLITE_ROW;
+    sqlite3_finalize(statement);
+    return has_names;
+}
+
+int import_resymbolize(const char *target, const struct symbols_options *symbols,
+                       struct progress *progress, struct error *err)
+{
+    const struct site_source tables = {0};
+    struct site_of_stack sites = {0};
+    struct database *database;
+    int code = database_open(target, &database, err);
+
+    if (code)
+        return code;
+    code = database_guard_load_views(database_sqlite(database), err);
+    if (code == 0 && !has_given_names(database_sqlite(database)))
+        code = write_symbols(database_sqlite(database), symbols, progress, err);
+    if (code == 0)
+        code = call_sites_write(database_sqlite(database), NULL, &sites, err);
+    if (code == 0)
+        code = function_totals_write(database_sqlite(database), err);
+    if (code == 0)
+        code = site_totals_write(database_sqlite(database), &sites, &tables, err);
+    if (code == 0)
+        code = database_commit(database, err);
+    free(sites.ids);
+    database_close(database);
+    return code;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/cli/ring_import.h"
+
+#include "importer/cli/import.h"
+#include "importer/cli/standing_import.h"
+#include "importer/log/log_family.h"
+#include "importer/log/state_file.h"
+#include "importer/read/log_set.h"
+#include "lib/logfile/log_ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
+};
+
+static bool is_due(const struct import_options *options)
+{
+    bool has_state = false;
+
+    for (size_t i = 0; i < options->n_logs && !has_state; i++) {
+        struct state_reader *reader;
+        has_state = state_reader_open(options->logs[i], &reader, NULL) != 0 || reader;
+        state_reader_close(reader);
+    }
+    return has_state;
+}
+
+static bool has_later_logs(const char *path)
+{
+    struct log_family family;
+    bool has_any = log_family_find(path, &family) != 0 || family.n > 0;
+
+    log_family_done(&family);
+    return has_any;
+}
+
+static int check_options(const struct import_options *options, struct error *err)
+{
+    if (options->n_logs != 1)
+        return error_set(err, ERROR_USAGE, "a log of --aggregate is imported alone; name only '%s'",
+                         options->logs[0]);
+    if (options->until_ns || options->until_marker)
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' was recorded with --aggregate: what came before its end is in totals "
+            "alone, so --until does not go with it",
+            options->logs[0]);
+    if (options->only && has_later_logs(options->logs[0]))
+        return error_set(err, ERROR_USAGE,
+                         "'%s' was recorded with --aggregate: its totals are those of all its "
+                         "processes, so --only does not go with it",
+                         options->logs[0]);
+    return 0;
+}
+
+/* Of a run that has a state, later logs have nothing but what came after it. */
+static int check_first(const struct import_options *options, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < options->n_logs; i++) {
+        const char *path = options->logs[i];
+        size_t n_first = log_family_first_bytes(path);
+        char *first = strndup(path, n_first);
+        bool is_bounded = false;
+        struct state_reader *reader = NULL;
+        if (!first)
+            return error_set(err, ERROR_NOMEM, "out of memory");
+        code = state_file_is_bounded(path, &is_bounded, err);
+        if (code == 0 && is_bounded && n_first < log_family_packed_bytes(path)
+            && (state_reader_open(first, &reader, NULL) != 0 || reader))
+            code =
+                error_set(err, ERROR_USAGE,
+                          "'%s' was recorded with --aggregate: its totals are with those of '%s'; "
+                          "import that",
+                          path, first);
+        state_reader_close(reader);
+        free(first);
+    }
+    return code;
+}
+
+/* What is left without it is a part of the run, which nobody is to take for all of it unasked. */
+static void name_state(const char *path, struct error *err)
+{
+    char *state = log_family_state_path(path);
+    struct error said = *err;
+
+    if (state)
+        error_set(
+            err, ERROR_FORMAT,
+            "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
+            "'%s" LOG_RING_ASIDE "' what came after it is imported alone",
+            state, said.text, state);
+    free(state);
+}
+
+/* *ret NULL: the state was replaced meanwhile. */
+static int open_whole(const struct import_options *options, struct progress *progress,
+                      struct standing_import **ret, struct error *err)
+{
+    const char *path = options->logs[0];
+    struct state_reader *reader = NULL;
+    int code = state_reader_open(path, &reader, err);
+
+    if (code == ERROR_FORMAT)
+        name_state(path, err);
+    if (code == 0)
+        code = standing_import_open(options, progress, ret, err);
+    if (code == 0)
+        standing_import_leave_rows_out(*ret);
+    bool is_current = true;
+    bool is_held = false;
+    if (code == 0 && reader) {
+        struct state_source source = state_reader_source(reader);
+        code = standing_import_load(*ret, &source, err);
+        if (code == ERROR_FORMAT)
+            name_state(path, err);
+        if (code == 0)
+            code = standing_import_hold_logs(*ret, err);
+        if (code == 0)
+            code = state_reader_is_current(reader, path, &is_current, err);
+        /* what is listed is read then, though the keeper removes its names */
+        is_held = code == 0 && is_current && log_set_holds_files(standing_import_logs(*ret));
+    }
+    if (is_held)
+        standing_import_keep_logs(*ret);
+    if (code == 0 && is_current)
+        code = standing_import_advance(*ret, UINT64_MAX, err);
+    if (*ret && is_current && !is_held) { /* without it nothing was read */
+        struct error ignored;
+        int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
+        code = code ? code : again;
+    }
+    state_reader_close(reader);
+    if (*ret && (code || !is_current)) {
+        standing_import_close(*ret);
+        *ret = NULL;
+    }
+    return is_current ? code : 0;
+}
+
+/* A ring as it comes has more files than most processes may have open unless they ask (MOST_OPEN_GENERATIONS). */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int import_state(const struct import_options *options, struct progress *progress,
+                        struct import_result *ret_result, struct error *err)
+{
+    struct import_options slim = *options;
+    struct standing_import *standing = NULL;
+    int code = check_options(options, err);
+
+    raise_descriptors();
+    slim.slim = true;
+    slim.is_aggregate = true;
+    for (int i = 0; code == 0 && !standing && i < MOST_TRIES; i++)
+        code = open_whole(&slim, progress, &standing, err);
+    if (code == 0 && !standing)
+        code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
+                         options->logs[0]);
+    if (code == 0)
+        code = standing_import_write(standing, &slim, true, ret_result, err);
+    standing_import_close(standing);
+    return code;
+}
+
+int ring_import_check_follow(const struct import_options *options, struct error *err)
+{
+    bool is_bounded = false;
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && !is_bounded && i < options->n_logs; i++) {
+        code = state_file_is_bounded(options->logs[i], &is_bounded, err);
+        if (code == 0 && is_bounded)
+            code = error_set(err, ERROR_USAGE,
+                             "'%s' was recorded with --aggregate: its events go while it grows, so "
+                             "--follow does not go with it; import it again and again",
+                             options->logs[i]);
+    }
+    return code;
+}
+
+int ring_import_run(const struct import_options *options, struct progress *progress,
+                    struct import_result *ret_result, struct error *err)
+{
+    struct import_options again = *options;
+    int code = check_first(options, err);
+
+    if (code)
+        return code;
+    if (is_due(options))
+        return import_state(options, progress, ret_result, err);
+    code = import_run(options, progress, ret_result, err);
+    if (!is_due(options))
+        return code;
+    again.force |= code == 0;
+    return import_state(&again, progress, ret_result, err); /* the first one was taken meanwhile */
+}

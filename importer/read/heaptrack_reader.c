@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/read/heaptrack_reader.h"
+
+#include "importer/read/heaptrack_parts.h"
+#include "lib/base/growing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_ARGUMENT_BYTES = 1 << 16,
+    MESSAGE_BYTES = 128,
+    DEFAULT_PAGE_BYTES = 4096,
+    MAX_PAGE_BYTES = 1 << 20,
+    MAX_SUPPRESSIONS = 1000, /* the ids of built-in rules begin behind them */
+};
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+bool heaptrack_reader_recognizes(const char *path)
+{
+    struct heaptrack_grammar grammar = {0};
+    struct heaptrack_text text;
+    struct heaptrack_line line = {0};
+    char *bytes;
+    size_t n_bytes;
+
+    if (heaptrack_text_open(path, &text, NULL) == 0
+        && heaptrack_text_next(&text, &bytes, &n_bytes, NULL) == 1 && n_bytes > 2)
+        heaptrack_line_parse(&grammar, bytes, n_bytes, &line);
+    heaptrack_text_close(&text);
+    return line.kind == HEAPTRACK_VERSION && !line.is_bad;
+}
+
+bool heaptrack_reader_is_stump(const char *path)
+{
+    struct heaptrack_text text;
+    char *bytes;
+    size_t n_bytes;
+    bool is_stump = heaptrack_text_open(path, &text, NULL) == 0 && text.is_compressed
+                    && heaptrack_text_next(&text, &bytes, &n_bytes, NULL) == 0 && text.is_cut;
+
+    heaptrack_text_close(&text);
+    return is_stump;
+}
+
+/* ---- what lines define ---- */
+
+static int add_argument_text(struct heaptrack_reader *reader, const struct heaptrack_line *line)
+{
+    bool is_more = line->kind == HEAPTRACK_ARGUMENTS_MORE;
+    size_t n_before = reader->n_arguments_bytes;
+    char *grown;
+
+    if (n_before + line->text_bytes + 1 > MAX_ARGUMENT_BYTES)
+        return 0;
+    grown = growing_reserve(reader->arguments, &reader->arguments_capacity,
+                            n_before + line->text_bytes + 1, 1);
+    if (!grown)
+        return ERROR_NOMEM;
+    reader->arguments = grown;
+    if (is_more)
+        grown[n_before++] = '\n';
+    memcpy(grown + n_before, line->text, line->text_bytes);
+    reader->n_arguments_bytes = n_before + line->text_bytes;
+    return 0;
+}
+
+static int add_string(struct heaptrack_reader *reader, const struct heaptrack_line *line)
+{
+    uint32_t number = reader->grammar.n_strings;
+    const char **strings =
+        growing_reserve(reader->strings, &reader->strings_capacity, number + 1u, sizeof(*strings));
+    uint32_t *modules;
+
+    if (!strings)
+        return ERROR_NOMEM;
+    reader->strings = strings;
+    modules = growing_reserve(reader->string_modules, &reader->modules_capacity, number + 1u,
+                              sizeof(*modules));
+    if (!modules)
+        return ERROR_NOMEM;
+    reader->string_modules = modules;
+    if (line->is_bad || line->text_bytes == 0)
+        return 0;
+    strings[number] = text_arena_copy(reader->arena, line->text, line->text_bytes);
+    return strings[number] ? 0 : ERROR_NOMEM;
+}
+
+/* The number of a string that is there, else 0. */
+static uint32_t known_string(const struct heaptrack_reader *reader, uint64_t number)
+{
+    return number <= reader->grammar.n_strings && number > 0 && reader->strings[number]
+               ? (uint32_t)number
+               : 0;
+}
+
+/* Interpreted recordings name a module by a string and do not say where it lay. */
+static int module_of(struct heaptrack_reader *reader, uint64_t number, uint32_t *ret)
+{
+    uint32_t string = known_string(reader, number);
+    struct log_names *names = &reader->input->names;
+    struct module_note *note;
+
+    *ret = string ? reader->string_modules[string] : 0;
+    if (string == 0 || *ret != 0)
+        return 0;
+    note = log_names_add_module(names, (uint32_t)names->n_modules + 1);
+    if (!note)
+        return ERROR_NOMEM;
+    note->path = reader->strings[string];
+    note->is_defined = true;
+    *ret = reader->string_modules[string] = note->index;
+    return 0;
+}
+
+static int add_level(struct heaptrack_reader *reader, struct heaptrack_fields *fields, bool *is_bad)
+{
+    struct heaptrack_level *levels = growing_reserve(reader->levels, &reader->levels_capacity,
+                                                     reader->n_levels + 1, sizeof(*levels));
+    uint64_t function = 0;
+    uint64_t source = 0;
+    uint64_t line = 0;
+
+    if (!levels)
+        return ERROR_NOMEM;
+    reader->levels = levels;
+    *is_bad = !heaptrack_line_field(fields, &function);
+    if (!*is_bad && fields->at < fields->end)
+        *is_bad = !heaptrack_line_field(fields, &source) || !heaptrack_line_field(fields, &line);
+    if (!*is_bad)
+        levels[reader->n_levels++] = (struct heaptrack_level){
+            .function = known_string(reader, function),
+            .source = known_string(reader, source),
+            .line = line <= INT32_MAX ? (uint32_t)line : 0,
+        };
+    return 0;
+}
+
+static int add_ip(struct heaptrack_reader *reader, struct heaptrack_line *line)
+{
+    uint32_t number = reader->grammar.n_ips;
+    struct heaptrack_ip *ips =
+        growing_reserve(reader->ips, &reader->ips_capacity, number + 1u, sizeof(*ips));
+    struct heaptrack_fields fields = line->fields;
+    bool is_bad = line->is_bad;
+    int r;
+
+    if (!ips)
+        return ERROR_NOMEM;
+    reader->ips = ips;
+    ips[number] = (struct heaptrack_ip){.address = line->a & ~LOG_NODE_EXACT,
+                                        .first_level = (uint32_t)reader->n_levels};
+    r = module_of(reader, line->b, &ips[number].module);
+    while (r == 0 && !is_bad && fields.at < fields.end && reader->n_levels < UINT32_MAX / 2)
+        r = add_level(reader, &fields, &is_bad);
+    ips[number].n_levels = (uint32_t)reader->n_levels - ips[number].first_level;
+    line->is_bad |= is_bad;
+    return r;
+}
+
+/* heaptrack tells the byte before the return address. */
+static int add_trace(struct heaptrack_reader *reader, const struct heaptrack_line *line)
+{
+    struct log_node node = {0};
+
+    if (heaptrack_stacks_add(reader, line->is_bad ? 0 : line->b) != 0)
+        return ERROR_NOMEM;
+    if (line->is_bad)
+        return 0;
+    node.parent = line->b == 0               ? LOG_NODE_COMPLETE
+                  : line->b < UINT32_MAX / 2 ? (uint32_t)line->b + LOG_NODE_FIRST - 1
+                                             : 0;
+    if (reader->grammar.is_raw) {
+        node.address = (line->a & ~LOG_NODE_EXACT) + 1;
+        node.module = heaptrack_modules_find(reader, line->a);
+    } else if (line->a > 0 && line->a <= reader->grammar.n_ips) {
+        node.address = reader->ips[line->a].address + 1;
+        node.module = reader->ips[line->a].module;
+    }
+    node.address &= ~LOG_NODE_EXACT;
+    return log_names_add_nodes(&reader->input->names, &node, sizeof(node),
+                               reader->grammar.n_traces + LOG_NODE_FIRST - 1);
+}
+
+static int add_info(struct heaptrack_reader *reader, const struct heaptrack_line *line)
+{
+    size_t n = reader->grammar.n_infos;
+    struct heaptrack_info *infos =
+        growing_reserve(reader->infos, &reader->infos_capacity, n, sizeof(*infos));
+
+    if (!infos)
+        return ERROR_NOMEM;
+    reader->infos = infos;
+    infos[n - 1] = (struct heaptrack_info){
+        .size = line->a,
+        .trace = line->b < UINT32_MAX / 2 && !line->is_bad ? (uint32_t)line->b : UINT32_MAX};
+    heaptrack_stacks_use(reader, infos[n - 1].trace);
+    return 0;
+}
+
+/* Rules of leaks alone: the program may have written comments and rules for other sanitizers. */
+static int add_suppression(struct heaptrack_reader *reader, struct heaptrack_line *line)
+{
+    static const char kind[] = "leak:";
+    size_t n_kind = sizeof(kind) - 1;
+    const char **rules;
+
+    if (line->text_bytes <= n_kind || memcmp(line->text, kind, n_kind) != 0)
+        return 0;
+    line->is_bad = reader->n_suppressions == MAX_SUPPRESSIONS;
+    if (line->is_bad)
+        return 0;
+    rules = growing_reserve(reader->suppressions, &reader->suppressions_capacity,
+                            reader->n_suppressions + 1, sizeof(*rules));
+    if (!rules)
+        return ERROR_NOMEM;
+    reader->suppressions = rules;
+    rules[reader->n_suppressions] = text_arena_copy(reader->arena, line->text, line->text_bytes);
+    return rules[reader->n_suppressions++] ? 0 : ERROR_NOMEM;
+}
+
+static int add_instant(struct heaptrack_reader *reader)
+{
+    struct heaptrack_instant *instants = growing_reserve(
+        reader->instants, &reader->instants_capacity, reader->n_instants + 1, sizeof(*instants));
+
+    if (!instants)
+        return ERROR_NOMEM;
+    reader->instants = instants;
+    instants[reader->n_instants++] =
+        (struct heaptrack_instant){reader->grammar.last_ms * 1000000, reader->n_events};
+    return 0;
+}
+
+static int add_sample(struct heaptrack_reader *reader, uint64_t pages)
+{
+    struct log_sample *samples = growing_reserve(reader->samples, &reader->samples_capacity,
+                                                 reader->n_samples + 1, sizeof(*samples));
+
+    if (!samples)
+        return ERROR_NOMEM;
+    reader->samples = samples;
+    samples[reader->n_samples++] = (struct log_sample){
+        .kind = LOG_SAMPLE_MEMORY,
+        .monotonic_ns = reader->grammar.last_ms * 1000000,
+        .a = (pages & UINT32_MAX) * reader->page_bytes,
+        .b = UINT64_MAX,
+        .c = UINT64_MAX,
+    };
+    return 0;
+}
+
+static int add_executable(struct heaptrack_reader *reader, const struct heaptrack_line *line)
+{
+    reader->input->names.executable = text_arena_copy(reader->arena, line->text, line->text_bytes);
+    return reader->input->names.executable ? 0 : ERROR_NOMEM;
+}
+
+/* Lines that count also when they are bad (HL-1). */
+static int take_numbered(struct heaptrack_reader *reader, struct heaptrack_line *line)
+{
+    switch (line->kind) {
+    case HEAPTRACK_STRING:
+        return add_string(reader, line);
+    case HEAPTRACK_IP:
+        return add_ip(reader, line);
+    case HEAPTRACK_TRACE:
+        return add_trace(reader, line);
+    case HEAPTRACK_INFO:
+        return add_info(reader, line);
+    default:
+        return 0;
+    }
+}
+
+static int take_good(struct heaptrack_reader *reader, struct heaptrack_line *line)
+{
+    switch (line->kind) {
+    case HEAPTRACK_EXECUTABLE:
+        return add_executable(reader, line);
+    case HEAPTRACK_ARGUMENTS:
+    case HEAPTRACK_ARGUMENTS_MORE:
+        return add_argument_text(reader, line);
+    case HEAPTRACK_SYSTEM:
+        reader->page_bytes = line->a <= MAX_PAGE_BYTES ? line->a : DEFAULT_PAGE_BYTES;
+        return 0;
+    case HEAPTRACK_ATTACHED:
+        reader->input->header.flags |= LOG_FLAG_STARTED_OFF;
+        return 0;
+    case HEAPTRACK_NO_MODULES:
+    case HEAPTRACK_MODULE:
+        return heaptrack_modules_line(reader, line);
+    case HEAPTRACK_SUPPRESSION:
+        return add_suppression(reader, line);
+    case HEAPTRACK_ALLOC:
+        if (heaptrack_grammar_has_addresses(&reader->grammar))
+            heaptrack_stacks_use(reader, line->b);
+        reader->n_events++;
+        return 0;
+    case HEAPTRACK_FREE:
+        reader->n_events++;
+        return 0;
+    case HEAPTRACK_CLOCK:
+        return add_instant(reader);
+    case HEAPTRACK_MEMORY:
+        return add_sample(reader, line->a);
+    default:
+        return 0;
+    }
+}
+
+static int take_line(struct heaptrack_reader *reader, struct heaptrack_text *text, char *bytes,
+                     size_t n_bytes)
+{
+    struct heaptrack_line line;
+    int r;
+
+    heaptrack_line_parse(&reader->grammar, bytes, n_bytes, &line);
+    if (reader->is_listing_modules && line.kind != HEAPTRACK_MODULE)
+        heaptrack_modules_settle(reader);
+    r = take_numbered(reader, &line);
+    if (r == 0 && !line.is_bad)
+        r = take_good(reader, &line);
+    if (line.is_bad && reader->n_bad++ == 0) {
+        reader->first_bad_line = text->line_number;
+        reader->first_bad_offset = text->line_offset;
+    }
+    return r;
+}
+
+/* ---- the first pass ---- */
+
+static int add_damage(struct heaptrack_reader *reader, struct log_damage_report *damage,
+                      const struct heaptrack_text *text)
+{
+    char message[MESSAGE_BYTES];
+    const char *copy;
+    uint64_t n_bad = reader->n_bad + text->n_too_long;
+    int n;
+
+    if (text->is_cut) {
+        n = snprintf(message, sizeof(message), "file ends in the middle, behind line %" PRIu64,
+                     text->line_number);
+        copy = text_arena_copy(reader->arena, message, (size_t)n);
+        if (!copy)
+            return ERROR_NOMEM;
+        log_damage_add(damage, LOG_DAMAGE_TRUNCATED, reader->path, text->offset, 0, copy);
+    }
+    if (n_bad == 0)
+        return 0;
+    n = snprintf(message, sizeof(message),
+                 "line %" PRIu64 " makes no sense; lines left out: %" PRIu64,
+                 reader->n_bad ? reader->first_bad_line : text->line_number, n_bad);
+    copy = text_arena_copy(reader->arena, message, (size_t)n);
+    if (!copy)
+        return ERROR_NOMEM;
+    log_damage_add(damage, LOG_DAMAGE_RECORD, reader->path, reader->first_bad_offset, 0, copy);
+    damage->count[LOG_DAMAGE_RECORD] += n_bad - 1;
+    return 0;
+}
+
+static int check_version(const struct heaptrack_reader *reader, struct error *err)
+{
+    if (reader->grammar.file_version <= HEAPTRACK_NEWEST_VERSION)
+        return 0;
+    return error_set(err, ERROR_VERSION,
+                     "'%s' is a heaptrack recording of format %" PRIu32
+                     ", but formats 0 to %d are known; use a newer mtrace",
+                     reader->path, reader->grammar.file_version, HEAPTRACK_NEWEST_VERSION);
+}
+
+static int read_definitions(struct heaptrack_reader *reader, struct log_damage_report *damage,
+                            struct error *err)
+{
+    struct heaptrack_text text;
+    char *bytes;
+    size_t n_bytes;
+    int r = heaptrack_text_open(reader->path, &text, err);
+    int more = 0;
+
+    while (r == 0 && (more = heaptrack_text_next(&text, &bytes, &n_bytes, err)) == 1) {
+        if (take_line(reader, &text, bytes, n_bytes) != 0)
+            r = out_of_memory(err);
+        else
+            r = check_version(reader, err);
+    }
+    r = r == 0 && more < 0 ? more : r;
+    if (reader->is_listing_modules)
+        heaptrack_modules_settle(reader);
+    heaptrack_stacks_settle(reader);
+    if (r == 0 && add_damage(reader, damage, &text) != 0)
+        r = out_of_memory(err);
+    reader->input->files[0]->size_bytes = text.size_bytes;
+    heaptrack_text_close(&text);
+    return r;
+}
+
+/* heaptrack joins the arguments with spaces; nobody knows which of them were inside one. */
+static int split_arguments(struct heaptrack_reader *reader)
+{
+    struct log_names *names = &reader->input->names;
+    char *text;
+
+    if (reader->n_arguments_bytes == 0)
+        return 0;
+    text = text_arena_copy(reader->arena, reader->arguments, reader->n_arguments_bytes);
+    if (!text)
+        return ERROR_NOMEM;
+    names->arguments = text;
+    names->n_arguments = 1;
+    if (!names->executable) /* an interpreted recording does not name it */
+        names->executable = text;
+    for (char *space = text; (space = strchr(space, ' ')) != NULL; names->n_arguments++)
+        *space++ = '\0';
+    return 0;
+}
+
+static int fill_header(struct heaptrack_reader *reader)
+{
+    struct log_file *header = &reader->input->header;
+    uint32_t version = reader->grammar.tool_version;
+
+    header->clock = LOG_CLOCK_MONOTONIC;
+    header->page_bytes = (uint32_t)reader->page_bytes;
+    header->last_monotonic_ns = header->last_ticks = reader->grammar.last_ms * 1000000;
+    (void)snprintf(header->collector_version, sizeof(header->collector_version),
+                   "%" PRIu32 ".%" PRIu32 ".%" PRIu32, version >> 16, version >> 8 & 255,
+                   version & 255);
+    return split_arguments(reader);
+}
+
+static struct log_input *make_input(const char *path, struct text_arena *arena)
+{
+    struct log_input *input = calloc(1, sizeof(*input));
+
+    if (!input)
+        return NULL;
+    clock_map_init(&input->clock, true);
+    log_names_init(&input->names, arena);
+    struct log_file_reader *file = calloc(1, sizeof(*file));
+    if (!file || log_input_add_file(input, file) != 0) {
+        log_input_close(input);
+        return NULL;
+    }
+    input->files[0]->path = text_arena_copy(arena, path, strlen(path));
+    input->files[0]->fd = -1;
+    input->files[0]->header.form = LOG_FORM_PACKED; /* nobody maps it */
+    return input;
+}
+
+int heaptrack_reader_open(const char *path, struct text_arena *arena,
+                          struct log_damage_report *damage, struct heaptrack_reader **ret,
+                          struct log_input **ret_input, struct error *err)
+{
+    struct heaptrack_reader *reader = calloc(1, sizeof(*reader));
+    int r;
+
+    if (!reader)
+        return out_of_memory(err);
+    reader->arena = arena;
+    reader->page_bytes = DEFAULT_PAGE_BYTES;
+    reader->input = make_input(path, arena);
+    if (!reader->input || !reader->input->files[0]->path) {
+        log_input_close(reader->input);
+        heaptrack_reader_close(reader);
+        return out_of_memory(err);
+    }
+    reader->path = reader->input->files[0]->path;
+    r = read_definitions(reader, damage, err);
+    if (r == 0 && fill_header(reader) != 0)
+        r = out_of_memory(err);
+    if (r != 0) {
+        log_input_close(reader->input);
+        heaptrack_reader_close(reader);
+        return r;
+    }
+    *ret_input = reader->input;
+    *ret = reader;
+    return 0;
+}
+
+void heaptrack_reader_close(struct heaptrack_reader *reader)
+{
+    if (!reader)
+        return;
+    free(reader->arguments);
+    free(reader->strings);
+    free(reader->string_modules);
+    free(reader->ips);
+    free(reader->levels);
+    free(reader->infos);
+    free(reader->traces);
+    free(reader->suppressions);
+    free(reader->instants);
+    free(reader->samples);
+    free(reader->current_modules);
+    free(reader->former_modules);
+    free(reader->ranges);
+    free(reader->named);
+    free(reader);
+}
+
+uint64_t heaptrack_reader_n_events(const struct heaptrack_reader *reader)
+{
+    return reader->n_events;
+}
+
+const struct log_sample *heaptrack_reader_samples(const struct heaptrack_reader *reader,
+                                                  size_t *ret_n)
+{
+    *ret_n = reader->n_samples;
+    return reader->samples;
+}

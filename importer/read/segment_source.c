@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/read/segment_source.h"
+
+#include "lib/abi/attr.h"
+#include "lib/base/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    WINDOW_BYTES = 16384,
+    WINDOW_WORDS = WINDOW_BYTES / sizeof(uint64_t),
+};
+
+/* One side record, or one half of it. */
+struct side_item {
+    uint64_t ticks;
+    uint32_t index;
+    enum log_record_half half;
+};
+
+static const struct log_segment_ref *ref_of(const struct segment_source *source)
+{
+    return &source->input->segments.refs[source->loaded->ref];
+}
+
+/* Where in its file a place of the payload is; of a packed segment, where the frame is. */
+static uint64_t file_offset(const struct segment_source *source, const uint64_t *at)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+    uint64_t in_payload = (uint64_t)(at - source->loaded->payload) * sizeof(*at);
+
+    return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
+}
+
+/* LI-4; side records are packed as they are. */
+static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
+{
+    if (!source->items)
+        ticks &= UINT64_MAX << source->input->time_shift;
+    uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
+
+    source->ticks = ticks;
+    /* a realloc began before it was known where its record would lie: another thread, or a handler, may have left a later one there */
+    source->is_backward = time < source->time && source->half != LOG_RECORD_BEGIN;
+    if (time > source->time)
+        source->time = time;
+}
+
+static void report_lost_rest(struct segment_sources *all, const struct segment_source *source)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+
+    log_damage_add(all->damage, LOG_DAMAGE_RECORD, source->input->files[ref->file]->path,
+                   file_offset(source, source->reader.at),
+                   (uint64_t)(source->payload_end - source->reader.at) * sizeof(uint64_t),
+                   "record is longer than its segment");
+    all->lost = source->input;
+}
+
+/* Gives the memory of the payload back, but for the window [first, end) of words. */
+static void keep_window(struct segment_source *source, size_t first, size_t end)
+{
+    char *payload = (char *)source->loaded->payload;
+    size_t first_byte = first * sizeof(uint64_t) / WINDOW_BYTES * WINDOW_BYTES;
+    size_t end_byte = end * sizeof(uint64_t);
+
+    if (first_byte > 0)
+        madvise(payload, first_byte, MADV_DONTNEED);
+    if (end_byte < LOG_SEGMENT_BYTES)
+        madvise(payload + end_byte, LOG_SEGMENT_BYTES - end_byte, MADV_DONTNEED);
+    source->reader.end = source->loaded->payload + end;
+}
+
+/* Puts the next window in memory behind the current one; false if there is none. */
+static bool extend_window(struct segment_sources *all, struct segment_source *source)
+{
+    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    size_t n_words = (size_t)(source->payload_end - source->loaded->payload);
+    size_t at = (size_t)(source->reader.at - source->loaded->payload);
+    size_t begin = (size_t)(source->reader.end - source->loaded->payload);
+    size_t end = begin + WINDOW_WORDS < n_words ? begin + WINDOW_WORDS : n_words;
+
+    if (begin == n_words || read_ahead_again(all->ahead, source->loaded, payload, NULL) != 0)
+        return false;
+    memcpy(source->loaded->payload + begin, payload + begin, (end - begin) * sizeof(*payload));
+    keep_window(source, at, end);
+    return true;
+}
+
+/* The next record of the source, also behind its window. */
+static enum log_record_found next_record(struct segment_sources *all, struct segment_source *source)
+{
+    enum log_record_found found = log_record_next(&source->reader, &source->record);
+
+    while (found != LOG_RECORD_FOUND && extend_window(all, source))
+        found = log_record_next(&source->reader, &source->record);
+    if (found == LOG_RECORD_NO_MORE && source->reader.at < source->payload_end)
+        found = LOG_RECORD_DAMAGED; /* the rest could not be read again */
+    return found;
+}
+
+/* EV-6 */
+static bool is_within_sum(struct segment_sources *all, struct segment_source *source,
+                          const struct log_record *record)
+{
+    uint64_t bytes = log_record_claimed_bytes(record);
+
+    if (mtrace_unlikely(bytes > EVENT_MAX_SUM - all->claimed_bytes)) {
+        all->n_impossible++;
+        all->lost = source->input;
+        return false;
+    }
+    all->claimed_bytes += bytes;
+    source->claimed_bytes = source->items ? source->claimed_bytes + bytes : bytes;
+    return true;
+}
+
+static bool advance_side(struct segment_sources *all, struct segment_source *source)
+{
+    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
+    const struct side_item *item = &source->items[source->next_item];
+
+    if (source->next_item == source->n_items)
+        return false;
+    source->next_item++;
+    source->record =
+        (struct log_record){.words = records[item->index].words,
+                            .ticks = records[item->index].ticks,
+                            .thread = records[item->index].thread,
+                            .group = log_record_side_group(records[item->index].words)};
+    source->half = item->half;
+    set_time(all, source, item->ticks);
+    return true;
+}
+
+bool segment_source_advance(struct segment_sources *all, struct segment_source *source)
+{
+    enum log_record_found found;
+
+    if (source->items)
+        return advance_side(all, source);
+    if (source->half == LOG_RECORD_BEGIN) {
+        source->half = LOG_RECORD_END;
+        set_time(all, source, source->record.ticks);
+        return true;
+    }
+    do {
+        found = next_record(all, source);
+    } while (found == LOG_RECORD_FOUND && !is_within_sum(all, source, &source->record));
+    if (found == LOG_RECORD_DAMAGED)
+        report_lost_rest(all, source);
+    if (found != LOG_RECORD_FOUND)
+        return false;
+    source->half = log_record_is_pair(&source->record) ? LOG_RECORD_BEGIN : LOG_RECORD_WHOLE;
+    set_time(all, source,
+             source->half == LOG_RECORD_BEGIN ? log_record_begin_ticks(&source->record)
+                                              : source->record.ticks);
+    return true;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+    const struct side_item *a = left;
+    const struct side_item *b = right;
+
+    if (a->ticks != b->ticks)
+        return a->ticks < b->ticks ? -1 : 1;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    return (a->half > b->half) - (a->half < b->half);
+}
+
+static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t index,
+                     enum log_record_half half)
+{
+    struct side_item *items = growing_reserve(source->items, &source->items_capacity,
+                                              source->n_items + 1, sizeof(*items));
+
+    if (!items)
+        return false;
+    source->items = items;
+    items[source->n_items++] = (struct side_item){.ticks = ticks, .index = index, .half = half};
+    return true;
+}
+
+/* A side record as an event, if it is one. */
+static bool read_side_record(struct segment_sources *all, struct segment_source *source,
+                             const struct log_side_record *side, struct log_record *ret)
+{
+    struct log_record_reader reader = {.at = side->words,
+                                       .end = side->words + sizeof(side->words) / sizeof(uint64_t)};
+
+    if (side->valid != LOG_SIDE_VALID)
+        return false;
+    bool is_event = log_record_next(&reader, ret) == LOG_RECORD_FOUND && ret->words == side->words;
+    source->reader.n_impossible += reader.n_impossible;
+    ret->ticks = side->ticks;
+    return is_event && is_within_sum(all, source, ret);
+}
+
+static int open_side(struct segment_sources *all, struct segment_source *source, size_t n_bytes,
+                     struct error *err)
+{
+    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
+    bool has_memory = true;
+
+    for (uint32_t i = 0; has_memory && i < n_bytes / sizeof(*records); i++) {
+        struct log_record record;
+        if (!read_side_record(all, source, &records[i], &record))
+            continue;
+        if (log_record_is_pair(&record))
+            has_memory = add_item(source, log_record_begin_ticks(&record), i, LOG_RECORD_BEGIN)
+                         && add_item(source, record.ticks, i, LOG_RECORD_END);
+        else
+            has_memory = add_item(source, record.ticks, i, LOG_RECORD_WHOLE);
+    }
+    if (!has_memory)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    if (source->n_items > 1)
+        qsort(source->items, source->n_items, sizeof(*source->items), compare_items);
+    return 0;
+}
+
+static void take(struct segment_sources *all, struct segment_source *source,
+                 struct loaded_segment *loaded)
+{
+    const struct log_segment_ref *ref;
+
+    memset(source, 0, sizeof(*source));
+    source->loaded = loaded;
+    source->input = all->set->inputs[all->set->order[loaded->place].input];
+    ref = ref_of(source);
+    source->reader = (struct log_record_reader){
+        .at = loaded->payload,
+        .end = loaded->payload + ref->raw_bytes / sizeof(uint64_t),
+        .base_ticks = ref->base_ticks,
+        .thread = ref->thread,
+        .group = LOG_GROUP_ROOT,
+    };
+    source->payload_end = source->reader.end;
+    source->thread_index = ref->thread;
+    source->thread = log_names_thread(&source->input->names, ref->thread);
+    source->group_index = LOG_GROUP_ROOT;
+}
+
+/* Can the same words be read again? Those of a segment of the pool may be a frame by then, which has others. */
+static bool is_lasting(const struct segment_source *source)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+
+    return ref->is_packed || ref->copy || !source->input->had_writer;
+}
+
+/* ---- going on where an earlier stream stopped ---- */
+
+static struct segment_position *find_position(const struct segment_sources *all,
+                                              const struct segment_source *source)
+{
+    return all->state ? stream_state_find(all->state, source->input->header.run_id,
+                                          ref_of(source)->sequence)
+                      : NULL;
+}
+
+/* Of the records of threads. */
+static void go_on(struct segment_sources *all, struct segment_source *source,
+                  const struct segment_position *position)
+{
+    if (position->n_words > (size_t)(source->payload_end - source->loaded->payload)) {
+        all->state->is_late = !all->state->is_sole; /* it was longer then */
+        source->reader.at = source->payload_end;
+        return;
+    }
+    source->reader.at = source->loaded->payload + position->n_words;
+    source->reader.base_ticks = position->base_ticks;
+    source->reader.thread = position->thread;
+    source->reader.group = position->group;
+    source->time = source->told_time = position->time;
+}
+
+/* Behind the items up to the mark: those that were handed out, unless others came between them. */
+static void skip_told_items(struct segment_sources *all, struct segment_source *source,
+                            const struct segment_position *position)
+{
+    size_t n = 0;
+
+    for (; n < source->n_items; n++)
+        if (log_set_time(all->set, source->input, &source->cursor, source->items[n].ticks)
+            > all->state->mark)
+            break;
+    size_t n_told = position ? position->n_items : 0;
+    if (all->state->is_sole && n > n_told)
+        n = n_told;
+    else
+        all->state->is_late |= n != n_told;
+    source->next_item = n;
+}
+
+/* The first event that comes now must not be one that should have come before. */
+static void check_late(struct segment_sources *all, struct segment_source *source)
+{
+    if (all->state && all->state->has_begun && !all->state->is_sole
+        && log_set_time(all->set, source->input, &source->cursor, source->ticks)
+               <= all->state->mark)
+        all->state->is_late = true;
+}
+
+int segment_source_save(struct segment_sources *all, const struct segment_source *source,
+                        bool is_at_end)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+    struct segment_position *position;
+
+    if (!is_at_end) {
+        all->claimed_bytes -= source->claimed_bytes;
+        if (source->n_told == 0)
+            return 0; /* it is as it was */
+    }
+    position = stream_state_get(all->state, source->input->header.run_id, ref->sequence);
+    if (!position)
+        return ERROR_NOMEM;
+    position->is_done = is_at_end && ref->is_complete;
+    position->has_told |= source->n_told > 0;
+    position->time = source->told_time;
+    position->base_ticks = source->reader.base_ticks;
+    position->thread = source->reader.thread;
+    position->group = source->reader.group;
+    position->is_half = !is_at_end && source->half == LOG_RECORD_END && !source->items;
+    position->n_items = (uint32_t)(is_at_end ? source->n_items : source->next_item - 1);
+    if (!source->items)
+        position->n_words = (uint32_t)((is_at_end ? source->reader.at : source->record.words)
+                                       - source->loaded->payload);
+    return 0;
+}
+
+int segment_source_open(struct segment_sources *all, struct segment_source *source,
+                        struct loaded_segment *loaded, bool is_windowed, bool *ret_has_event,
+                        struct error *err)
+{
+    const struct log_segment_ref *ref;
+    int r = 0;
+
+    take(all, source, loaded);
+    ref = ref_of(source);
+    const struct segment_position *position = find_position(all, source);
+    if (is_windowed && !position && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES
+        && is_lasting(source))
+        keep_window(source, 0, WINDOW_WORDS);
+    if (ref->kind == LOG_SEGMENT_SIDE) {
+        r = open_side(all, source, ref->raw_bytes, err);
+        if (all->state && all->state->has_begun)
+            skip_told_items(all, source, position);
+        *ret_has_event = source->items && segment_source_advance(all, source);
+    } else {
+        if (position)
+            go_on(all, source, position);
+        *ret_has_event = segment_source_advance(all, source);
+        if (*ret_has_event && position && position->is_half)
+            segment_source_advance(all, source);
+    }
+    if (*ret_has_event)
+        check_late(all, source);
+    source->is_at_first = !position || !position->has_told;
+    return r;
+}
+
+void segment_source_take_impossible(struct segment_sources *all, struct segment_source *source)
+{
+    if (source->reader.n_impossible)
+        all->lost = source->input;
+    all->n_impossible += source->reader.n_impossible;
+    source->reader.n_impossible = 0;
+}
+
+void segment_source_close(struct segment_sources *all, struct segment_source *source)
+{
+    all->n_unknown += source->reader.n_unknown;
+    segment_source_take_impossible(all, source);
+    read_ahead_release(all->ahead, source->loaded);
+    free(source->items);
+    source->items = NULL;
+}
+
+/* The same whenever the segment is read, and wherever it lies then. */
+static uint64_t pair_of(const struct segment_source *source)
+{
+    uint64_t place = ref_of(source)->sequence * (LOG_SEGMENT_BYTES / sizeof(uint64_t))
+                     + (uint64_t)(source->record.words - source->loaded->payload);
+
+    return place ^ (uint64_t)source->input->names.process << 48;
+}
+
+void segment_source_event(struct segment_sources *all, struct segment_source *source,
+                          struct event *ret)
+{
+    const struct log_record *record = &source->record;
+
+    if (record->thread != source->thread_index) {
+        source->thread_index = record->thread;
+        source->thread = log_names_thread(&source->input->names, record->thread);
+    }
+    if (mtrace_unlikely(record->group != source->group_index)) {
+        source->group_index = record->group;
+        source->group = log_names_group(&source->input->names, record->group);
+    }
+    log_record_decode(record, source->half, &source->input->names, source->thread,
+                      &all->n_lost_nodes, ret);
+    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED && ret->kind != EVENT_CULLED_MIXED)
+        ret->group = source->group;
+    if (source->half != LOG_RECORD_WHOLE)
+        ret->pair = pair_of(source);
+}

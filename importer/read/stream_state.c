@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/read/stream_state.h"
+
+#include <string.h>
+
+void stream_state_done(struct stream_state *state)
+{
+    keyed_done(&state->positions);
+    memset(state, 0, sizeof *state);
+}
+
+struct segment_position *stream_state_find(const struct stream_state *state, uint64_t run_id,
+                                           uint64_t sequence)
+{
+    struct segment_position key = {.run_id = run_id, .sequence = sequence};
+
+    return keyed_find(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
+                      sizeof(struct segment_position));
+}
+
+struct segment_position *stream_state_get(struct stream_state *state, uint64_t run_id,
+                                          uint64_t sequence)
+{
+    struct segment_position key = {.run_id = run_id, .sequence = sequence};
+
+    return keyed_get(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
+                     sizeof(struct segment_position));
+}
+
+void stream_state_visit(struct stream_state *state, struct state_io *io)
+{
+    struct segment_position *positions;
+
+    state_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES, sizeof *positions);
+    positions = state->positions.elements;
+    for (size_t i = 0; i < state->positions.n; i++) {
+        state_check_bool(io, &positions[i].is_half);
+        state_check_bool(io, &positions[i].has_told);
+        state_check_bool(io, &positions[i].is_done);
+    }
+    state_u64(io, &state->mark);
+    state_u64(io, &state->last_time);
+    state_u64(io, &state->claimed_bytes);
+    state_u64(io, &state->n_gone);
+    state_u64(io, &state->n_lost_nodes);
+    state_u64(io, &state->n_backward);
+    state_u64(io, &state->n_unknown);
+    state_u64(io, &state->n_impossible);
+    state_u64(io, &state->n_lost_parts);
+    state_u64(io, &state->lost_bytes);
+    state_bool(io, &state->has_begun);
+    state_bool(io, &state->is_cut);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts: what becomes of each block, as pairing tells it, counted by all parts. */
+#include "importer/totals/facts_parts.h"
+#include "lib/abi/attr.h"
+
+#include <string.h>
+
+/* What the functions below count of a block, read once. */
+struct counted {
+    struct totals_block block;
+    uint64_t occupied;  /* bytes */
+    bool has_address;   /* of memory, and not only a size */
+    bool is_heap_block; /* no mapping of its own (HR-2) */
+};
+
+static inline void count(const struct facts *facts, uint32_t process,
+                         const struct live_block *block, struct counted *ret)
+{
+    totals_block_read(facts->totals, process, block, &ret->block);
+    ret->has_address = !facts->definitions->has_no_addresses;
+    ret->occupied = ret->block.size + ret->block.slack;
+    ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
+}
+
+int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, struct error *err)
+{
+    int code = heap_ranges_born(facts->heaps, birth, err);
+
+    if (code || !(birth->call & LOG_CHUNK_KNOWN))
+        return code;
+    return memory_samples_born(
+        facts->memory_samples, birth->process,
+        &(struct seen_extent){.start = birth->address,
+                              .end = birth->address + birth->usable_bytes,
+                              .is_arena = (birth->call & LOG_CHUNK_NON_MAIN) != 0},
+        err);
+}
+
+/* As EV-6 has it of what is recorded, so here of what that stands for. */
+static MTRACE_COLD int check_sum(struct facts *facts, const struct counted *counted,
+                                 struct error *err)
+{
+    uint64_t most = EVENT_MAX_SUM - facts->estimated_bytes;
+    uint64_t occupied = counted->occupied | 1;
+
+    if (occupied > most / counted->block.weight.blocks)
+        return error_set(err, ERROR_FORMAT,
+                         "the log is damaged: its samples stand for more memory than there can be");
+    facts->estimated_bytes += occupied * counted->block.weight.blocks;
+    return 0;
+}
+
+/* For its row, which does not know all that the salt is made of. */
+static bool is_above(const struct facts *facts, uint32_t process, const struct live_block *block)
+{
+    uint64_t mean_bytes = facts->totals->processes[process].sample_bytes;
+
+    return mtrace_unlikely(mean_bytes != 0)
+           && sample_weight_is_above(mean_bytes, block->size, live_block_salt(block));
+}
+
+static inline int count_birth(struct facts *facts, uint32_t process, const struct live_block *block,
+                              uint32_t group, const struct pairing_link *link, struct error *err)
+{
+    struct process_facts *own = &facts->processes[process];
+    struct counted counted;
+    const struct sample_weight *weight = &counted.block.weight;
+
+    count(facts, process, block, &counted);
+    int code = totals_born(facts->totals, process, &counted.block, link, err);
+
+    if (counted.has_address)
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) +=
+            counted.occupied * weight->blocks;
+    own->allocated_bytes += weight->bytes;
+    timeline_count_birth(&own->timeline, weight);
+    if (code == 0 && mtrace_unlikely(weight->blocks > 1))
+        code = check_sum(facts, &counted, err);
+    if (code == 0 && counted.has_address && mtrace_likely(counted.is_heap_block))
+        code = facts_born_in_heap(facts,
+                                  &(struct heap_birth){.time_ns = counted.block.born_ns,
+                                                       .address = block->address,
+                                                       .usable_bytes = counted.occupied,
+                                                       .process = process,
+                                                       .call = block->call},
+                                  err);
+    if (code == 0 && facts->groups)
+        code = group_totals_born(facts->groups, process, block, group, err);
+    if (code == 0 && facts->pools)
+        code = pool_blocks_outer_born(facts->pools, process, block, link, err);
+    return code || !facts->fates
+               ? code
+               : fates_born(facts->fates, block, group, is_above(facts, process, block), link, err);
+}
+
+static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
+                   const struct pairing_link *link, struct error *err)
+{
+    return count_birth(context, process, block, group, link, err);
+}
+
+/* A row says only whose the block was at last. */
+static int write_move(const struct facts *facts, const struct live_block *block,
+                      const struct pairing_move *move, struct error *err)
+{
+    const struct facts_move told = {.allocation_id = block->allocation_id,
+                                    .at_ns = move->time_ns,
+                                    .from_group = move->from_group,
+                                    .group = move->group};
+
+    return facts->sink.move ? facts->sink.move(facts->sink.context, &told, err) : 0;
+}
+
+static int on_moved(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_move *move, struct error *err)
+{
+    struct facts *facts = context;
+    int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
+
+    if (code || !facts->fates)
+        return code;
+    code = fates_moved(facts->fates, block, move->group, err);
+    return code ? code : write_move(facts, block, move, err);
+}
+
+static inline int count_end(struct facts *facts, uint32_t process, const struct live_block *block,
+                            const struct pairing_end *end, struct error *err)
+{
+    struct process_facts *own = &facts->processes[process];
+    struct counted counted;
+    const struct sample_weight *weight = &counted.block.weight;
+
+    count(facts, process, block, &counted);
+    int code = totals_ended(facts->totals, process, &counted.block, end, err);
+
+    if (counted.has_address)
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) -=
+            counted.occupied * weight->blocks;
+    timeline_count_end(&own->timeline, weight);
+    if (code == 0 && facts->groups)
+        code = group_totals_ended(facts->groups, process, block, end, err);
+    if (code == 0 && facts->pools)
+        code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
+    if (code == 0 && facts->blocks)
+        code = moment_blocks_ended(facts->blocks, process, block, err);
+    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
+}
+
+static int on_ended(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    return count_end(context, process, block, end, err);
+}
+
+bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
+                        struct error *err)
+{
+    struct live_table *live = pairing_live(facts->pairing, event->process);
+    struct live_table_seat *seat = &facts_expected(facts, live, event)->seat;
+    const struct live_block *block;
+
+    if (event->kind == EVENT_ALLOC) {
+        block = pairing_plain_birth(facts->pairing, event, seat);
+        if (block)
+            *ret_code = count_birth(facts, event->process, block, 0, NULL, err);
+    } else {
+        uint64_t intervening;
+        block = pairing_plain_end(facts->pairing, event, seat, &intervening);
+        if (block) {
+            struct pairing_end end = pairing_end_of_free(event, intervening);
+            end.node = facts_known_node(end.node);
+            *ret_code = count_end(facts, event->process, block, &end, err);
+            live_table_remove_seat(live, seat);
+        }
+    }
+    return block != NULL;
+}
+
+static int on_explained(void *context, uint32_t process, const struct live_block *block,
+                        const struct pairing_end *end, struct error *err)
+{
+    struct facts *facts = context;
+    struct totals_block counted;
+
+    totals_block_read(facts->totals, process, block, &counted);
+    int code = totals_explained(facts->totals, process, &counted, end, err);
+
+    if (code == 0 && facts->groups)
+        code = group_totals_explained(facts->groups, process, block, end, err);
+    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
+}
+
+static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
+{
+    struct facts *facts = context;
+    bool leaked = chain->end_ns == PAIRING_UNKNOWN
+                  && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
+    int code = chain_totals_add(&facts->chains, chain, leaked, err);
+
+    return code || !facts->fates ? code : fates_chain_ended(facts->fates, chain, err);
+}
+
+/* leaked_births.part: of the time from the first window to the end of the last one */
+static struct life_part find_part(const struct facts *facts, uint32_t process, uint64_t time_ns)
+{
+    const struct process_facts *own = &facts->processes[process];
+    uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
+    uint64_t end_ns = windows_end_ns(&own->windows, own->last_ns);
+    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / BIRTH_PARTS : 0;
+    uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
+
+    if (part >= BIRTH_PARTS)
+        part = BIRTH_PARTS - 1;
+    bool is_last = part_ns == 0 || part == BIRTH_PARTS - 1;
+    return (struct life_part){.from_ns = part ? start_ns + part * part_ns : 0,
+                              .to_ns = is_last ? UINT64_MAX : start_ns + (part + 1) * part_ns,
+                              .number = (uint32_t)part};
+}
+
+/* Those that are told one after another were mostly born so, too. */
+static inline uint32_t part_of_life(struct facts *facts, uint32_t process, uint64_t time_ns)
+{
+    struct life_part *found = &facts->processes[process].life_part;
+
+    if (time_ns < found->from_ns || time_ns >= found->to_ns)
+        *found = find_part(facts, process, time_ns);
+    return found->number;
+}
+
+static inline int count_leaked_birth(struct facts *facts, uint32_t process,
+                                     const struct live_block *block,
+                                     const struct sample_weight *weight, struct error *err)
+{
+    return totals_leaked_birth(facts->totals, process, block->node,
+                               part_of_life(facts, process, block->alloc_ns), weight, err);
+}
+
+static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
+                     uint32_t group, struct error *err)
+{
+    const struct sample_weight weight = totals_weight(facts->totals, process, block);
+    int code = facts->left_out >= LEFT_OUT_LEAKS
+                   ? 0
+                   : count_leaked_birth(facts, process, block, &weight, err);
+
+    timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, &weight);
+    if (facts->processes[process].phases.n)
+        phases_leaked(&facts->processes[process].phases, block->allocation_id, weight.blocks,
+                      weight.bytes);
+    windows_leaked(&facts->processes[process].windows, block->allocation_id, weight.blocks,
+                   weight.bytes);
+    if (code == 0 && facts->groups)
+        code = group_totals_leaked(facts->groups, process, block, group, err);
+    return code;
+}
+
+static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
+                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    struct facts *facts = context;
+    struct pairing_end end = {
+        .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
+    int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
+
+    if (code == 0 && facts->left.is_wanted)
+        code = left_blocks_add(&facts->left, block, group, ended_by, err);
+    if (code == 0 && ended_by == PAIRING_LEAKED)
+        code = on_leaked(facts, process, block, group, err);
+    if (code == 0 && ended_by == PAIRING_EXEC && facts->fates)
+        code = fates_ended(facts->fates, block, &end, err);
+    return code;
+}
+
+/* Nearly always the process is in its first window, as it was from its beginning on: all blocks are of that. */
+static bool has_one_window(const struct windows *windows)
+{
+    return windows->n == 1 && windows->list[0].first_allocation <= 1;
+}
+
+/* Is nothing counted of a block that is left but its stack, thread, class and time? */
+static bool is_bare(const struct facts *facts, uint32_t process)
+{
+    return !facts->left.is_wanted && !facts->groups
+           && facts->totals->processes[process].sample_bytes == 0
+           && facts->processes[process].phases.n == 0
+           && has_one_window(&facts->processes[process].windows);
+}
+
+static int on_left_run(void *context, uint32_t process, const struct live_block *places,
+                       size_t n_places, size_t *ret_n_others, struct error *err)
+{
+    struct facts *facts = context;
+    struct process_facts *own = &facts->processes[process];
+    struct sample_weight all = {0};
+    int code = 0;
+
+    if (!is_bare(facts, process)) {
+        *ret_n_others = n_places;
+        for (size_t i = 0; code == 0 && i < n_places; i++)
+            if (pairing_is_single(&places[i]))
+                code = on_left(facts, process, &places[i], 0, PAIRING_LEAKED, places[i].node, err);
+        return code;
+    }
+    code = totals_left_run(facts->totals, process, places, n_places, ret_n_others, err);
+    for (size_t i = 0; code == 0 && i < n_places; i++) {
+        const struct sample_weight weight = {.blocks = 1, .bytes = places[i].size};
+        if (!pairing_is_single(&places[i]))
+            continue;
+        timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
+        if (facts->left_out < LEFT_OUT_LEAKS)
+            code = count_leaked_birth(facts, process, &places[i], &weight, err);
+        all.blocks++;
+        all.bytes += weight.bytes;
+    }
+    windows_leaked(&own->windows, own->windows.list[0].first_allocation, all.blocks, all.bytes);
+    return code;
+}
+
+struct pairing_sink facts_blocks_sink(struct facts *facts)
+{
+    return (struct pairing_sink){facts,        on_born,        on_moved, on_ended,
+                                 on_explained, on_chain_ended, on_left,  on_left_run};
+}

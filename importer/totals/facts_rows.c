@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts: the rows of pass 2, their numbers made ids before. */
+#include "importer/totals/facts.h"
+#include "importer/totals/facts_parts.h"
+#include "lib/abi/attr.h"
+
+#include <stdlib.h>
+
+static void renumber_tally(struct keyed *tally, const uint32_t *from, const uint32_t *to)
+{
+    struct tally_entry *entries = tally->elements;
+
+    for (size_t i = 0; i < tally->n; i++) {
+        entries[i].from = from[entries[i].from];
+        entries[i].to = to ? to[entries[i].to] : entries[i].to;
+    }
+}
+
+static int renumber_threads(struct totals *totals, const struct facts *facts, struct error *err)
+{
+    size_t n = facts->definitions->n_threads;
+    struct thread_totals *threads = calloc((size_t)totals->n_threads + 1, sizeof *threads);
+
+    if (!threads)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu threads", n);
+    for (size_t number = 1; number <= n; number++)
+        threads[facts->ids.threads[number]] = totals->threads[number];
+    free(totals->threads);
+    totals->threads = threads;
+    return 0;
+}
+
+int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err)
+{
+    struct totals *totals = facts->totals;
+    struct chain_totals_entry *chains = facts->chains.elements;
+
+    facts->ids = *ids;
+    for (uint32_t id = 1; id <= facts->n_processes; id++) {
+        const struct process_totals *process = &totals->processes[id];
+        struct phases *phases = &facts->processes[id].phases;
+        for (uint32_t i = 0; i < process->n_stacks; i++) {
+            struct stack_totals *stack = totals_stack(process, i);
+            stack->node = ids->backtraces[stack->node];
+        }
+        for (size_t i = 0; i < phases->n; i++)
+            phases->list[i].thread = ids->threads[phases->list[i].thread];
+    }
+    renumber_tally(&totals->free_sites, ids->backtraces, ids->backtraces);
+    renumber_tally(&totals->flows, ids->threads, ids->threads);
+    renumber_tally(&totals->leaked_births, ids->backtraces, NULL);
+    renumber_tally(&facts->walks.unclaimed, ids->backtraces, NULL);
+    for (size_t i = 0; i < facts->walks.n; i++)
+        facts->walks.list[i].thread = ids->threads[facts->walks.list[i].thread];
+    for (size_t i = 0; i < facts->chains.n; i++)
+        chains[i].first_node = ids->backtraces[chains[i].first_node];
+    int code = facts->pools ? pool_blocks_renumber(facts->pools, ids, err) : 0;
+    return code ? code : renumber_threads(totals, facts, err);
+}
+
+/* ---- pass 2 ---- */
+
+static int init_pages(struct facts *facts, struct error *err)
+{
+    /* Whose pages they are, single pages say alone. */
+    const struct definitions_backtrace *stacks =
+        facts->left_out < LEFT_OUT_MOMENTS ? facts->definitions->backtraces : NULL;
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes, stacks, err);
+    return code;
+}
+
+int facts_begin_rows(struct facts *facts, struct error *err)
+{
+    int code = fates_rewind(facts->fates, err);
+
+    return code ? code : init_pages(facts, err);
+}
+
+static bool live_at(const struct allocation *allocation, uint64_t time_ns)
+{
+    if (allocation->alloc_ns > time_ns)
+        return false;
+    return allocation->lifetime_ns == PAIRING_UNKNOWN
+           || allocation->alloc_ns + allocation->lifetime_ns > time_ns;
+}
+
+/* Where the block lay, and whether it was there at the moments that are looked at. */
+static int place(struct facts *facts, struct allocation *allocation, struct error *err)
+{
+    uint32_t process = facts->definitions->threads[allocation->thread].process;
+    uint64_t occupied = allocation->size_bytes;
+    int code = 0;
+
+    if (facts->definitions->has_no_addresses) {
+        allocation->address = UINT64_MAX;
+        return 0;
+    }
+    if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += allocation->slack_bytes;
+    if (facts->definitions->processes[process].sample_bytes
+        || !heap_ranges_is_heap_block(allocation->call, occupied))
+        return 0;
+    allocation->heap = heap_ranges_find(facts->heaps, process, allocation->address);
+    uint64_t peak_ns = facts->moments_ns[FACTS_AT_PEAK][process];
+    if (peak_ns != TOTALS_NEVER && live_at(allocation, peak_ns))
+        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], allocation, err);
+    if (code == 0 && allocation->lifetime_ns == PAIRING_UNKNOWN)
+        code = heap_pages_add(&facts->pages[FACTS_AT_END], allocation, err);
+    return code;
+}
+
+static void renumber_row(struct facts *facts, struct allocation *allocation,
+                         const struct pairing_chain **chain)
+{
+    const struct facts_ids *ids = &facts->ids;
+
+    allocation->node = ids->backtraces[allocation->node];
+    allocation->free_node = ids->backtraces[allocation->free_node];
+    allocation->thread = ids->threads[allocation->thread];
+    allocation->free_thread = ids->threads[allocation->free_thread];
+    if (*chain) {
+        facts->chain = **chain;
+        facts->chain.first_node = ids->backtraces[facts->chain.first_node];
+        facts->chain.last_node = ids->backtraces[facts->chain.last_node];
+        *chain = &facts->chain;
+    }
+}
+
+int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
+                   const struct pairing_chain **ret_chain, struct error *err)
+{
+    int more = fates_next(facts->fates, ret_allocation, ret_chain, err);
+
+    if (more > 0 && mtrace_unlikely(facts->ids.threads != NULL))
+        renumber_row(facts, ret_allocation, ret_chain);
+    if (more > 0) {
+        int code = place(facts, ret_allocation, err);
+        if (code)
+            return code;
+    }
+    return more;
+}
+
+bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
+{
+    const struct pairing_chain *no_chain = NULL;
+    uint64_t occupied;
+    uint32_t process;
+
+    if (!left_blocks_next(&facts->left, ret_allocation))
+        return false;
+    if (facts->ids.threads)
+        renumber_row(facts, ret_allocation, &no_chain);
+    process = facts->definitions->threads[ret_allocation->thread].process;
+    occupied = ret_allocation->size_bytes;
+    if (ret_allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += ret_allocation->slack_bytes;
+    if (!facts->definitions->processes[process].sample_bytes
+        && heap_ranges_is_heap_block(ret_allocation->call, occupied))
+        ret_allocation->heap = heap_ranges_find(facts->heaps, process, ret_allocation->address);
+    return true;
+}
+
+/* As place does with a row. */
+static int place_kept(struct facts *facts, const struct moment_block *block,
+                      enum facts_moment moment, struct error *err)
+{
+    struct allocation allocation = {.allocation_id = block->allocation_id,
+                                    .address = block->address,
+                                    .size_bytes = block->size_bytes,
+                                    .slack_bytes = block->slack_bytes,
+                                    .node = block->node,
+                                    .call = block->call};
+    uint64_t occupied = block->size_bytes;
+
+    if (facts->ids.backtraces)
+        allocation.node = facts->ids.backtraces[block->node];
+    if (block->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += block->slack_bytes;
+    if (!heap_ranges_is_heap_block(block->call, occupied))
+        return 0;
+    allocation.heap = heap_ranges_find(facts->heaps, block->process, block->address);
+    return heap_pages_add(&facts->pages[moment], &allocation, err);
+}
+
+static bool is_placed(const struct facts *facts, uint32_t process)
+{
+    return facts->definitions->processes[process].sample_bytes == 0;
+}
+
+/* Of what is live at the end, that which was live at the peak, too, or all else. *ret_n_others: what there was of the other kind. */
+static int place_live(struct facts *facts, uint32_t process, bool was_at_peak, size_t *ret_n_others,
+                      struct error *err)
+{
+    const struct live_block *live;
+    uint32_t cursor = 0;
+    int code = 0;
+
+    while (code == 0 && (live = pairing_next_live(facts->pairing, process, &cursor)) != NULL) {
+        const struct moment_block block = moment_blocks_make(process, live);
+        if (moment_blocks_was_at_peak(facts->blocks, process, block.allocation_id) == was_at_peak)
+            code = place_kept(facts, &block, FACTS_AT_END, err);
+        else
+            ++*ret_n_others;
+    }
+    return code;
+}
+
+/* What ended since the peak, and what was born since. */
+static int place_others(struct facts *facts, uint32_t process, bool has_new, struct error *err)
+{
+    size_t n_others = 0;
+    size_t n;
+    const struct moment_block *ended = moment_blocks_ended_since(facts->blocks, process, &n);
+    int code = has_new ? place_live(facts, process, false, &n_others, err) : 0;
+
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = place_kept(facts, &ended[i], FACTS_AT_PEAK, err);
+    return code;
+}
+
+/* What both moments have is counted once: of a program whose memory grows that is nearly all. */
+static int place_all_kept(struct facts *facts, struct error *err)
+{
+    size_t n_new = 0;
+    int code = 0;
+
+    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
+        if (is_placed(facts, id))
+            code = place_live(facts, id, true, &n_new, err);
+    if (code == 0)
+        code = heap_pages_copy(&facts->pages[FACTS_AT_PEAK], &facts->pages[FACTS_AT_END], err);
+    for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
+        if (is_placed(facts, id))
+            code = place_others(facts, id, n_new > 0, err);
+    return code;
+}
+
+int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *err)
+{
+    int code;
+
+    *ret_were_skipped = facts->blocks != NULL;
+    if (!facts->blocks)
+        return 0;
+    code = init_pages(facts, err);
+    if (code == 0)
+        code = place_all_kept(facts, err);
+    return code ? code : facts_end_rows(facts, err);
+}
+
+int facts_end_rows(struct facts *facts, struct error *err)
+{
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+        code = heap_pages_finish(&facts->pages[i], facts->moments_ns[i], err);
+    return code;
+}

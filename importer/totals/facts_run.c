@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/facts_run.h"
+
+#include "importer/totals/facts_parts.h"
+#include "importer/totals/memory_samples.h"
+#include "lib/abi/attr.h"
+#include "lib/totals/lifetime_class.h"
+#include "lib/totals/report_grid.h"
+#include "lib/totals/size_class.h"
+
+enum {
+    TOLD_UNITS = 8
+};
+
+/* Addresses between which a birth tells nothing new of where heaps lie. */
+struct told {
+    uint64_t start, end;
+};
+
+struct run {
+    struct facts *facts;
+    struct expecting expecting;
+    struct process_facts *own;
+    struct process_totals *totals;
+    struct thread_totals *thread;
+    struct timeline_bucket *bucket;
+    struct told told_heap;              /* to memory_samples */
+    struct told told_units[TOLD_UNITS]; /* to heap_ranges, of units of one class: by number */
+    uint32_t told_class;
+    uint64_t began_bytes, thread_began_bytes; /* live when it began */
+    uint64_t n_births, born_bytes, n_ends, ended_bytes;
+    uint64_t heap_bytes,
+        other_bytes; /* occupied by blocks in heaps and by others, more than at the beginning */
+    uint64_t low_bytes, peak_bytes; /* of its instants */
+    uint64_t until_ns;
+    uint64_t last_ns; /* of the event taken last; 0: none was */
+    uint32_t process, thread_id;
+};
+
+/* Is all that is counted of a block counted here? */
+static bool can_begin(const struct facts *facts, const struct event *event)
+{
+    const struct process_totals *totals = &facts->totals->processes[event->process];
+
+    return !facts->groups && !facts->pools && !facts->definitions->has_no_addresses
+           && totals->sample_bytes == 0 && totals->pages
+           && event->time_ns < facts->processes[event->process].quiet_until_ns;
+}
+
+static struct run begin(struct facts *facts, const struct event *first, uint64_t until_ns)
+{
+    struct process_facts *own = &facts->processes[first->process];
+    struct process_totals *totals = &facts->totals->processes[first->process];
+    struct thread_totals *thread = &facts->totals->threads[first->thread];
+
+    if (first->time_ns == totals->now_ns) /* no other instant begins, but perhaps for the thread */
+        totals_settle_thread(thread, first->time_ns);
+    return (struct run){
+        .facts = facts,
+        .expecting = {facts, first->process, pairing_live(facts->pairing, first->process), totals},
+        .own = own,
+        .totals = totals,
+        .thread = thread,
+        .bucket = own->timeline.last,
+        .began_bytes = totals->live_bytes,
+        .thread_began_bytes = thread->live_bytes,
+        .low_bytes = UINT64_MAX,
+        .until_ns = until_ns < own->quiet_until_ns ? until_ns : own->quiet_until_ns,
+        .process = first->process,
+        .thread_id = first->thread,
+    };
+}
+
+static void tell_live(const struct run *run)
+{
+    run->totals->live_bytes = run->began_bytes + run->born_bytes - run->ended_bytes;
+}
+
+static MTRACE_NOINLINE void tell_peak(const struct run *run)
+{
+    struct process_totals *totals = run->totals;
+    uint64_t began_blocks = totals->live_blocks;
+
+    tell_live(run);
+    totals->live_blocks += run->n_births - run->n_ends;
+    totals_compare_with_peak(totals);
+    facts_tell_peak(run->facts, run->process);
+    totals->live_blocks = began_blocks;
+}
+
+/* An instant is over (totals.h). */
+static inline void begin_instant(struct run *run, uint64_t time_ns)
+{
+    uint64_t more = run->born_bytes - run->ended_bytes;
+    uint64_t live_bytes = run->began_bytes + more;
+    uint64_t thread_bytes = run->thread_began_bytes + more;
+    struct process_totals *totals = run->totals;
+
+    if (live_bytes < run->low_bytes)
+        run->low_bytes = live_bytes;
+    if (live_bytes > run->peak_bytes)
+        run->peak_bytes = live_bytes;
+    if (mtrace_unlikely(live_bytes > totals->peak_bytes))
+        tell_peak(run);
+    if (thread_bytes > run->thread->peak_bytes)
+        run->thread->peak_bytes = thread_bytes;
+    totals->now_ns = time_ns;
+}
+
+static MTRACE_NOINLINE int tell_heaps(struct run *run, const struct heap_birth *birth,
+                                      struct told *unit, struct error *err)
+{
+    const struct facts *facts = run->facts;
+    int code = facts_born_in_heap(run->facts, birth, err);
+
+    if (code)
+        return code;
+    if (run->told_class != (birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN)))
+        for (int i = 0; i < TOLD_UNITS; i++)
+            run->told_units[i] = (struct told){0};
+    run->told_class = birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
+    heap_ranges_told(facts->heaps, &unit->start, &unit->end);
+    run->told_heap = (struct told){.end = UINT64_MAX};
+    if (birth->call & LOG_CHUNK_KNOWN)
+        memory_samples_told(facts->memory_samples, run->process, birth->address,
+                            &run->told_heap.start, &run->told_heap.end);
+    return 0;
+}
+
+static inline bool lies_in(const struct told *told, uint64_t start, uint64_t end)
+{
+    return start >= told->start && end <= told->end;
+}
+
+static inline int born_in_heap(struct run *run, const struct event *event, uint8_t call,
+                               uint64_t occupied, struct error *err)
+{
+    uint64_t end = event->address + (occupied ? occupied : 1);
+    struct told *unit = &run->told_units[(event->address >> REPORT_GRID_UNIT_SHIFT) % TOLD_UNITS];
+
+    if (mtrace_likely(lies_in(unit, event->address, end)
+                      && lies_in(&run->told_heap, event->address, end)
+                      && run->told_class == (call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN))))
+        return 0;
+    return tell_heaps(run,
+                      &(struct heap_birth){.time_ns = event->time_ns,
+                                           .address = event->address,
+                                           .usable_bytes = occupied,
+                                           .process = run->process,
+                                           .call = call},
+                      unit, err);
+}
+
+static inline int count_birth(struct run *run, struct stack_totals *stack,
+                              const struct event *event, const struct live_block *block,
+                              struct error *err)
+{
+    uint64_t size = event->size;
+    uint64_t slack = live_block_known_slack(block);
+    uint64_t occupied = size + slack;
+    struct size_class_totals *class = &run->totals->sizes[size_class_of(size)];
+
+    totals_settle(run->totals, stack, event->time_ns);
+    stack->live_bytes += size;
+    stack->live_blocks++;
+    stack->allocated_bytes += size;
+    stack->allocated_blocks++;
+    stack->slack_bytes += slack;
+    if (mtrace_unlikely(stack->first_ns == TOTALS_NEVER))
+        stack->first_ns = event->time_ns;
+    stack->last_ns = event->time_ns;
+    stack->chains_started++;
+    if (mtrace_unlikely(size < stack->min_size))
+        stack->min_size = size;
+    if (mtrace_unlikely(size > stack->max_size))
+        stack->max_size = size;
+    class->allocated_blocks++;
+    class->allocated_bytes += size;
+    class->slack_bytes += slack;
+    run->n_births++;
+    run->born_bytes += size;
+    int code = 0;
+    if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
+        run->heap_bytes += occupied;
+        code = born_in_heap(run, event, block->call, occupied, err);
+    } else {
+        run->other_bytes += occupied;
+    }
+    return code || !run->facts->fates ? code
+                                      : fates_born(run->facts->fates, block, 0, false, NULL, err);
+}
+
+static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
+                                            uint32_t node)
+{
+    struct stack_totals *stack = expected->stack;
+
+    return mtrace_likely(stack && stack->node == node) ? stack
+                                                       : totals_stack_find(run->totals, node);
+}
+
+/* What comes first of a stack, of a class of sizes, or where nothing may come, is for others. */
+static inline bool take_birth(struct run *run, const struct event *event, int *ret_code,
+                              struct error *err)
+{
+    const struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    struct stack_totals *stack = stack_of(run, expected, event->node);
+
+    if (mtrace_unlikely(!stack || size_class_of(event->size) >= run->totals->n_sizes))
+        return false;
+    if (event->time_ns != run->totals->now_ns) /* before the block has a number */
+        begin_instant(run, event->time_ns);
+    const struct live_block *block =
+        pairing_plain_birth(run->facts->pairing, event, &expected->seat);
+    if (mtrace_unlikely(!block))
+        return false;
+    *ret_code = count_birth(run, stack, event, block, err);
+    return true;
+}
+
+static inline int count_end(struct run *run, struct stack_totals *stack, const struct event *event,
+                            const struct live_block *block, uint64_t intervening, struct error *err)
+{
+    struct facts *facts = run->facts;
+    struct process_totals *totals = run->totals;
+    const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
+    uint32_t node = facts_known_node(event->node);
+    uint64_t lifetime = event->time_ns - block->alloc_ns;
+    struct lifetime_class_totals *class = &totals->lifetimes[lifetime_class_of(lifetime)];
+    int code = 0;
+
+    totals_settle(totals, stack, event->time_ns);
+    stack->live_bytes -= weight.bytes;
+    stack->live_blocks--;
+    stack->lifetime_sum_ns += (double)lifetime;
+    if (intervening <= 1) {
+        stack->temporary_blocks++;
+        stack->temporary_bytes += weight.bytes;
+        totals->sizes[size_class_of(weight.bytes)].temporary_blocks++;
+    }
+    class->blocks++;
+    class->bytes += weight.bytes;
+    run->n_ends++;
+    run->ended_bytes += weight.bytes;
+    uint64_t occupied = weight.bytes + live_block_known_slack(block);
+    *(heap_ranges_is_heap_block(block->call, occupied) ? &run->heap_bytes : &run->other_bytes) -=
+        occupied;
+    if (node)
+        code = totals_count_free_site(facts->totals, run->process, stack, node, &weight, err);
+    if (code == 0 && facts->blocks)
+        code = moment_blocks_ended(facts->blocks, run->process, block, err);
+    if (code || !facts->fates)
+        return code;
+    struct pairing_end end = pairing_end_of_free(event, intervening);
+    end.node = node;
+    return fates_ended(facts->fates, block, &end, err);
+}
+
+static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
+                            struct error *err)
+{
+    struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    uint64_t intervening;
+    const struct live_block *block =
+        pairing_plain_end(run->facts->pairing, event, &expected->seat, &intervening);
+
+    if (mtrace_unlikely(!block || block->thread != run->thread_id))
+        return false;
+    if (event->time_ns != run->totals->now_ns)
+        begin_instant(run, event->time_ns);
+    *ret_code =
+        count_end(run, stack_of(run, expected, block->node), event, block, intervening, err);
+    live_table_remove_seat(run->expecting.live, &expected->seat);
+    return true;
+}
+
+/* Also where none was taken: an instant may have begun. */
+static int finish(const struct run *run, size_t n, struct error *err)
+{
+    struct process_totals *totals = run->totals;
+    struct process_facts *own = run->own;
+    const struct sample_weight ended = {.blocks = run->n_ends, .bytes = run->ended_bytes};
+
+    run->facts->n_events += n;
+    own->n_events += n;
+    own->event_ns = totals->now_ns;
+    if (own->last_ns < totals->now_ns)
+        own->last_ns = totals->now_ns;
+    tell_live(run);
+    totals->live_blocks += run->n_births - run->n_ends;
+    if (run->low_bytes <= run->peak_bytes) {
+        timeline_hold_outside(&own->timeline, run->low_bytes, totals->live_blocks);
+        timeline_hold_outside(&own->timeline, run->peak_bytes, totals->live_blocks);
+    }
+    totals->n_births += run->n_births;
+    totals->n_ends += run->n_ends;
+    own->allocated_bytes += run->born_bytes;
+    own->heap_block_bytes += run->heap_bytes;
+    own->own_block_bytes += run->other_bytes;
+    run->bucket->allocated_blocks += run->n_births;
+    run->bucket->allocated_bytes += run->born_bytes;
+    run->bucket->freed_blocks += run->n_ends;
+    run->bucket->freed_bytes += run->ended_bytes;
+    run->thread->live_bytes += run->born_bytes - run->ended_bytes;
+    if (n)
+        run->thread->changed_ns = run->last_ns;
+    run->thread->allocated_blocks += run->n_births;
+    run->thread->allocated_bytes += run->born_bytes;
+    run->thread->freed_blocks += run->n_ends;
+    run->thread->freed_bytes += run->ended_bytes;
+    return run->n_ends ? totals_count_flow(run->facts->totals, run->process, run->thread_id,
+                                           run->thread_id, &ended, err)
+                       : 0;
+}
+
+int facts_run_take(struct facts *facts, const struct event *events, size_t n_events,
+                   uint64_t until_ns, size_t *ret_n, struct error *err)
+{
+    bool is_plain = true;
+    int code = 0;
+    size_t n = 0;
+
+    *ret_n = 0;
+    if (!can_begin(facts, &events[0]))
+        return 0;
+    struct run run = begin(facts, &events[0], until_ns);
+    while (code == 0 && n < n_events) {
+        const struct event *event = &events[n];
+        if (mtrace_unlikely(event->kind > EVENT_FREE || event->thread != run.thread_id
+                            || event->time_ns >= run.until_ns || event->process != run.process))
+            break;
+        is_plain = event->kind == EVENT_ALLOC ? take_birth(&run, event, &code, err)
+                                              : take_end(&run, event, &code, err);
+        if (mtrace_unlikely(!is_plain))
+            break;
+        run.last_ns = event->time_ns;
+        facts_expect_behind(&run.expecting, event, n_events - n++);
+    }
+    *ret_n = n;
+    return code ? code : finish(&run, n, err);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group_totals: what each group and each tag was charged, and in which group it was freed.
+ *
+ * Model:   an account per process and group, and one per process and tag, for all groups that have
+ *          it. Peaks are taken as in totals.h: when time goes on, never in the middle of an instant.
+ *          A recording without groups has none of this: everything is the root's.
+ * Invariants
+ *   GT-1 allocated + moved in = live + freed + moved out, in blocks and bytes, of each account; sums
+ *        over the groups of a process are those of the process.
+ *   GT-2 What a tag was charged is the sum over its groups, but for peaks.
+ * Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_GROUP_TOTALS_H
+#define MTRACE_IMPORTER_GROUP_TOTALS_H
+
+#include "importer/log/state_io.h"
+#include "importer/model/definitions.h"
+#include "importer/pairing/pairing.h"
+#include "importer/totals/tally.h"
+#include "importer/totals/totals.h"
+#include "lib/base/error.h"
+
+struct group_account {
+    uint32_t process;
+    uint32_t of; /* number of the group or tag */
+    uint64_t live_blocks, live_bytes;
+    uint64_t peak_bytes, peak_ns;
+    uint64_t changed_ns;
+    uint64_t allocated_blocks, allocated_bytes;
+    uint64_t freed_blocks, freed_bytes;
+    uint64_t freed_elsewhere_blocks, freed_elsewhere_bytes; /* of those, in another group */
+    uint64_t moved_in_blocks, moved_in_bytes, moved_out_blocks, moved_out_bytes;
+    uint64_t leaked_blocks, leaked_bytes;
+    double allocated_variance, live_variance, peak_variance,
+        leaked_variance; /* of bytes; of samples, else 0 */
+};
+
+struct group_totals {
+    const struct definitions *definitions;
+    struct keyed groups; /* group_account */
+    struct keyed tags;
+    struct keyed flows; /* tally_entry; from: group of the block, to: group it was freed in */
+};
+
+/* NULL where no program has groups. */
+int group_totals_new(const struct definitions *definitions, struct group_totals **ret,
+                     struct error *err);
+void group_totals_free(struct group_totals *totals);
+
+int group_totals_born(struct group_totals *totals, uint32_t process, const struct live_block *block,
+                      uint32_t group, struct error *err);
+int group_totals_ended(struct group_totals *totals, uint32_t process,
+                       const struct live_block *block, const struct pairing_end *end,
+                       struct error *err);
+/* It was counted as ended already; now it is known in which group. */
+int group_totals_explained(struct group_totals *totals, uint32_t process,
+                           const struct live_block *block, const struct pairing_end *end,
+                           struct error *err);
+int group_totals_moved(struct group_totals *totals, uint32_t process,
+                       const struct live_block *block, const struct pairing_move *move,
+                       struct error *err);
+int group_totals_leaked(struct group_totals *totals, uint32_t process,
+                        const struct live_block *block, uint32_t group, struct error *err);
+
+/* Blocks that were born and freed unseen, both in the group. */
+int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t group,
+                        uint64_t n_blocks, uint64_t bytes, struct error *err);
+
+/* Ends the last instant. */
+void group_totals_finish(struct group_totals *totals);
+
+/* Into the bytes or from them, into new ones (state_io.h). */
+void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io);
+
+/* Into new ones, when until now there was no group: what the process did was charged to the root. */
+int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,
+                           struct error *err);
+
+#endif

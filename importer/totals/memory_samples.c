@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/memory_samples.h"
+
+#include "lib/abi/glibc_heap.h"
+#include "lib/base/growing.h"
+
+#include <stdlib.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/* Up to here above the heap of the main arena a block is taken to lie in it. */
+#define MAIN_GAP_BYTES (UINT64_C(64) << 20)
+
+enum {
+    LAST_HEAPS = 64 /* threads take turns in their arenas */
+};
+
+struct seen_heap {
+    uint64_t start, end;
+    bool is_arena;
+};
+
+struct process_samples {
+    uint64_t arena_bytes;         /* of glibc's arenas other than the main one */
+    struct memory_sample waiting; /* its heaps come behind it at the same instant */
+    uint64_t live_bytes;          /* of that sample */
+    uint64_t look_ns;             /* of the latest look */
+    struct seen_heap *heaps;
+    size_t n_heaps, max_heaps;
+    size_t last[LAST_HEAPS]; /* index of the heap found last, by the address asked for */
+    uint64_t heaps_bytes;    /* sum over `heaps` */
+    uint64_t own_bytes;      /* of the sample to come; UINT64_MAX: not known */
+    bool is_looked;          /* a heap was seen */
+    bool is_waiting;
+};
+
+struct memory_samples {
+    memory_samples_fn *taken;
+    void *context;
+    struct process_samples *processes; /* by id */
+    uint32_t n_processes;
+};
+
+int memory_samples_new(uint32_t n_processes, const uint8_t *word_bytes, memory_samples_fn *taken,
+                       void *context, struct memory_samples **ret, struct error *err)
+{
+    struct memory_samples *samples = calloc(1, sizeof *samples);
+
+    if (samples)
+        samples->processes = calloc((size_t)n_processes + 1, sizeof *samples->processes);
+    if (!samples || !samples->processes) {
+        memory_samples_free(samples);
+        return error_set(err, ERROR_NOMEM, "out of memory for samples");
+    }
+    samples->taken = taken;
+    samples->context = context;
+    samples->n_processes = n_processes;
+    for (uint32_t id = 1; id <= n_processes; id++) {
+        samples->processes[id].own_bytes = UINT64_MAX;
+        samples->processes[id].arena_bytes = glibc_heap_arena_bytes(word_bytes[id]);
+    }
+    *ret = samples;
+    return 0;
+}
+
+void memory_samples_free(struct memory_samples *samples)
+{
+    if (!samples)
+        return;
+    for (uint32_t id = 1; samples->processes && id <= samples->n_processes; id++)
+        free(samples->processes[id].heaps);
+    free(samples->processes);
+    free(samples);
+}
+
+/* What all heaps take now, of which live_bytes live; UINT64_MAX: nothing is known of any. */
+static uint64_t heaps_now(const struct process_samples *process, uint64_t live_bytes)
+{
+    if (process->heaps_bytes > live_bytes)
+        return process->heaps_bytes;
+    return live_bytes == 0 && !process->is_looked && process->n_heaps == 0 ? UINT64_MAX
+                                                                           : live_bytes;
+}
+
+/* Tells the sample that waits. */
+static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+
+    if (!process->is_waiting)
+        return 0;
+    process->is_waiting = false;
+    return samples->taken(samples->context, &process->waiting, err);
+}
+
+void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes)
+{
+    samples->processes[id].own_bytes = own_bytes;
+}
+
+/* The log is a file, and resident as far as the files are. */
+static void take_own_off(struct memory_sample *sample, uint64_t own_bytes)
+{
+    sample->own_bytes = own_bytes;
+    if (own_bytes == UINT64_MAX || sample->file_bytes == UINT64_MAX)
+        return;
+    if (own_bytes > sample->file_bytes)
+        sample->own_bytes = sample->file_bytes;
+    sample->file_bytes -= sample->own_bytes;
+    sample->rss_bytes -= sample->rss_bytes > sample->own_bytes ? sample->own_bytes : 0;
+}
+
+int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
+                          struct error *err)
+{
+    struct process_samples *process = &samples->processes[sample->process];
+    int code = flush(samples, sample->process, err);
+
+    process->is_waiting = true;
+    process->waiting = *sample;
+    process->live_bytes = sample->heaps_bytes;
+    process->waiting.heaps_bytes = heaps_now(process, process->live_bytes);
+    take_own_off(&process->waiting, process->own_bytes);
+    process->own_bytes = UINT64_MAX;
+    return code;
+}
+
+/* ---- heaps ---- */
+
+static size_t *last_at(struct process_samples *process, uint64_t address)
+{
+    return &process->last[address / process->arena_bytes % LAST_HEAPS];
+}
+
+static int add_heap(struct process_samples *process, const struct seen_heap *heap,
+                    struct error *err)
+{
+    struct seen_heap *heaps =
+        growing_reserve(process->heaps, &process->max_heaps, process->n_heaps + 1, sizeof *heaps);
+
+    if (!heaps)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", process->n_heaps);
+    process->heaps = heaps;
+    *last_at(process, heap->start) = process->n_heaps;
+    heaps[process->n_heaps++] = *heap;
+    process->heaps_bytes += heap->end - heap->start;
+    return 0;
+}
+
+static void set_bounds(struct process_samples *process, struct seen_heap *heap, uint64_t start,
+                       uint64_t end)
+{
+    process->heaps_bytes -= heap->end - heap->start;
+    heap->start = start;
+    heap->end = end;
+    process->heaps_bytes += end - start;
+}
+
+static bool is_at(const struct process_samples *process, const struct seen_heap *heap,
+                  uint64_t start, uint64_t end, bool is_arena)
+{
+    if (heap->is_arena || is_arena)
+        return heap->is_arena == is_arena
+               && heap->start / process->arena_bytes == start / process->arena_bytes;
+    return start < heap->end + MAIN_GAP_BYTES && heap->start < end + MAIN_GAP_BYTES;
+}
+
+/* The heap of these addresses, NULL if none was seen yet. */
+static struct seen_heap *find_heap(struct process_samples *process, uint64_t start, uint64_t end,
+                                   bool is_arena)
+{
+    for (size_t i = 0; i < process->n_heaps; i++)
+        if (is_at(process, &process->heaps[i], start, end, is_arena)) {
+            *last_at(process, start) = i;
+            return &process->heaps[i];
+        }
+    return NULL;
+}
+
+int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
+                        const struct seen_extent *extent, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+    int code = process->waiting.time_ns < time_ns ? flush(samples, id, err) : 0;
+
+    if (!process->is_looked || process->look_ns != time_ns) {
+        process->n_heaps = 0; /* a new look begins: SR-2 */
+        process->heaps_bytes = 0;
+    }
+    process->is_looked = true;
+    process->look_ns = time_ns;
+    if (code == 0 && extent->start < extent->end)
+        code = add_heap(process, &(struct seen_heap){extent->start, extent->end, extent->is_arena},
+                        err);
+    if (process->is_waiting)
+        process->waiting.heaps_bytes = heaps_now(process, process->live_bytes);
+    return code;
+}
+
+int memory_samples_extent(struct memory_samples *samples, uint32_t id,
+                          const struct seen_extent *extent, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+    struct seen_heap *heap;
+
+    if (extent->start >= extent->end)
+        return 0;
+    heap = find_heap(process, extent->start, extent->end, extent->is_arena);
+    if (!heap)
+        return add_heap(process, &(struct seen_heap){extent->start, extent->end, extent->is_arena},
+                        err);
+    set_bounds(process, heap, extent->start, extent->end);
+    return 0;
+}
+
+static bool is_inside(const struct seen_extent *block, const struct seen_heap *heap)
+{
+    return heap->start <= block->start && block->end <= heap->end;
+}
+
+int memory_samples_born(struct memory_samples *samples, uint32_t id,
+                        const struct seen_extent *block, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+    size_t last = *last_at(process, block->start);
+    struct seen_heap *heap;
+    uint64_t start = block->start;
+    uint64_t end = block->end;
+
+    if (last < process->n_heaps && is_inside(block, &process->heaps[last]))
+        return 0;
+    heap = find_heap(process, start, end, block->is_arena);
+    if (heap && is_inside(block, heap))
+        return 0;
+    start = block->is_arena ? start / process->arena_bytes * process->arena_bytes
+                            : start / PAGE_BYTES * PAGE_BYTES;
+    end = (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (!heap)
+        return add_heap(process, &(struct seen_heap){start, end, block->is_arena}, err);
+    set_bounds(process, heap, start < heap->start ? start : heap->start,
+               end > heap->end ? end : heap->end);
+    return 0;
+}
+
+void memory_samples_told(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                         uint64_t *ret_start, uint64_t *ret_end)
+{
+    const struct process_samples *process = &samples->processes[id];
+    uint64_t region = address / process->arena_bytes * process->arena_bytes;
+    size_t last = process->last[address / process->arena_bytes % LAST_HEAPS];
+
+    *ret_start = *ret_end = 0;
+    if (last >= process->n_heaps)
+        return;
+    const struct seen_heap *heap = &process->heaps[last];
+    *ret_start = heap->start < region ? region : heap->start;
+    *ret_end =
+        heap->end < region + process->arena_bytes ? heap->end : region + process->arena_bytes;
+}
+
+int memory_samples_finish(struct memory_samples *samples, struct error *err)
+{
+    for (uint32_t id = 1; id <= samples->n_processes; id++) {
+        int code = flush(samples, id, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- the state as bytes ---- */
+
+static void visit_process(struct process_samples *process, uint32_t id, struct state_io *io)
+{
+    STATE_IMAGE(io, &process->waiting);
+    state_u64(io, &process->live_bytes);
+    state_u64(io, &process->look_ns);
+    process->heaps = state_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
+                                 STATE_MOST, sizeof *process->heaps);
+    for (size_t i = 0; i < process->n_heaps; i++)
+        state_check_bool(io, &process->heaps[i].is_arena);
+    state_bytes(io, process->last, sizeof process->last);
+    state_u64(io, &process->heaps_bytes);
+    state_u64(io, &process->own_bytes);
+    state_bool(io, &process->is_looked);
+    state_bool(io, &process->is_waiting);
+    state_check(io, !process->is_waiting || process->waiting.process == id, "a sample that waits");
+}
+
+void memory_samples_visit(struct memory_samples *samples, struct state_io *io)
+{
+    size_t n = samples->n_processes;
+
+    state_count(io, &n, samples->n_processes);
+    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+        visit_process(&samples->processes[i], (uint32_t)i, io);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/object_walks.h"
+
+#include "lib/base/growing.h"
+#include "lib/totals/sample_weight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void walk_done(struct object_walk *walk)
+{
+    free(walk->nodes);
+    free(walk->claims);
+    free(walk->warnings);
+    id_table_done(&walk->by_address);
+}
+
+void object_walks_done(struct object_walks *walks)
+{
+    for (size_t i = 0; i < walks->n; i++)
+        walk_done(&walks->list[i]);
+    free(walks->list);
+    keyed_done(&walks->unclaimed);
+}
+
+/* The walk that the record is of; NULL: none that is open. */
+static struct object_walk *find(struct object_walks *walks, const struct event *event)
+{
+    for (size_t i = walks->n_open; i-- > 0;) {
+        struct object_walk *walk = &walks->list[walks->open[i]];
+        if (walk->process == event->process && walk->number == (uint64_t)event->value)
+            return walk;
+    }
+    return NULL;
+}
+
+static int begin(struct object_walks *walks, const struct event *event, struct error *err)
+{
+    struct object_walk *list;
+
+    if (walks->n_open == OBJECT_WALKS_OPEN) {
+        walks->n_bad++;
+        return 0;
+    }
+    list = growing_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu walks over objects", walks->n);
+    walks->list = list;
+    walks->open[walks->n_open++] = walks->n;
+    list[walks->n++] = (struct object_walk){.name = event->text,
+                                            .start_ns = event->time_ns,
+                                            .process = event->process,
+                                            .thread = event->thread,
+                                            .number = (uint64_t)event->value,
+                                            .is_open = true};
+    return 0;
+}
+
+static int add_node(struct object_walks *walks, struct object_walk *walk, const struct event *event,
+                    struct error *err)
+{
+    struct object_node *nodes;
+
+    if (event->address != walk->n_nodes + 1 || event->old_address > walk->n_nodes
+        || event->call > LOG_OBJECT_PADDING || walk->n_nodes >= UINT32_MAX - 1) {
+        walks->n_bad++;
+        return 0;
+    }
+    nodes = growing_reserve(walk->nodes, &walk->nodes_capacity, walk->n_nodes + 2, sizeof(*nodes));
+    if (!nodes)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu objects", walk->n_nodes);
+    walk->nodes = nodes;
+    nodes[++walk->n_nodes] = (struct object_node){.name = event->text,
+                                                  .parent = (uint32_t)event->old_address,
+                                                  .kind = event->call,
+                                                  .n_objects = event->n_culled,
+                                                  .self_bytes = event->size};
+    return 0;
+}
+
+/* ---- claims ---- */
+
+/* Of a sample: what it stands for, as in the totals. */
+static struct sample_weight weight_of(const struct process_totals *live,
+                                      const struct live_block *block)
+{
+    return sample_weight_of(live->sample_bytes, block->size, live_block_salt(block));
+}
+
+static void find_block(struct object_claim *claim, const struct event *event,
+                       struct object_node *node, struct pairing *pairing,
+                       const struct pool_blocks *pools, const struct process_totals *live)
+{
+    const struct live_block *block;
+    uint64_t n_blocks;
+
+    if (pools)
+        claim->pool_block_id = pool_blocks_find(pools, event->process, event->address, event->size,
+                                                &claim->size_bytes);
+    block = claim->pool_block_id ? NULL : pairing_find(pairing, event->process, event->address);
+    if (block) {
+        claim->allocation_id = block->allocation_id;
+        claim->size_bytes = block->size;
+    }
+    n_blocks = block ? weight_of(live, block).blocks : 1;
+    if (claim->size_bytes > claim->declared_bytes)
+        node->slack_bytes += n_blocks * (claim->size_bytes - claim->declared_bytes);
+    if (block && live_block_slack(block) != LIVE_BLOCK_SLACK_UNKNOWN)
+        node->overhead_bytes += n_blocks * live_block_slack(block);
+}
+
+static bool address_equals(const void *context, uint32_t id, const void *key)
+{
+    return ((const struct object_claim *)context)[id - 1].address == *(const uint64_t *)key;
+}
+
+/* Slack and overhead of a block are those of its first claim. */
+static int settle_claim(struct object_walk *walk, const struct event *event,
+                        struct pairing *pairing, const struct pool_blocks *pools,
+                        const struct process_totals *live, struct error *err)
+{
+    struct object_claim *claim = &walk->claims[walk->n_claims - 1];
+    uint64_t hash = id_table_hash(claim->address, 0);
+    uint32_t first =
+        id_table_find(&walk->by_address, hash, address_equals, walk->claims, &claim->address);
+
+    if (first) {
+        claim->allocation_id = walk->claims[first - 1].allocation_id;
+        claim->pool_block_id = walk->claims[first - 1].pool_block_id;
+        claim->size_bytes = walk->claims[first - 1].size_bytes;
+        claim->is_repeated = true;
+        return 0;
+    }
+    find_block(claim, event, &walk->nodes[claim->node], pairing, pools, live);
+    return id_table_add(&walk->by_address, hash, (uint32_t)walk->n_claims)
+               ? error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims)
+               : 0;
+}
+
+static int add_claim(struct object_walks *walks, struct object_walk *walk,
+                     const struct event *event, struct pairing *pairing,
+                     const struct pool_blocks *pools, const struct process_totals *live,
+                     struct error *err)
+{
+    struct object_claim *claims;
+    uint32_t node = (uint32_t)event->old_address;
+
+    if (node == 0 || node > walk->n_nodes || event->call > 2) {
+        walks->n_bad++;
+        return 0;
+    }
+    claims =
+        growing_reserve(walk->claims, &walk->claims_capacity, walk->n_claims + 1, sizeof(*claims));
+    if (!claims)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims);
+    walk->claims = claims;
+    claims[walk->n_claims++] = (struct object_claim){.address = event->address,
+                                                     .declared_bytes = event->size,
+                                                     .node = node,
+                                                     .kind = event->call};
+    return settle_claim(walk, event, pairing, pools, live, err);
+}
+
+/* ---- the end ---- */
+
+/* What the claims of the walk have of the live blocks, by stack: entries of {0, stack, 0}. */
+static int count_claimed(struct object_walk *walk, struct pairing *pairing,
+                         const struct process_totals *live, struct keyed *claimed,
+                         struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < walk->n_claims; i++) {
+        const struct object_claim *claim = &walk->claims[i];
+        const struct live_block *block =
+            claim->is_repeated ? NULL : pairing_find(pairing, walk->process, claim->address);
+        if (!block || block->allocation_id != claim->allocation_id)
+            continue;
+        const struct sample_weight weight = weight_of(live, block);
+        walk->claimed_blocks += weight.blocks;
+        walk->claimed_bytes += weight.bytes;
+        code = tally_add(claimed, 0, block->node, 0, weight.blocks, weight.bytes, err);
+    }
+    return code;
+}
+
+/* The rest of what lives, by stack: not block by block, for there may be many walks over many blocks. */
+static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
+                           const struct process_totals *live, struct keyed *claimed,
+                           struct error *err)
+{
+    const uint32_t number = (uint32_t)(walk - walks->list) + 1;
+    const size_t n_before = walks->unclaimed.n;
+    int code = 0;
+
+    walk->live_blocks = live->live_blocks;
+    walk->live_bytes = live->live_bytes;
+    for (uint32_t i = 0; code == 0 && i < live->n_stacks; i++) {
+        const struct stack_totals *stack = totals_stack(live, i);
+        const struct tally_entry *taken =
+            stack->live_blocks && claimed->n ? tally_find(claimed, 0, stack->node, 0) : NULL;
+        uint64_t blocks = stack->live_blocks - (taken ? taken->blocks : 0);
+        if (blocks)
+            code = tally_add(&walks->unclaimed, number, stack->node, 1, blocks,
+                             stack->live_bytes - (taken ? taken->bytes : 0), err);
+    }
+    walk->n_unclaimed = walks->unclaimed.n - n_before;
+    return code;
+}
+
+static void close_walk(struct object_walks *walks, struct object_walk *walk)
+{
+    size_t i = 0;
+
+    while (&walks->list[walks->open[i]] != walk)
+        i++;
+    memmove(&walks->open[i], &walks->open[i + 1], (--walks->n_open - i) * sizeof(*walks->open));
+    walk->is_open = false;
+}
+
+/* ---- limits ---- */
+
+static bool is_too_much(const struct object_walks *walks)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; walks->most && i < walks->n; i++) {
+        const struct object_walk *walk = &walks->list[i];
+        n += 1 + walk->n_nodes + walk->n_claims + walk->n_texts + walk->n_unclaimed;
+    }
+    return n > walks->most;
+}
+
+/* The walks of a process. */
+struct of_process {
+    uint32_t process; /* the key */
+    uint32_t n_seen;
+    size_t last;
+};
+
+/* OB-4: the new number of each, 0 of those that go; a walk's old one is its index + 1. */
+static int choose(struct object_walks *walks, struct keyed *processes, uint32_t *ret_numbers,
+                  struct error *err)
+{
+    uint32_t number = 0;
+
+    for (size_t i = 0; i < walks->n; i++) {
+        struct of_process *of =
+            keyed_get(processes, &walks->list[i].process, sizeof(uint32_t), sizeof *of);
+        if (!of)
+            return error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
+        of->last = i;
+    }
+    for (size_t i = 0; i < walks->n; i++) {
+        const struct object_walk *walk = &walks->list[i];
+        struct of_process *of = keyed_get(processes, &walk->process, sizeof(uint32_t), sizeof *of);
+        bool goes = of && of->n_seen++ % 2 == 1 && i != of->last && !walk->is_open;
+        ret_numbers[i + 1] = goes ? 0 : ++number;
+    }
+    return 0;
+}
+
+static int renumber_unclaimed(struct object_walks *walks, const uint32_t *numbers,
+                              struct error *err)
+{
+    const struct tally_entry *entries = walks->unclaimed.elements;
+    struct keyed left = {0};
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < walks->unclaimed.n; i++)
+        if (numbers[entries[i].process])
+            code = tally_add(&left, numbers[entries[i].process], entries[i].from, entries[i].to,
+                             entries[i].blocks, entries[i].bytes, err);
+    if (code) {
+        keyed_done(&left);
+        return code;
+    }
+    keyed_done(&walks->unclaimed);
+    walks->unclaimed = left;
+    return 0;
+}
+
+static void move_walks(struct object_walks *walks, const uint32_t *numbers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < walks->n; i++) {
+        if (numbers[i + 1])
+            walks->list[n++] = walks->list[i];
+        else
+            walk_done(&walks->list[i]);
+    }
+    walks->n_left_out += walks->n - n;
+    walks->n = n;
+    for (size_t i = 0; i < walks->n_open; i++)
+        walks->open[i] = numbers[walks->open[i] + 1] - 1;
+}
+
+static int thin(struct object_walks *walks, struct error *err)
+{
+    struct keyed processes = {0};
+    uint32_t *numbers = calloc(walks->n + 1, sizeof *numbers);
+    int code = numbers ? choose(walks, &processes, numbers, err)
+                       : error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
+
+    if (code == 0)
+        code = renumber_unclaimed(walks, numbers, err);
+    if (code == 0)
+        move_walks(walks, numbers);
+    keyed_done(&processes);
+    free(numbers);
+    return code;
+}
+
+static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
+               struct pairing *pairing, const struct process_totals *live, struct error *err)
+{
+    struct keyed claimed = {0};
+    int code = count_claimed(walk, pairing, live, &claimed, err);
+
+    if (code == 0)
+        code = count_unclaimed(walks, walk, live, &claimed, err);
+    keyed_done(&claimed);
+    walk->n_warnings = event->address;
+    close_walk(walks, walk);
+    return code || !is_too_much(walks) ? code : thin(walks, err);
+}
+
+static int add_warning(struct object_walk *walk, const char *text, struct error *err)
+{
+    const char **texts = growing_reserve((void *)walk->warnings, &walk->warnings_capacity,
+                                         walk->n_texts + 1, sizeof(*texts));
+
+    if (!texts)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu warnings", walk->n_texts);
+    walk->warnings = texts;
+    texts[walk->n_texts++] = text;
+    return 0;
+}
+
+int object_walks_event(struct object_walks *walks, const struct event *event,
+                       struct pairing *pairing, const struct pool_blocks *pools,
+                       const struct process_totals *live, struct error *err)
+{
+    struct object_walk *walk;
+
+    if (event->kind == EVENT_OBJECT_WALK && event->text)
+        return begin(walks, event, err);
+    walk = find(walks, event);
+    if (!walk) {
+        walks->n_bad++;
+        return 0;
+    }
+    switch (event->kind) {
+    case EVENT_OBJECT_NODE:
+        return add_node(walks, walk, event, err);
+    case EVENT_OBJECT_CLAIM:
+        return add_claim(walks, walk, event, pairing, pools, live, err);
+    case EVENT_OBJECT_WARNING:
+        return add_warning(walk, event->text, err);
+    default:
+        return end(walks, walk, event, pairing, live, err);
+    }
+}
+
+/* ---- the state as bytes ---- */
+
+static void visit_warnings(struct object_walk *walk, struct state_io *io)
+{
+    size_t n = walk->n_texts;
+
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        const char *text = state_io_is_loading(io) ? NULL : walk->warnings[i];
+        state_text(io, &text, NULL);
+        if (state_io_is_loading(io) && add_warning(walk, text, NULL) != 0)
+            state_no_memory(io);
+    }
+}
+
+static void visit_nodes(struct object_walk *walk, struct state_io *io)
+{
+    size_t n = walk->n_nodes ? walk->n_nodes + 1 : 0;
+
+    walk->nodes =
+        state_array(io, walk->nodes, &n, &walk->nodes_capacity, STATE_MOST, sizeof *walk->nodes);
+    walk->n_nodes = n ? n - 1 : 0;
+    for (size_t i = 1; i <= walk->n_nodes; i++) {
+        state_text(io, &walk->nodes[i].name, NULL);
+        state_check(io, walk->nodes[i].parent < i && walk->nodes[i].kind <= LOG_OBJECT_PADDING,
+                    "an object");
+    }
+}
+
+static void visit_claims(struct object_walk *walk, struct state_io *io)
+{
+    walk->claims = state_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
+                               STATE_MOST, sizeof *walk->claims);
+    for (size_t i = 0; i < walk->n_claims; i++) {
+        const struct object_claim *claim = &walk->claims[i];
+        state_check_bool(io, &claim->is_repeated);
+        state_check(io, claim->node && claim->node <= walk->n_nodes && claim->kind <= 2, "a claim");
+        if (state_io_code(io) == 0 && state_io_is_loading(io) && !claim->is_repeated
+            && id_table_add(&walk->by_address, id_table_hash(claim->address, 0), (uint32_t)i + 1))
+            state_no_memory(io);
+    }
+}
+
+static void visit_walk(struct object_walk *walk, const struct facts_room *room, struct state_io *io)
+{
+    state_text(io, &walk->name, NULL);
+    state_u64(io, &walk->start_ns);
+    state_u32(io, &walk->process);
+    state_u32(io, &walk->thread);
+    state_u64(io, &walk->number);
+    visit_nodes(walk, io);
+    visit_claims(walk, io);
+    visit_warnings(walk, io);
+    state_u64(io, &walk->n_warnings);
+    state_u64(io, &walk->live_blocks);
+    state_u64(io, &walk->live_bytes);
+    state_u64(io, &walk->claimed_blocks);
+    state_u64(io, &walk->claimed_bytes);
+    uint64_t n_unclaimed = walk->n_unclaimed;
+    state_u64(io, &n_unclaimed);
+    walk->n_unclaimed = (size_t)n_unclaimed;
+    state_bool(io, &walk->is_open);
+    state_check(
+        io, walk->process && walk->process <= room->n_processes && walk->thread <= room->n_threads,
+        "a walk");
+}
+
+void object_walks_visit(struct object_walks *walks, const struct facts_room *room,
+                        struct state_io *io)
+{
+    size_t n = walks->n;
+
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        if (state_io_is_loading(io)) {
+            struct object_walk *list =
+                growing_reserve(walks->list, &walks->capacity, i + 1, sizeof *list);
+            if (!list) {
+                state_no_memory(io);
+                return;
+            }
+            walks->list = list;
+            walks->n = i + 1;
+        }
+        visit_walk(&walks->list[i], room, io);
+    }
+    state_count(io, &walks->n_open, OBJECT_WALKS_OPEN);
+    for (size_t i = 0; i < walks->n_open; i++) {
+        uint64_t index = walks->open[i];
+        state_u64(io, &index);
+        state_check(io, index < walks->n, "an open walk");
+        walks->open[i] = state_io_code(io) ? 0 : (size_t)index;
+    }
+    state_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t), sizeof(struct tally_entry));
+    for (size_t i = 0; i < walks->unclaimed.n; i++) {
+        const struct tally_entry *entry = &((struct tally_entry *)walks->unclaimed.elements)[i];
+        state_check(io, entry->process <= walks->n && entry->from <= room->n_nodes, "a walk");
+    }
+    state_u64(io, &walks->n_bad);
+    state_u64(io, &walks->n_left_out);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object_walks: what programs said their objects own, beside the blocks that were live then.
+ *
+ * Model:   a walk is a tree of nodes and a list of claims, one behind the other in the log of one thread.
+ *          Each claim finds the block that is live at its address then; at the end of the walk what is live
+ *          and was not claimed is counted by stack, from the totals: a walk costs its claims and the stacks.
+ * Invariants
+ *   OB-1 A node's parent has a lower number; a claim's node is one of the walk's. What the log says otherwise
+ *        is left out, and counted.
+ *   OB-2 claimed + unclaimed = live, in blocks and bytes, at the end of the walk.
+ *   OB-3 At most OBJECT_WALKS_OPEN walks are open at once, whatever the log says; one more is left out, and so
+ *        are its records.
+ *   OB-4 Where they are bounded, every second of the walks of a process that have ended goes whenever nodes, claims and stacks of all are more than `most`,
+ *        but not its first and its last one; what is left out is counted.
+ * Threads: none. Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
+#define MTRACE_IMPORTER_OBJECT_WALKS_H
+
+#include "importer/log/state_io.h"
+#include "importer/model/event.h"
+#include "importer/pairing/pairing.h"
+#include "importer/totals/facts_numbers.h"
+#include "importer/totals/pool_blocks.h"
+#include "importer/totals/tally.h"
+#include "importer/totals/totals.h"
+#include "lib/base/error.h"
+#include "lib/base/id_table.h"
+
+#include <stdbool.h>
+
+struct object_node {
+    const char *name;
+    uint32_t parent; /* number, 0: none */
+    uint8_t kind;    /* enum log_object_kind */
+    uint64_t n_objects;
+    uint64_t self_bytes; /* as declared */
+    /* of the blocks claimed for it, each once */
+    uint64_t slack_bytes, overhead_bytes;
+};
+
+struct object_claim {
+    uint64_t address;
+    uint64_t declared_bytes;
+    uint64_t allocation_id; /* 0: no block of malloc begins there */
+    uint64_t pool_block_id; /* 0: none of a pool */
+    uint64_t size_bytes;    /* of the block, requested */
+    uint32_t node;
+    uint8_t kind;     /* 0 root, 1 unique, 2 shared */
+    bool is_repeated; /* the block was claimed before in this walk */
+};
+
+struct object_walk {
+    const char *name;
+    uint64_t start_ns;
+    uint32_t process, thread;
+    uint64_t number;
+    struct object_node *nodes; /* by number, from 1 on */
+    size_t n_nodes, nodes_capacity;
+    struct object_claim *claims;
+    size_t n_claims, claims_capacity;
+    struct id_table by_address; /* index + 1 of the first claim */
+    const char **warnings;
+    size_t n_texts, warnings_capacity;
+    uint64_t n_warnings;
+    uint64_t live_blocks, live_bytes;
+    uint64_t claimed_blocks, claimed_bytes;
+    size_t n_unclaimed; /* stacks */
+    bool is_open;
+};
+
+/* OB-3 */
+enum {
+    OBJECT_WALKS_OPEN = 1024
+};
+
+/* All zero: none, and any number. */
+struct object_walks {
+    struct object_walk *list;
+    size_t n, capacity;
+    size_t open[OBJECT_WALKS_OPEN]; /* indexes, in the order in which they began */
+    size_t n_open;
+    struct keyed unclaimed; /* tally_entry; process: number of the walk, from: stack, to: 0 */
+    uint64_t n_bad;         /* records that make no sense */
+    size_t most;            /* OB-4; 0: any number */
+    uint64_t n_left_out;
+};
+
+void object_walks_done(struct object_walks *walks);
+
+/* EVENT_OBJECT_*. pools: or NULL; live: what the event's process has, of the same blocks as the pairing. */
+int object_walks_event(struct object_walks *walks, const struct event *event,
+                       struct pairing *pairing, const struct pool_blocks *pools,
+                       const struct process_totals *live, struct error *err);
+
+/* Into the bytes or from them, into those of nothing (state_io.h). */
+void object_walks_visit(struct object_walks *walks, const struct facts_room *room,
+                        struct state_io *io);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/phases.h"
+
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void phases_done(struct phases *phases)
+{
+    free(phases->list);
+    free(phases->open);
+    free(phases->passing);
+    free(phases->names);
+    intern_done(&phases->texts);
+}
+
+/* Of all that are open, in the order in which they began. */
+static size_t n_open(const struct phases *phases)
+{
+    return phases->n_open + phases->n_passing;
+}
+
+static struct phase *open_phase(const struct phases *phases, size_t i)
+{
+    return i < phases->n_open ? &phases->list[phases->open[i]]
+                              : &phases->passing[i - phases->n_open];
+}
+
+static void hand_out_peak(struct phases *phases, uint64_t live_bytes)
+{
+    phases_advance(phases, live_bytes);
+    for (size_t i = 0; i < n_open(phases); i++) {
+        struct phase *phase = open_phase(phases, i);
+        if (phases->window_peak > phase->peak_bytes)
+            phase->peak_bytes = phases->window_peak;
+    }
+    phases->window_peak = live_bytes;
+}
+
+/* One that will have no row. */
+static struct phase *add_passing(struct phases *phases)
+{
+    struct phase *passing = growing_reserve(phases->passing, &phases->passing_capacity,
+                                            phases->n_passing + 1, sizeof *passing);
+
+    if (!passing)
+        return NULL;
+    phases->passing = passing;
+    phases->n_left_out++;
+    return &passing[phases->n_passing++];
+}
+
+static struct phase *add_row(struct phases *phases, size_t *ret_parent)
+{
+    struct phase *list =
+        growing_reserve(phases->list, &phases->capacity, phases->n + 1, sizeof *list);
+    size_t *open =
+        growing_reserve(phases->open, &phases->open_capacity, phases->n_open + 1, sizeof *open);
+
+    if (list)
+        phases->list = list;
+    if (open)
+        phases->open = open;
+    if (!list || !open)
+        return NULL;
+    *ret_parent = phases->n_open ? open[phases->n_open - 1] + 1 : 0;
+    open[phases->n_open++] = phases->n;
+    return &list[phases->n++];
+}
+
+static int begin(struct phases *phases, const struct event *event,
+                 const struct phase_figures *figures, uint64_t last_allocation, struct error *err)
+{
+    bool has_row = phases->most == 0 || phases->n < phases->most;
+    size_t parent = 0;
+    struct phase *phase = has_row ? add_row(phases, &parent) : add_passing(phases);
+
+    if (!phase)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu phases", phases->n);
+    *phase = (struct phase){
+        .name = event->text,
+        .start_ns = event->time_ns,
+        .first_allocation = last_allocation + 1,
+        .at_start = *figures,
+        .peak_bytes = figures->live_bytes,
+        .number = (uint64_t)event->value,
+        .parent = parent,
+        .thread = event->thread,
+        .is_open = true,
+    };
+    return 0;
+}
+
+/* ---- what those of one name add up to ---- */
+
+const char *phases_name(const struct phases *phases, size_t n)
+{
+    return n < PHASES_NAMES ? intern_get(&phases->texts, (uint32_t)n) : NULL;
+}
+
+static struct phase_name *name_at(struct phases *phases, size_t number)
+{
+    struct phase_name *names =
+        growing_reserve(phases->names, &phases->names_capacity, number + 1, sizeof *names);
+
+    if (!names)
+        return NULL;
+    phases->names = names;
+    if (phases->n_names <= number)
+        phases->n_names = number + 1;
+    return &names[number];
+}
+
+static struct phase_name *get_name(struct phases *phases, const char *text)
+{
+    size_t size = strlen(text);
+    int64_t number = phases->n_names < PHASES_NAMES ? intern_add(&phases->texts, text, size)
+                                                    : intern_find(&phases->texts, text, size);
+
+    if (number == INTERN_ABSENT)
+        number = PHASES_NAMES;
+    return number < 0 ? NULL : name_at(phases, (size_t)number);
+}
+
+static int close_phase(struct phases *phases, struct phase *phase,
+                       const struct phase_figures *figures, uint64_t last_allocation,
+                       struct error *err)
+{
+    const struct phase_figures *start = &phase->at_start;
+    struct phase_name *name = get_name(phases, phase->name);
+
+    if (!name)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu names", phases->n_names);
+    phase->last_allocation = last_allocation;
+    phase->in_it = (struct phase_figures){
+        .allocated_blocks = figures->allocated_blocks - start->allocated_blocks,
+        .allocated_bytes = figures->allocated_bytes - start->allocated_bytes,
+        .freed_blocks = figures->freed_blocks - start->freed_blocks,
+        .freed_bytes = figures->freed_bytes - start->freed_bytes,
+        .live_bytes = figures->live_bytes,
+    };
+    name->phases++;
+    name->allocated_blocks += phase->in_it.allocated_blocks;
+    name->allocated_bytes += phase->in_it.allocated_bytes;
+    name->freed_blocks += phase->in_it.freed_blocks;
+    name->freed_bytes += phase->in_it.freed_bytes;
+    if (phase->peak_bytes > name->peak_bytes)
+        name->peak_bytes = phase->peak_bytes;
+    if (!phase->is_open)
+        name->ended_ns += phase->end_ns - phase->start_ns;
+    return 0;
+}
+
+/* It is not open any more. */
+static void take_out(struct phases *phases, size_t i)
+{
+    size_t p = i - phases->n_open;
+
+    if (i < phases->n_open)
+        memmove(&phases->open[i], &phases->open[i + 1],
+                (--phases->n_open - i) * sizeof *phases->open);
+    else
+        memmove(&phases->passing[p], &phases->passing[p + 1],
+                (--phases->n_passing - p) * sizeof *phases->passing);
+}
+
+/* The one begun last is looked at first. */
+static int end(struct phases *phases, const struct event *event,
+               const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+               struct error *err)
+{
+    *ret_is_known = false;
+    for (size_t i = n_open(phases); i-- > 0;) {
+        struct phase *phase = open_phase(phases, i);
+        if (phase->number != (uint64_t)event->value)
+            continue;
+        *ret_is_known = true;
+        phase->end_ns = event->time_ns;
+        phase->is_open = false;
+        int code = close_phase(phases, phase, figures, last_allocation, err);
+        take_out(phases, i);
+        return code;
+    }
+    return 0;
+}
+
+int phases_event(struct phases *phases, const struct event *event,
+                 const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+                 struct error *err)
+{
+    hand_out_peak(phases, figures->live_bytes);
+    if (!event->text)
+        return end(phases, event, figures, last_allocation, ret_is_known, err);
+    *ret_is_known = n_open(phases) < PHASES_OPEN;
+    return *ret_is_known ? begin(phases, event, figures, last_allocation, err) : 0;
+}
+
+int phases_finish(struct phases *phases, const struct phase_figures *figures,
+                  uint64_t last_allocation, struct error *err)
+{
+    int code = 0;
+
+    hand_out_peak(phases, figures->live_bytes);
+    for (size_t i = 0; code == 0 && i < n_open(phases); i++)
+        code = close_phase(phases, open_phase(phases, i), figures, last_allocation, err);
+    return code;
+}
+
+/* Number of phases that began before the block was born. */
+static size_t find_last(const struct phases *phases, uint64_t allocation_id)
+{
+    size_t i;
+
+    LOWER_BOUND(i, phases->n, phases->list[i].first_allocation <= allocation_id);
+    return i;
+}
+
+/* PS-1 */
+void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t blocks, uint64_t bytes)
+{
+    for (size_t i = find_last(phases, allocation_id); i != 0; i = phases->list[i - 1].parent) {
+        struct phase *phase = &phases->list[i - 1];
+        if (allocation_id <= phase->last_allocation) {
+            phase->leaked_blocks += blocks;
+            phase->leaked_bytes += bytes;
+        }
+    }
+}
+
+/* ---- the state as bytes ---- */
+
+static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
+                       uint32_t n_threads, struct state_io *io)
+{
+    *list = state_array(io, *list, n, capacity, most, sizeof **list);
+    for (size_t i = 0; i < *n; i++) {
+        struct phase *phase = &(*list)[i];
+        state_text(io, &phase->name, NULL);
+        state_check_bool(io, &phase->is_open);
+        state_check(io, phase->name && phase->parent <= i && phase->thread <= n_threads, "a phase");
+    }
+}
+
+static bool take_name(struct phases *phases, const char *text, size_t number)
+{
+    if (text && intern_add(&phases->texts, text, strlen(text)) != (int64_t)number)
+        return false;
+    return name_at(phases, number) != NULL;
+}
+
+static void visit_names(struct phases *phases, struct state_io *io)
+{
+    size_t n = phases->n_names;
+
+    state_count(io, &n, PHASES_NAMES + 1);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        const char *text = state_io_is_loading(io) ? NULL : phases_name(phases, i);
+        state_text(io, &text, NULL);
+        state_check(io, (text != NULL) == (i < PHASES_NAMES), "a name of phases");
+        if (state_io_code(io) == 0 && state_io_is_loading(io))
+            state_check(io, take_name(phases, text, i), "a name of phases");
+        if (state_io_code(io) == 0)
+            STATE_IMAGE(io, &phases->names[i]);
+    }
+}
+
+static void visit_open(struct phases *phases, struct state_io *io)
+{
+    phases->open = state_array(io, phases->open, &phases->n_open, &phases->open_capacity,
+                               PHASES_OPEN - phases->n_passing, sizeof *phases->open);
+    for (size_t i = 0; i < phases->n_open; i++)
+        state_check(
+            io, phases->open[i] < phases->n && (i == 0 || phases->open[i - 1] < phases->open[i]),
+            "an open phase");
+}
+
+void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io)
+{
+    visit_list(&phases->list, &phases->n, &phases->capacity,
+               phases->most ? phases->most : STATE_MOST, n_threads, io);
+    visit_list(&phases->passing, &phases->n_passing, &phases->passing_capacity, PHASES_OPEN,
+               n_threads, io);
+    visit_open(phases, io);
+    visit_names(phases, io);
+    state_u64(io, &phases->n_left_out);
+    state_u64(io, &phases->window_peak);
+    if (state_io_code(io))
+        phases->n = phases->n_open = phases->n_passing = 0;
+}

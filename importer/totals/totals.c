@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/totals.h"
+
+#include "lib/abi/attr.h"
+#include "lib/abi/invariant.h"
+#include "lib/base/growing.h"
+#include "lib/totals/lifetime_class.h"
+#include "lib/totals/size_class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
+               struct error *err)
+{
+    struct totals *totals = calloc(1, sizeof *totals);
+
+    if (totals) {
+        totals->processes = calloc((size_t)n_processes + 1, sizeof *totals->processes);
+        totals->threads = calloc((size_t)n_threads + 1, sizeof *totals->threads);
+    }
+    if (!totals || !totals->processes || !totals->threads) {
+        totals_free(totals);
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %u processes", n_processes);
+    }
+    totals->n_processes = n_processes;
+    totals->n_threads = n_threads;
+    totals->n_nodes = n_nodes;
+    for (uint32_t i = 0; i <= n_processes; i++) {
+        totals->processes[i].now_ns = TOTALS_NEVER;
+        totals->processes[i].peak_ns = TOTALS_NEVER;
+    }
+    *ret = totals;
+    return 0;
+}
+
+static void process_done(struct process_totals *process, uint32_t n_nodes)
+{
+    for (uint32_t i = 0; process->pages && i <= n_nodes / TOTALS_NODES_PER_PAGE; i++)
+        free(process->pages[i]);
+    for (uint32_t i = 0; process->sample_bytes && i < process->n_stacks; i++)
+        free(totals_stack(process, i)->variances);
+    for (uint32_t i = 0; i < process->n_pieces; i++)
+        free(process->pieces[i]);
+    free(process->pages);
+    free(process->pieces);
+    free(process->changed);
+    free(process->left);
+    birth_parts_done(&process->births);
+    free(process->sizes);
+    free(process->lifetimes);
+}
+
+void totals_free(struct totals *totals)
+{
+    if (!totals)
+        return;
+    for (uint32_t i = 0; totals->processes && i <= totals->n_processes; i++)
+        process_done(&totals->processes[i], totals->n_nodes);
+    free(totals->processes);
+    free(totals->threads);
+    keyed_done(&totals->free_sites);
+    keyed_done(&totals->flows);
+    keyed_done(&totals->leaked_births);
+    free(totals);
+}
+
+/* ---- finding the stack ---- */
+
+static MTRACE_COLD int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory for totals of stacks");
+}
+
+static int process_begin(struct totals *totals, struct process_totals *process, struct error *err)
+{
+    process->pages =
+        calloc((size_t)totals->n_nodes / TOTALS_NODES_PER_PAGE + 1, sizeof *process->pages);
+    process->lifetimes = calloc(LIFETIME_CLASSES, sizeof *process->lifetimes);
+    return process->pages && process->lifetimes ? 0 : out_of_memory(err);
+}
+
+static int add_piece(struct process_totals *process, struct error *err)
+{
+    struct stack_totals **pieces = growing_reserve(process->pieces, &process->max_pieces,
+                                                   process->n_pieces + 1, sizeof *pieces);
+
+    if (!pieces)
+        return out_of_memory(err);
+    process->pieces = pieces;
+    pieces[process->n_pieces] = calloc(TOTALS_STACKS_PER_PIECE, sizeof **pieces);
+    if (!pieces[process->n_pieces])
+        return out_of_memory(err);
+    process->n_pieces++;
+    return 0;
+}
+
+struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number)
+{
+    return &process->pieces[number / TOTALS_STACKS_PER_PIECE][number % TOTALS_STACKS_PER_PIECE];
+}
+
+static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *process,
+                                 uint32_t node, struct stack_totals **ret, struct error *err)
+{
+    int code = process->pages ? 0 : process_begin(totals, process, err);
+    if (code)
+        return code;
+    uint32_t **page = &process->pages[node / TOTALS_NODES_PER_PAGE];
+    if (!*page)
+        *page = calloc(TOTALS_NODES_PER_PAGE, sizeof **page);
+    if (!*page)
+        return out_of_memory(err);
+    if (process->n_stacks == process->n_pieces * TOTALS_STACKS_PER_PIECE) {
+        code = add_piece(process, err);
+        if (code)
+            return code;
+    }
+    struct stack_totals **changed = growing_reserve(process->changed, &process->max_changed,
+                                                    process->n_stacks + 1, sizeof *changed);
+    if (!changed)
+        return out_of_memory(err);
+    process->changed = changed;
+    struct stack_totals *stack = totals_stack(process, process->n_stacks++);
+    (*page)[node % TOTALS_NODES_PER_PAGE] = process->n_stacks;
+    stack->node = node;
+    stack->first_ns = TOTALS_NEVER;
+    stack->min_size = UINT64_MAX;
+    stack->leaked_first_ns = TOTALS_NEVER;
+    stack->leaked_last_ns = TOTALS_NEVER;
+    if (process->sample_bytes) {
+        stack->variances = calloc(1, sizeof *stack->variances);
+        if (!stack->variances)
+            return out_of_memory(err);
+    }
+    *ret = stack;
+    return 0;
+}
+
+uint32_t totals_stack_number(const struct process_totals *process, uint32_t node)
+{
+    return process->pages[node / TOTALS_NODES_PER_PAGE][node % TOTALS_NODES_PER_PAGE] - 1;
+}
+
+static int stack_get(struct totals *totals, struct process_totals *process, uint32_t node,
+                     struct stack_totals **ret, struct error *err)
+{
+    MTRACE_ASSERT(node <= totals->n_nodes);
+    *ret = totals_stack_find(process, node);
+    return *ret ? 0 : stack_new(totals, process, node, ret, err);
+}
+
+/* ---- peaks ---- */
+
+bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns)
+{
+    struct process_totals *process = &totals->processes[process_id];
+
+    if (process->now_ns == time_ns)
+        return false;
+    if (process->now_ns != TOTALS_NEVER)
+        totals_compare_with_peak(process);
+    process->now_ns = time_ns;
+    return true;
+}
+
+void totals_list_changed(struct process_totals *process, uint64_t told_epoch)
+{
+    process->told_epoch = told_epoch;
+    process->n_changed = 0;
+    for (uint32_t i = 0; i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        if (stack->changed_epoch > told_epoch)
+            process->changed[process->n_changed++] = stack;
+    }
+}
+
+void totals_finish(struct totals *totals)
+{
+    for (uint32_t id = 1; id <= totals->n_processes; id++) {
+        struct process_totals *process = &totals->processes[id];
+        totals_advance(totals, id, TOTALS_NEVER - 1);
+        for (uint32_t i = 0; i < process->n_stacks; i++)
+            totals_settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
+    }
+    for (uint32_t id = 1; id <= totals->n_threads; id++)
+        totals_settle_thread(&totals->threads[id], TOTALS_NEVER - 1);
+}
+
+static void take_left(struct stack_totals *stack, const struct stack_left *left)
+{
+    stack->chains_leaked += left->chains;
+    if (left->blocks == 0)
+        return;
+    stack->leaked_blocks += left->blocks;
+    stack->leaked_bytes += left->bytes;
+    stack->leaked_first_ns = left->first_ns;
+    stack->leaked_last_ns = left->last_ns;
+}
+
+static void take_all_left(struct process_totals *process)
+{
+    for (uint32_t i = 0; process->left && i < process->n_stacks; i++)
+        take_left(totals_stack(process, i), &process->left[i]);
+    free(process->left);
+    process->left = NULL;
+}
+
+/* ---- pairs ---- */
+
+void totals_bound(struct totals *totals, size_t most_pairs)
+{
+    totals->most_pairs = (uint32_t)most_pairs;
+}
+
+/* TO-6 */
+static int flush_pair(const struct totals *totals, struct keyed *tally, struct tally_run *run,
+                      uint32_t from, uint32_t *n_pairs, uint64_t *n_untold, struct error *err)
+{
+    size_t n = tally->n;
+
+    if (totals->most_pairs && *n_pairs >= totals->most_pairs && run->blocks
+        && !tally_find(tally, run->process, from, run->to)) {
+        *n_untold += run->blocks;
+        run->to = 0;
+    }
+    bool is_told = run->to != 0;
+    int code = tally_flush(tally, run, from, err);
+    *n_pairs += is_told && tally->n > n;
+    return code;
+}
+
+static int flush_free_site(struct totals *totals, struct stack_totals *stack, struct error *err)
+{
+    return flush_pair(totals, &totals->free_sites, &stack->freed_at, stack->node,
+                      &stack->n_free_sites, &totals->n_untold_free_sites, err);
+}
+
+static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
+{
+    struct thread_totals *thread = &totals->threads[id];
+
+    return flush_pair(totals, &totals->flows, &thread->freed_by, id, &thread->n_flows,
+                      &totals->n_untold_flows, err);
+}
+
+int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
+                           uint32_t node, const struct sample_weight *weight, struct error *err)
+{
+    int code =
+        tally_continues(&stack->freed_at, process, node) ? 0 : flush_free_site(totals, stack, err);
+
+    tally_run_add(&stack->freed_at, process, node, weight);
+    return code;
+}
+
+int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
+                      const struct sample_weight *weight, struct error *err)
+{
+    struct tally_run *run = &totals->threads[from].freed_by;
+    int code = tally_continues(run, process, to) ? 0 : flush_flow(totals, from, err);
+
+    tally_run_add(run, process, to, weight);
+    return code;
+}
+
+static int flush_leaked_births(struct totals *totals, struct process_totals *process,
+                               struct error *err)
+{
+    uint32_t id = (uint32_t)(process - totals->processes);
+    int code = 0;
+
+    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
+        code = birth_parts_tell(&process->births, i, id, totals_stack(process, i)->node,
+                                &totals->leaked_births, err);
+    birth_parts_done(&process->births);
+    return code;
+}
+
+int totals_flush(struct totals *totals, struct error *err)
+{
+    int code = 0;
+
+    for (uint32_t id = 1; id <= totals->n_processes; id++) {
+        struct process_totals *process = &totals->processes[id];
+        take_all_left(process);
+        if (code == 0)
+            code = flush_leaked_births(totals, process, err);
+        for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
+            code = flush_free_site(totals, totals_stack(process, i), err);
+    }
+    for (uint32_t id = 1; code == 0 && id <= totals->n_threads; id++)
+        code = flush_flow(totals, id, err);
+    return code;
+}
+
+/* ---- births and ends ---- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned class,
+                                    struct error *err)
+{
+    size_t n_sizes = process->n_sizes;
+    struct size_class_totals *sizes =
+        growing_reserve(process->sizes, &n_sizes, class + 1, sizeof *sizes);
+
+    if (!sizes)
+        return out_of_memory(err);
+    process->sizes = sizes;
+    process->n_sizes = n_sizes;
+    return 0;
+}
+
+static int get_class(struct process_totals *process, unsigned number,
+                     struct size_class_totals **ret, struct error *err)
+{
+    int code = mtrace_unlikely(number >= process->n_sizes) ? reserve_size(process, number, err) : 0;
+
+    *ret = code ? NULL : &process->sizes[number];
+    return code;
+}
+
+static int get_size_class(struct process_totals *process, uint64_t size_bytes,
+                          struct size_class_totals **ret, struct error *err)
+{
+    return get_class(process, size_class_of(size_bytes), ret, err);
+}
+
+static int count_birth(struct process_totals *process, struct thread_totals *thread,
+                       const struct totals_block *block, struct error *err)
+{
+    const struct sample_weight *weight = &block->weight;
+    struct size_class_totals *class;
+    int code = get_size_class(process, block->size, &class, err);
+
+    if (code)
+        return code;
+    process->n_births += weight->blocks;
+    process->live_bytes += weight->bytes;
+    process->live_blocks += weight->blocks;
+    totals_settle_thread(thread, block->born_ns);
+    thread->live_bytes += weight->bytes;
+    thread->allocated_bytes += weight->bytes;
+    thread->allocated_blocks += weight->blocks;
+    class->allocated_blocks += weight->blocks;
+    class->allocated_bytes += weight->bytes;
+    class->slack_bytes += block->slack * weight->blocks;
+    return 0;
+}
+
+static void add_variance(struct sums_variance *sum, const struct sample_weight *weight)
+{
+    sum->blocks += weight->blocks_variance;
+    sum->bytes += weight->bytes_variance;
+}
+
+static void subtract_variance(struct sums_variance *sum, const struct sample_weight *weight)
+{
+    sum->blocks -= weight->blocks_variance;
+    sum->bytes -= weight->bytes_variance;
+}
+
+static MTRACE_COLD void vary_birth(struct process_totals *process, struct stack_totals *stack,
+                                   const struct sample_weight *weight)
+{
+    add_variance(&process->live_variance, weight);
+    add_variance(&stack->variances->allocated, weight);
+    add_variance(&stack->variances->live, weight);
+}
+
+static MTRACE_COLD void vary_end(struct process_totals *process, struct stack_totals *stack,
+                                 const struct sample_weight *weight)
+{
+    subtract_variance(&process->live_variance, weight);
+    subtract_variance(&stack->variances->live, weight);
+}
+
+int totals_born(struct totals *totals, uint32_t process_id, const struct totals_block *block,
+                const struct pairing_link *link, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    const struct sample_weight *weight = &block->weight;
+    struct stack_totals *stack;
+    int code = stack_get(totals, process, block->node, &stack, err);
+
+    if (code)
+        return code;
+    totals_settle(process, stack, block->born_ns);
+    stack->live_bytes += weight->bytes;
+    stack->live_blocks += weight->blocks;
+    stack->allocated_bytes += weight->bytes;
+    stack->allocated_blocks += weight->blocks;
+    stack->slack_bytes += block->slack * weight->blocks;
+    if (mtrace_unlikely(stack->variances != NULL))
+        vary_birth(process, stack, weight);
+    if (stack->first_ns == TOTALS_NEVER)
+        stack->first_ns = block->born_ns;
+    stack->last_ns = block->born_ns;
+    if (block->size < stack->min_size)
+        stack->min_size = block->size;
+    if (block->size > stack->max_size)
+        stack->max_size = block->size;
+    if (link) {
+        stack->realloc_count++;
+        stack->realloc_copied_bytes += link->copied_bytes;
+    } else {
+        stack->chains_started++;
+    }
+    return count_birth(process, &totals->threads[block->thread], block, err);
+}
+
+static int tally_end(struct totals *totals, uint32_t process, struct stack_totals *stack,
+                     const struct totals_block *block, const struct pairing_end *end,
+                     struct error *err)
+{
+    const struct sample_weight *weight = &block->weight;
+    int code = 0;
+
+    if (end->thread) {
+        struct thread_totals *ender = &totals->threads[end->thread];
+        ender->freed_blocks += weight->blocks;
+        ender->freed_bytes += weight->bytes;
+        code = totals_count_flow(totals, process, block->thread, end->thread, weight, err);
+    }
+    if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
+        code = totals_count_free_site(totals, process, stack, end->node, weight, err);
+    return code;
+}
+
+int totals_ended(struct totals *totals, uint32_t process_id, const struct totals_block *block,
+                 const struct pairing_end *end, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    struct thread_totals *thread = &totals->threads[block->thread];
+    struct stack_totals *stack = totals_stack_find(process, block->node);
+    uint64_t lifetime = end->time_ns - block->born_ns;
+    struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
+    const struct sample_weight *weight = &block->weight;
+
+    totals_settle(process, stack, end->time_ns);
+    stack->live_bytes -= weight->bytes;
+    stack->live_blocks -= weight->blocks;
+    stack->lifetime_sum_ns += (double)lifetime * (double)weight->blocks;
+    if (mtrace_unlikely(stack->variances != NULL)) {
+        vary_end(process, stack, weight);
+    } else if (end->intervening <= 1) {
+        stack->temporary_blocks++;
+        stack->temporary_bytes += block->size;
+        process->sizes[size_class_of(block->size)].temporary_blocks++;
+    }
+    process->n_ends += weight->blocks;
+    process->live_bytes -= weight->bytes;
+    process->live_blocks -= weight->blocks;
+    totals_settle_thread(thread, end->time_ns);
+    thread->live_bytes -= weight->bytes;
+    class->blocks += weight->blocks;
+    class->bytes += weight->bytes;
+    return tally_end(totals, process_id, stack, block, end, err);
+}
+
+int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
+                     const struct pairing_end *end, struct error *err)
+{
+    return tally_end(totals, process, totals_stack_find(&totals->processes[process], block->node),
+                     block, end, err);
+}
+
+static MTRACE_COLD int begin_left(struct process_totals *process, struct error *err)
+{
+    process->left = calloc((size_t)process->n_stacks + 1, sizeof *process->left);
+    return process->left ? 0 : out_of_memory(err);
+}
+
+/* For each of a million blocks: not called. */
+MTRACE_INLINE void count_left(struct totals *totals, struct process_totals *process,
+                              uint32_t number, const struct live_block *block,
+                              const struct sample_weight *weight)
+{
+    struct stack_left *left = &process->left[number];
+    struct thread_totals *thread = &totals->threads[block->thread];
+    struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
+
+    if (left->blocks == 0 || block->alloc_ns < left->first_ns)
+        left->first_ns = block->alloc_ns;
+    if (block->alloc_ns > left->last_ns)
+        left->last_ns = block->alloc_ns;
+    left->blocks += weight->blocks;
+    left->bytes += weight->bytes;
+    thread->leaked_blocks += weight->blocks;
+    thread->leaked_bytes += weight->bytes;
+    class->leaked_blocks += weight->blocks;
+    class->leaked_bytes += weight->bytes;
+}
+
+int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,
+                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    const struct sample_weight weight = totals_weight(totals, process_id, block);
+    uint32_t number = totals_stack_number(process, block->node);
+
+    if (ended_by != PAIRING_LEAKED)
+        return 0;
+    if (mtrace_unlikely(!totals_stack_find(process, chain_node)))
+        return error_set(err, ERROR_FORMAT, "the state of the recording is damaged (a chain)");
+    int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
+    if (code)
+        return code;
+    count_left(totals, process, number, block, &weight);
+    if (mtrace_unlikely(process->sample_bytes))
+        add_variance(&totals_stack(process, number)->variances->leaked, &weight);
+    process->left[chain_node == block->node ? number : totals_stack_number(process, chain_node)]
+        .chains++;
+    return 0;
+}
+
+int totals_left_run(struct totals *totals, uint32_t process_id, const struct live_block *places,
+                    size_t n_places, size_t *ret_n_others, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
+
+    *ret_n_others = 0;
+    for (size_t i = 0; code == 0 && i < n_places; i++) {
+        const struct live_block *block = &places[i];
+        const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
+        __builtin_prefetch(block + LIVE_TABLE_PIECE_BLOCKS); /* bit by bit: memory is slower */
+        if (!pairing_is_single(block)) {
+            *ret_n_others += block->address != 0;
+            continue;
+        }
+        uint32_t number = totals_stack_number(process, block->node);
+        count_left(totals, process, number, block, &weight);
+        process->left[number].chains++;
+    }
+    return code;
+}
+
+int totals_leaked_birth(struct totals *totals, uint32_t process_id, uint32_t node, uint32_t part,
+                        const struct sample_weight *weight, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+
+    return birth_parts_add(&process->births, process->n_stacks, totals_stack_number(process, node),
+                           part, weight, err);
+}
+
+static int count_culled_class(struct process_totals *process, const struct event *event,
+                              unsigned number, struct error *err)
+{
+    struct size_class_totals *class;
+    int code = get_class(process, number, &class, err);
+
+    if (code)
+        return code;
+    class->allocated_blocks += event->n_culled;
+    class->allocated_bytes += event->size;
+    class->slack_bytes += event->slack_bytes;
+    class->temporary_blocks += (uint64_t)event->result;
+    return 0;
+}
+
+/* Those of several sizes have their classes in EVENT_CULLED_SIZES. */
+static int count_culled(struct process_totals *process, const struct event *event,
+                        struct error *err)
+{
+    process->n_births += event->n_culled;
+    process->n_ends += event->n_culled;
+    return event->kind == EVENT_CULLED_MIXED
+               ? 0
+               : count_culled_class(process, event, size_class_of(event->size / event->n_culled),
+                                    err);
+}
+
+/* What differs where sizes do. */
+struct culled_sizes {
+    uint64_t least, largest, temporary_bytes;
+    uint64_t largest_ns; /* one of the largest was born */
+};
+
+static struct culled_sizes culled_sizes_of(const struct event *event)
+{
+    uint64_t size = event->size / event->n_culled;
+
+    if (event->kind == EVENT_CULLED_MIXED)
+        return (struct culled_sizes){.least = event->least_bytes,
+                                     .largest = event->largest_bytes,
+                                     .temporary_bytes = event->temporary_bytes,
+                                     .largest_ns = event->time_ns
+                                                   - least(event->time_ns, event->largest_ns_ago)};
+    return (struct culled_sizes){.least = size,
+                                 .largest = size,
+                                 .temporary_bytes = (uint64_t)event->result * size,
+                                 .largest_ns =
+                                     event->time_ns - least(event->time_ns, (uint32_t)event->pair)};
+}
+
+static void count_culled_stack(struct stack_totals *stack, const struct event *event)
+{
+    const struct culled_sizes sizes = culled_sizes_of(event);
+    uint64_t first_ns = event->time_ns - least(event->time_ns, (uint32_t)event->pair);
+    uint64_t last_ns = event->time_ns - least(event->time_ns, event->pair >> 32);
+
+    stack->culled_blocks += event->n_culled;
+    stack->culled_bytes += event->size;
+    stack->chains_started += event->n_culled;
+    stack->slack_bytes += event->slack_bytes;
+    stack->lifetime_sum_ns += (double)event->lifetime_ns;
+    stack->temporary_blocks += (uint64_t)event->result;
+    stack->temporary_bytes += sizes.temporary_bytes;
+    stack->first_ns = least(stack->first_ns, first_ns);
+    if (stack->last_ns < last_ns)
+        stack->last_ns = last_ns;
+    if (stack->own_peak_bytes < sizes.largest) { /* one of them was live then */
+        stack->own_peak_bytes = sizes.largest;
+        stack->own_peak_ns = sizes.largest_ns;
+    }
+    stack->min_size = least(stack->min_size, sizes.least);
+    if (stack->max_size < sizes.largest)
+        stack->max_size = sizes.largest;
+}
+
+static int culled(struct totals *totals, const struct event *event, uint32_t free_node,
+                  struct error *err)
+{
+    const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
+    struct process_totals *process = &totals->processes[event->process];
+    struct thread_totals *thread = &totals->threads[event->thread];
+    struct stack_totals *stack;
+    int code = stack_get(totals, process, event->node, &stack, err);
+
+    if (code == 0)
+        code = count_culled(process, event, err);
+    if (code)
+        return code;
+    count_culled_stack(stack, event);
+    thread->allocated_blocks += event->n_culled;
+    thread->allocated_bytes += event->size;
+    thread->freed_blocks += event->n_culled;
+    thread->freed_bytes += event->size;
+    code = totals_count_flow(totals, event->process, event->thread, event->thread, &weight, err);
+    return code || free_node == 0
+               ? code
+               : totals_count_free_site(totals, event->process, stack, free_node, &weight, err);
+}
+
+static int culled_lives(struct totals *totals, const struct event *event, struct error *err)
+{
+    struct process_totals *process = &totals->processes[event->process];
+    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
+
+    if (code == 0) {
+        process->lifetimes[event->value].blocks += event->n_culled;
+        process->lifetimes[event->value].bytes += event->size;
+    }
+    return code;
+}
+
+static int culled_sizes(struct totals *totals, const struct event *event, struct error *err)
+{
+    struct process_totals *process = &totals->processes[event->process];
+    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
+
+    return code ? code : count_culled_class(process, event, event->call, err);
+}
+
+int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
+                  struct error *err)
+{
+    struct thread_totals *thread = &totals->threads[event->thread];
+
+    if (event->kind == EVENT_CULLED || event->kind == EVENT_CULLED_MIXED)
+        return culled(totals, event, free_node, err);
+    if (event->kind == EVENT_CULLED_SIZES)
+        return culled_sizes(totals, event, err);
+    if (event->kind == EVENT_CULLED_LIVES)
+        return culled_lives(totals, event, err);
+    if (event->size > thread->culled_live_bytes)
+        thread->culled_live_bytes = event->size;
+    return 0;
+}
+
+uint64_t totals_culled_live_bytes(const struct totals *totals)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t id = 1; id <= totals->n_threads; id++)
+        bytes += totals->threads[id].culled_live_bytes;
+    return bytes;
+}
+
+uint64_t totals_n_culled(const struct totals *totals)
+{
+    uint64_t n = 0;
+
+    for (uint32_t id = 1; id <= totals->n_processes; id++)
+        for (uint32_t i = 0; i < totals->processes[id].n_stacks; i++)
+            n += totals_stack(&totals->processes[id], i)->culled_blocks;
+    return n;
+}
+
+/* ---- the state as bytes ---- */
+
+static void check_run(const struct tally_run *run, uint32_t n_processes, uint32_t most,
+                      struct state_io *io)
+{
+    state_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
+}
+
+static void visit_variances(struct stack_totals *stack, struct state_io *io)
+{
+    STATE_IMAGE(io, stack->variances);
+}
+
+static void save_stacks(struct process_totals *process, struct state_io *io)
+{
+    for (uint32_t i = 0; i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        STATE_IMAGE(io, stack);
+        if (stack->variances)
+            visit_variances(stack, io);
+    }
+}
+
+static void load_stack(struct totals *totals, struct process_totals *process, struct state_io *io)
+{
+    struct stack_totals copy;
+    struct stack_totals *stack;
+
+    STATE_IMAGE(io, &copy);
+    check_run(&copy.freed_at, totals->n_processes, totals->n_nodes, io);
+    state_check(io,
+                copy.node && copy.node <= totals->n_nodes && !totals_stack_find(process, copy.node),
+                "a stack");
+    if (state_io_code(io))
+        return;
+    if (stack_new(totals, process, copy.node, &stack, NULL) != 0) {
+        state_no_memory(io);
+        return;
+    }
+    copy.variances = stack->variances;
+    *stack = copy;
+    if (stack->variances)
+        visit_variances(stack, io);
+}
+
+static void visit_stacks(struct totals *totals, struct process_totals *process, struct state_io *io)
+{
+    size_t n = process->n_stacks;
+
+    state_count(io, &n, totals->n_nodes);
+    if (!state_io_is_loading(io)) {
+        save_stacks(process, io);
+        return;
+    }
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++)
+        load_stack(totals, process, io);
+}
+
+static void visit_process(struct totals *totals, struct process_totals *process,
+                          struct state_io *io)
+{
+    size_t max_sizes = process->n_sizes;
+    size_t n_sizes = process->n_sizes;
+    bool has_begun = process->lifetimes != NULL;
+
+    state_u64(io, &process->sample_bytes);
+    state_u64(io, &process->now_ns);
+    state_u64(io, &process->live_bytes);
+    state_u64(io, &process->live_blocks);
+    state_u64(io, &process->peak_bytes);
+    state_u64(io, &process->peak_blocks);
+    state_u64(io, &process->peak_ns);
+    state_u64(io, &process->peak_epoch);
+    STATE_IMAGE(io, &process->live_variance);
+    STATE_IMAGE(io, &process->peak_variance);
+    state_u64(io, &process->n_births);
+    state_u64(io, &process->n_ends);
+    process->sizes = state_array(io, process->sizes, &n_sizes, &max_sizes, 4 * SIZE_CLASSES,
+                                 sizeof *process->sizes);
+    process->n_sizes = n_sizes;
+    state_bool(io, &has_begun);
+    if (has_begun && !process->lifetimes && process_begin(totals, process, NULL) != 0)
+        state_no_memory(io);
+    if (has_begun && process->lifetimes)
+        state_bytes(io, process->lifetimes, LIFETIME_CLASSES * sizeof *process->lifetimes);
+    visit_stacks(totals, process, io);
+}
+
+static void visit_threads(struct totals *totals, struct state_io *io)
+{
+    size_t n = totals->n_threads;
+
+    state_count(io, &n, totals->n_threads);
+    for (size_t i = 1; i <= n; i++) {
+        STATE_IMAGE(io, &totals->threads[i]);
+        check_run(&totals->threads[i].freed_by, totals->n_processes, totals->n_threads, io);
+    }
+}
+
+void totals_visit(struct totals *totals, struct state_io *io)
+{
+    size_t n = totals->n_processes;
+
+    visit_threads(totals, io);
+    state_count(io, &n, totals->n_processes);
+    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+        visit_process(totals, &totals->processes[i], io);
+    tally_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
+    tally_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
+    state_u64(io, &totals->n_untold_free_sites);
+    state_u64(io, &totals->n_untold_flows);
+}
+
+bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)
+{
+    return totals_stack_find(&totals->processes[process], node) != NULL;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/windows.h"
+
+#include "lib/base/growing.h"
+#include "lib/base/lower_bound.h"
+
+#include <stdlib.h>
+
+void windows_done(struct windows *windows)
+{
+    free(windows->list);
+}
+
+static struct window *last_of(struct windows *windows)
+{
+    return windows->n ? &windows->list[windows->n - 1] : NULL;
+}
+
+/* Whose blocks are counted until the next one begins (WN-1). */
+static void settle(struct window *window, const struct window_figures *figures)
+{
+    window->last_allocation = figures->last_allocation;
+    window->allocated_blocks = figures->allocated_blocks - window->allocated_blocks;
+    window->allocated_bytes = figures->allocated_bytes - window->allocated_bytes;
+}
+
+static int begin(struct windows *windows, unsigned by, uint64_t time_ns,
+                 const struct window_figures *before, struct error *err)
+{
+    struct window *list =
+        growing_reserve(windows->list, &windows->capacity, windows->n + 1, sizeof *list);
+
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu windows", windows->n);
+    windows->list = list;
+    list[windows->n++] = (struct window){.start_ns = time_ns,
+                                         .started_by = by,
+                                         .first_allocation = before->last_allocation + 1,
+                                         .allocated_blocks = before->allocated_blocks,
+                                         .allocated_bytes = before->allocated_bytes,
+                                         .is_open = true};
+    return 0;
+}
+
+/* The one that began with the process, or WN-2. */
+static int begin_first(struct windows *windows, const struct window_figures *figures,
+                       struct error *err)
+{
+    const struct window_figures none = {0};
+
+    return windows->n == 0 && (figures->began_on || figures->allocated_blocks > 0)
+               ? begin(windows, figures->began_on ? WINDOWS_BY_PROCESS : LOG_SWITCH_UNKNOWN,
+                       figures->start_ns, &none, err)
+               : 0;
+}
+
+/* WN-3 */
+static void resume(struct windows *windows, struct window *last, uint64_t time_ns)
+{
+    last->paused_ns += time_ns > last->end_ns ? time_ns - last->end_ns : 0;
+    last->is_open = true;
+    windows->n_left_out++;
+}
+
+int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
+                   const struct window_figures *figures, struct error *err)
+{
+    int code = begin_first(windows, figures, err);
+    struct window *last = last_of(windows);
+
+    if (code || is_on == (last && last->is_open))
+        return code;
+    if (last && !is_on) {
+        last->is_open = false;
+        last->end_ns = time_ns;
+        last->ended_by = by;
+        return 0;
+    }
+    if (last && windows->n == windows->most) {
+        resume(windows, last, time_ns);
+        return 0;
+    }
+    if (last)
+        settle(last, figures);
+    return begin(windows, by, time_ns, figures, err);
+}
+
+bool windows_is_open(const struct windows *windows)
+{
+    return windows->n > 0 && windows->list[windows->n - 1].is_open;
+}
+
+int windows_finish(struct windows *windows, const struct window_figures *figures, struct error *err)
+{
+    int code = begin_first(windows, figures, err);
+
+    if (code == 0 && windows->n)
+        settle(last_of(windows), figures);
+    return code;
+}
+
+uint64_t windows_start_ns(const struct windows *windows, uint64_t start_ns)
+{
+    return windows->n ? windows->list[0].start_ns : start_ns;
+}
+
+uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns)
+{
+    return windows->n && !windows_is_open(windows) ? windows->list[windows->n - 1].end_ns : end_ns;
+}
+
+void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                            uint64_t bytes)
+{
+    size_t n; /* windows that began before the block was born */
+
+    LOWER_BOUND(n, windows->n, windows->list[n].first_allocation <= allocation_id);
+    if (n == 0)
+        return;
+    windows->list[n - 1].leaked_blocks += blocks;
+    windows->list[n - 1].leaked_bytes += bytes;
+}
+
+void windows_visit(struct windows *windows, struct state_io *io)
+{
+    windows->list = state_array(io, windows->list, &windows->n, &windows->capacity, STATE_MOST,
+                                sizeof *windows->list);
+    for (size_t i = 0; i < windows->n; i++)
+        state_check_bool(io, &windows->list[i].is_open);
+    state_u64(io, &windows->n_left_out);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/write/database.h"
+
+#include "lib/base/whole_io.h"
+#include "lib/process/output_file.h"
+#include "lib/sqlite/database_file.h"
+#include "lib/sqlite/database_guard.h"
+#include "lib/sqlite/embedded_sql.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum {
+    CACHE_KIB = 40 * 1024,   /* rows are appended: more would only hold pages back from the disk */
+    PAGE_BYTES = 16384,      /* a quarter of the writes of SQLite's own 4096, and fewer levels */
+    SMALL_PAGE_BYTES = 2048, /* every table takes a page at least */
+    SMALL_BYTES = 1 << 20,
+};
+
+struct database {
+    sqlite3 *db;
+    struct output_file file;     /* of a new database; without one the target itself is open */
+    struct database_guard guard; /* of a target that was there before */
+};
+
+/* The target that the file of a connection is to become; the length excludes what its own name has behind. */
+static const char *target_of(sqlite3 *db, int *ret_length)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    const char *name = file ? file : "";
+    const char *suffix = strstr(name, OUTPUT_FILE_SUFFIX);
+
+    *ret_length = (int)(suffix ? (size_t)(suffix - name) : strlen(name));
+    return name;
+}
+
+int database_write_error(sqlite3 *db, int errnum, struct error *err)
+{
+    int length;
+    const char *name = target_of(db, &length);
+
+    return error_set_errno(err, errnum, "cannot write '%.*s'", length, name);
+}
+
+int database_error(sqlite3 *db, struct error *err)
+{
+    int length;
+    const char *name = target_of(db, &length);
+
+    if (error_means_disk_full(sqlite3_system_errno(db)))
+        return database_write_error(db, sqlite3_system_errno(db), err);
+    if (sqlite3_errcode(db) == SQLITE_FULL)
+        return database_write_error(db, ENOSPC, err);
+    if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* by the guard: nobody else interrupts */
+        return error_set(err, ERROR_FORMAT,
+                         "'%.*s' is damaged: its symbols would take for ever; import the recording "
+                         "again",
+                         length, name);
+    return error_set(err, ERROR_DATABASE, "cannot write '%.*s': %s", length, name,
+                     sqlite3_errmsg(db));
+}
+
+int database_execute(sqlite3 *db, const char *sql, struct error *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : database_error(db, err);
+}
+
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err)
+{
+    return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : database_error(db, err);
+}
+
+int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(db, sql, &statement, err);
+
+    *ret_count = 0;
+    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
+        *ret_count = (size_t)sqlite3_column_int64(statement, 0);
+    else if (code == 0)
+        code = database_error(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static void bind_unsigned(sqlite3_stmt *statement, int index, uint64_t value, uint64_t null_value)
+{
+    if (value == null_value)
+        sqlite3_bind_null(statement, index);
+    else
+        sqlite3_bind_int64(statement, index, (sqlite3_int64)value);
+}
+
+static void bind_not_negative(sqlite3_stmt *statement, int index, int64_t value)
+{
+    if (value < 0)
+        sqlite3_bind_null(statement, index);
+    else
+        sqlite3_bind_int64(statement, index, value);
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(statement, index);
+}
+
+int database_insert(sqlite3_stmt *statement, struct error *err, const char *types, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, types);
+    for (int i = 1; types[i - 1]; i++) {
+        switch (types[i - 1]) {
+        case 'i':
+            sqlite3_bind_int64(statement, i, va_arg(arguments, int64_t));
+            break;
+        case 'u':
+            sqlite3_bind_int64(statement, i, (sqlite3_int64)va_arg(arguments, uint64_t));
+            break;
+        case 'z':
+            bind_unsigned(statement, i, va_arg(arguments, uint64_t), 0);
+            break;
+        case 's': {
+            double size = va_arg(arguments, double);
+            if (size < 0)
+                sqlite3_bind_null(statement, i);
+            else
+                sqlite3_bind_double(statement, i, size);
+            break;
+        }
+        case 'm':
+            bind_unsigned(statement, i, va_arg(arguments, uint64_t), UINT64_MAX);
+            break;
+        case 'o':
+            bind_not_negative(statement, i, va_arg(arguments, int64_t));
+            break;
+        case 't':
+            bind_text(statement, i, va_arg(arguments, const char *));
+            break;
+        default:
+            sqlite3_bind_null(statement, i);
+        }
+    }
+    va_end(arguments);
+    int step = sqlite3_step(statement);
+    int code = step == SQLITE_DONE ? 0 : database_error(sqlite3_db_handle(statement), err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* ---- files ---- */
+
+int database_check_space(const char *path, uint64_t needed_bytes, struct error *err)
+{
+    struct statvfs room;
+    char *copy = strdup(path);
+
+    if (!copy)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    const char *folder = dirname(copy);
+    int code = 0;
+    if (statvfs(folder, &room) != 0) {
+        code = error_set_errno(err, errno, "cannot write to '%s'", folder);
+    } else if ((uint64_t)room.f_bavail * room.f_frsize < needed_bytes) {
+        code = error_set(err, ERROR_IO,
+                         "not enough room in '%s': about %" PRIu64 " MiB needed, %" PRIu64
+                         " MiB free; give a target on another disk, or use --slim",
+                         folder, needed_bytes >> 20, (uint64_t)room.f_bavail * room.f_frsize >> 20);
+        if (err)
+            err->os_errno = ENOSPC;
+    }
+    free(copy);
+    return code;
+}
+
+static int fail_irregular(const char *target, struct error *err)
+{
+    return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; name another target", target);
+}
+
+static int check_target(const char *target, bool replace, struct error *err)
+{
+    struct stat status;
+
+    if (lstat(target, &status) != 0)
+        return 0;
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return fail_irregular(target, err);
+    if (replace && database_file_owner(target) == DATABASE_FILE_FOREIGN)
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a database of mtrace; name another target or "
+                         "remove it",
+                         target);
+    return 0;
+}
+
+static int execute_all(sqlite3 *db, const struct embedded_sql *sql, struct error *err)
+{
+    int code = 0;
+
+    for (; code == 0 && sql->name; sql++)
+        code = database_execute(db, sql->text, err);
+    return code;
+}
+
+static int create_tables(sqlite3 *db, struct error *err)
+{
+    int code = execute_all(db, embedded_schema, err);
+
+    return code ? code : execute_all(db, embedded_views, err);
+}
+
+static int put_blank(const struct database *database, const struct database_blank *blank,
+                     struct error *err)
+{
+    int errnum = whole_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
+
+    return errnum ? error_set_errno(err, errnum, "cannot write '%s'", database->file.target) : 0;
+}
+
+static int begin_new(struct database *database, uint64_t expected_bytes,
+                     const struct database_blank *blank, struct error *err)
+{
+    bool is_blank = blank && blank->bytes && expected_bytes < SMALL_BYTES;
+    char pragmas[256];
+    int code = is_blank ? put_blank(database, blank, err) : 0;
+
+    if (code)
+        return code;
+    if (sqlite3_open_v2(database->file.temporary, &database->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
+        != SQLITE_OK) {
+        code = database_file_check_name(database->file.target, database->file.temporary, err);
+        return code ? code : database_error(database->db, err);
+    }
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA page_size = %d; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+             "PRAGMA cache_size = -%d;"
+             "PRAGMA temp_store = MEMORY; BEGIN",
+             expected_bytes < SMALL_BYTES ? SMALL_PAGE_BYTES : PAGE_BYTES, CACHE_KIB);
+    code = database_execute(database->db, pragmas, err);
+    return code || is_blank ? code : create_tables(database->db, err);
+}
+
+int database_blank_make(struct database_blank *blank, bool has_views, struct error *err)
+{
+    char pragma[64];
+    sqlite3_int64 n_bytes = 0;
+    sqlite3 *db = NULL;
+
+    snprintf(pragma, sizeof pragma, "PRAGMA page_size = %d; BEGIN", SMALL_PAGE_BYTES);
+    int code = sqlite3_open(":memory:", &db) == SQLITE_OK ? database_execute(db, pragma, err)
+                                                          : database_error(db, err);
+    if (code == 0)
+        code = has_views ? create_tables(db, err) : execute_all(db, embedded_schema, err);
+    if (code == 0)
+        code = database_execute(db, "COMMIT", err);
+    if (code == 0) {
+        blank->bytes = sqlite3_serialize(db, "main", &n_bytes, 0);
+        blank->n_bytes = (size_t)n_bytes;
+    }
+    sqlite3_close(db);
+    return code || blank->bytes ? code : error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+void database_blank_done(struct database_blank *blank)
+{
+    sqlite3_free(blank->bytes);
+    *blank = (struct database_blank){.bytes = NULL};
+}
+
+static int database_new(struct database **ret, struct error *err)
+{
+    *ret = calloc(1, sizeof **ret);
+    if (!*ret)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    (*ret)->file.fd = -1;
+    return 0;
+}
+
+int database_create(const char *target, bool replace, uint64_t expected_bytes,
+                    const struct database_blank *blank, struct database **ret, struct error *err)
+{
+    struct database *database;
+    int code = check_target(target, replace, err);
+
+    if (code == 0)
+        code = database_new(&database, err);
+    if (code)
+        return code;
+    code = output_file_open(&database->file, target, replace, 0666, err);
+    if (code == 0 && !database->file.temporary) /* a pipe or device behind a link */
+        code = fail_irregular(target, err);
+    if (code == 0)
+        code = begin_new(database, expected_bytes, blank, err);
+    if (code) {
+        database_close(database);
+        return code;
+    }
+    *ret = database;
+    return 0;
+}
+
+int database_open(const char *target, struct database **ret, struct error *err)
+{
+    struct database *database;
+    struct stat status;
+    int code;
+
+    if (stat(target, &status) != 0)
+        return error_set_errno(err, errno, "cannot open '%s'", target);
+    code = database_new(&database, err);
+    if (code)
+        return code;
+    if (sqlite3_open_v2(target, &database->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
+        != SQLITE_OK) {
+        code = database_file_check_name(target, target, err);
+        if (code == 0)
+            code = error_set(err, ERROR_IO, "cannot open '%s': %s", target,
+                             sqlite3_errmsg(database->db));
+    }
+    if (code == 0)
+        code = database_guard_put(&database->guard, database->db, target, true, err);
+    if (code) {
+        database_close(database);
+        return code;
+    }
+    *ret = database;
+    return 0;
+}
+
+void database_let_pass(struct database *database)
+{
+    database->file.is_passing = true;
+}
+
+int database_commit(struct database *database, struct error *err)
+{
+    int code = database_execute(database->db, "COMMIT", err);
+
+    if (code || !database->file.temporary)
+        return code;
+    if (sqlite3_close(database->db) != SQLITE_OK)
+        return database_error(database->db, err);
+    database->db = NULL;
+    return output_file_commit(&database->file, err);
+}
+
+void database_close(struct database *database)
+{
+    if (!database)
+        return;
+    sqlite3_close_v2(database->db); /* rolls back what is open */
+    output_file_close(&database->file);
+    free(database);
+}
+
+sqlite3 *database_sqlite(struct database *database)
+{
+    return database->db;
+}

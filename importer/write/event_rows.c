@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/write/event_rows.h"
+
+#include "importer/model/definitions.h"
+#include "importer/write/bulk_insert.h"
+#include "importer/write/database.h"
+#include "lib/abi/log_format.h"
+#include "lib/base/growing.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Among the stacks of all. */
+struct kept_snapshot {
+    size_t first, n;
+};
+
+struct event_rows {
+    sqlite3_stmt *failure;
+    sqlite3_stmt *mallopt;
+    sqlite3_stmt *marker;
+    sqlite3_stmt *mapping;
+    sqlite3_stmt *sample;
+    sqlite3_stmt *snapshot;
+    sqlite3_stmt *move;
+    struct bulk_insert *snapshot_stacks;
+    bool keeps_snapshots;
+    struct kept_snapshot *kept; /* by id - 1 */
+    size_t n_kept, kept_capacity;
+    struct snapshot_stack *stacks; /* of all that are kept */
+    size_t n_stacks, stacks_capacity;
+    uint64_t n_moves;
+    const struct definitions *definitions; /* for groups; NULL: moves are not written */
+};
+
+static void stack_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct snapshot_stack *stack = row;
+    const uint64_t values[] = {stack->snapshot_id, stack->node, stack->live_bytes,
+                               stack->live_blocks};
+
+    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
+}
+
+static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
+{
+    const struct {
+        const char *sql;
+        sqlite3_stmt **statement;
+    } all[] = {
+        {"INSERT INTO allocation_failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", &rows->failure},
+        {"INSERT INTO mallopts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &rows->mallopt},
+        {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
+        {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         &rows->mapping},
+        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &rows->sample},
+        {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
+        {"INSERT INTO group_moves VALUES (?, ?, ?, ?, ?)", &rows->move},
+    };
+
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < sizeof all / sizeof all[0]; i++)
+        code = database_prepare(db, all[i].sql, all[i].statement, err);
+    if (code == 0)
+        code = bulk_insert_open(
+            db, "snapshot_backtraces(snapshot_id, backtrace_id, live_bytes, live_blocks)", 4,
+            stack_column, sizeof(struct snapshot_stack), &rows->snapshot_stacks, err);
+    return code;
+}
+
+int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err)
+{
+    struct event_rows *rows = calloc(1, sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    int code = prepare(db, rows, err);
+    if (code) {
+        event_rows_free(rows);
+        return code;
+    }
+    *ret = rows;
+    return 0;
+}
+
+void event_rows_free(struct event_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->failure);
+    sqlite3_finalize(rows->mallopt);
+    sqlite3_finalize(rows->marker);
+    sqlite3_finalize(rows->mapping);
+    sqlite3_finalize(rows->sample);
+    sqlite3_finalize(rows->snapshot);
+    sqlite3_finalize(rows->move);
+    bulk_insert_close(rows->snapshot_stacks);
+    free(rows->kept);
+    free(rows->stacks);
+    free(rows);
+}
+
+static const char *mallopt_parameter_name(int64_t parameter)
+{
+    static const struct {
+        int parameter;
+        const char *name;
+    } names[] = {
+        {M_MXFAST, "M_MXFAST"},       {M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"},
+        {M_TOP_PAD, "M_TOP_PAD"},     {M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
+        {M_MMAP_MAX, "M_MMAP_MAX"},   {M_CHECK_ACTION, "M_CHECK_ACTION"},
+        {M_PERTURB, "M_PERTURB"},     {M_ARENA_TEST, "M_ARENA_TEST"},
+        {M_ARENA_MAX, "M_ARENA_MAX"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].parameter == parameter)
+            return names[i].name;
+    }
+    return NULL;
+}
+
+/* A stack that was not taken is no stack. */
+static uint64_t known_node(uint32_t node)
+{
+    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+}
+
+/* SQLite has signed numbers only; what nobody can have may be larger, as a product that overflows is. */
+static uint64_t asked_bytes(uint64_t size_bytes)
+{
+    return size_bytes < INT64_MAX ? size_bytes : INT64_MAX;
+}
+
+static int write_event(void *context, const struct event *event, struct error *err)
+{
+    const struct event_rows *rows = context;
+    uint64_t process = event->process;
+    uint64_t thread = event->thread;
+
+    switch (event->kind) {
+    case EVENT_FAILURE:
+        return database_insert(rows->failure, err, "uzuzuui", process, thread, event->time_ns,
+                               known_node(event->node), (uint64_t)(event->call & LOG_CALL_MASK),
+                               asked_bytes(event->size), event->value);
+    case EVENT_MALLOPT:
+        if (event->call)
+            return database_insert(rows->mallopt, err, "uzzutnnii", process, thread,
+                                   known_node(event->node), event->time_ns, "malloc_trim",
+                                   event->parameter, (int64_t)event->result);
+        return database_insert(rows->mallopt, err, "uzzutitii", process, thread,
+                               known_node(event->node), event->time_ns, "mallopt", event->parameter,
+                               mallopt_parameter_name(event->parameter), event->value,
+                               (int64_t)event->result);
+    case EVENT_MARKER:
+        return database_insert(rows->marker, err, "uzut", process, thread, event->time_ns,
+                               event->text ? event->text : "");
+    default:
+        return 0;
+    }
+}
+
+static int write_mapping(void *context, const struct mapping *piece, struct error *err)
+{
+    const struct event_rows *rows = context;
+
+    /* What was mapped before the recording, and is seen by mremap only, has -1 for what we do not
+     * know, as have anonymous mappings for their descriptor. */
+    return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzm", piece->mmap_id, piece->call_id,
+                           (uint64_t)piece->process, (uint64_t)piece->thread,
+                           known_node(piece->node), piece->address, piece->length,
+                           (int64_t)piece->prot, (int64_t)piece->flags, (int64_t)piece->fd,
+                           piece->file_offset, piece->path, piece->mapped_ns, piece->unmapped_ns,
+                           (uint64_t)piece->unmap_thread, known_node(piece->unmap_node),
+                           piece->remapped_from_id, piece->peak_rss_bytes);
+}
+
+static int write_sample(void *context, const struct memory_sample *sample, struct error *err)
+{
+    const struct event_rows *rows = context;
+
+    return database_insert(rows->sample, err, "uuummmum", (uint64_t)sample->process,
+                           sample->time_ns, sample->rss_bytes, sample->anonymous_bytes,
+                           sample->file_bytes, sample->heaps_bytes, sample->mapped_bytes,
+                           sample->own_bytes);
+}
+
+void event_rows_keep_snapshots(struct event_rows *rows)
+{
+    rows->keeps_snapshots = true;
+}
+
+const struct snapshot_stack *event_rows_snapshot(const struct event_rows *rows, uint64_t id,
+                                                 size_t *ret_n)
+{
+    *ret_n = 0;
+    if (id == 0 || id > rows->n_kept)
+        return NULL;
+    *ret_n = rows->kept[id - 1].n;
+    return rows->stacks + rows->kept[id - 1].first;
+}
+
+/* They come in the order of their ids. */
+static int keep_snapshot(struct event_rows *rows, const struct snapshot *snapshot,
+                         struct error *err)
+{
+    struct kept_snapshot *kept =
+        growing_reserve(rows->kept, &rows->kept_capacity, rows->n_kept + 1, sizeof *kept);
+    struct snapshot_stack *stacks =
+        growing_reserve(rows->stacks, &rows->stacks_capacity,
+                        rows->n_stacks + snapshot->n_stacks + 1, sizeof *stacks);
+
+    rows->kept = kept ? kept : rows->kept;
+    rows->stacks = stacks ? stacks : rows->stacks;
+    if (!kept || !stacks)
+        return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
+                         snapshot->n_stacks);
+    kept[rows->n_kept++] = (struct kept_snapshot){rows->n_stacks, snapshot->n_stacks};
+    if (snapshot->n_stacks)
+        memcpy(stacks + rows->n_stacks, snapshot->stacks, snapshot->n_stacks * sizeof *stacks);
+    rows->n_stacks += snapshot->n_stacks;
+    return 0;
+}
+
+static int write_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
+{
+    struct event_rows *rows = context;
+    int code = database_insert(rows->snapshot, err, "uuut", snapshot->id,
+                               (uint64_t)snapshot->process, snapshot->at_ns, snapshot->reason);
+
+    if (code == 0 && rows->keeps_snapshots)
+        return keep_snapshot(rows, snapshot, err);
+    if (code || snapshot->n_stacks == 0)
+        return code;
+    return bulk_insert_rows(rows->snapshot_stacks, snapshot->stacks, snapshot->n_stacks, err);
+}
+
+static int write_move(void *context, const struct facts_move *move, struct error *err)
+{
+    struct event_rows *rows = context;
+
+    return database_insert(rows->move, err, "uuuuu", move->allocation_id, ++rows->n_moves,
+                           move->at_ns,
+                           (uint64_t)definitions_group_id(rows->definitions, move->from_group),
+                           (uint64_t)definitions_group_id(rows->definitions, move->group));
+}
+
+struct facts_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions)
+{
+    rows->definitions = definitions;
+    return (struct facts_sink){.context = rows,
+                               .event = write_event,
+                               .mapping = write_mapping,
+                               .memory = write_sample,
+                               .snapshot = write_snapshot,
+                               .move = definitions ? write_move : NULL,
+                               .takes_any_order = rows->keeps_snapshots};
+}

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_format: the bytes of a log, shared by the collector that writes them, the recorder that packs
+ * them and the importer that reads them. docs/log-format.md explains the same in prose.
+ *
+ * Words
+ *   log      what one process image recorded: a raw file, a packed file, or a packed file plus the
+ *            live pool it was packed from. Numbers have the byte order of the machine that records.
+ *   segment  LOG_SEGMENT_BYTES of a raw file; begins with struct log_segment. Recycled.
+ *   event    a record in an EVENTS or SIDE segment; a whole number of 8-byte words.
+ *   node     one entry of the stack tree in a NODES segment: a caller's node plus one frame.
+ *   frame    of a packed file: one packed segment, samples, or the trailer (struct log_frame).
+ *   ticks    time in the unit of log_file.clock: TSC cycles or CLOCK_MONOTONIC nanoseconds.
+ *
+ * Raw file:     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, …
+ * Packed file:  the same header with form = LOG_FORM_PACKED, then log_frame + payload, repeated.
+ *               A frame begins at a multiple of 8 bytes.
+ *
+ * Invariants
+ *   LF-1  Everything below log_segment.committed_bytes was completely written before it was
+ * released there; readers load it with acquire order. Bytes above it mean nothing. LF-2
+ * (log_file.run_id, log_segment.sequence) names a filling of a segment once and for all. A packed
+ * frame and a raw segment with the same sequence hold the same events: a reader takes the frame if
+ * its checksum holds, else the segment. LF-3  A segment decodes alone, but for the ids it names:
+ * nodes, modules and threads are defined in NODES and DEFS segments, and were committed before an
+ * event could name them. LF-4  DEFS and NODES segments are never recycled; EVENTS and SIDE segments
+ * are. LF-5  The upper three bits of an event's kind give its length (log_event_words), so that a
+ *         reader can skip kinds it does not know. No length reaches beyond the segment.
+ *   LF-6  Within one EVENTS segment the times of a thread never decrease.
+ *   LF-7  A group other than LOG_GROUP_UNTRACKED and LOG_GROUP_ROOT is defined before an event of its
+ *         log names it.
+ *   LF-8  No event of an EVENTS segment began more than LOG_EARLY_TICKS before base_ticks: where a long
+ *         realloc is the first one, the base is its beginning, and has no base_monotonic_ns.
+ *   LF-9  Addresses, lengths and sizes are 64 bits wide, or as many as an event has room for, whatever
+ *         the program's words are: a 32-bit address has zeros above it. Bits that the processor
+ *         ignores (tags of AArch64) are not written: one block has one address.
+ *   LF-10 Every field is at a multiple of its size and no structure has padding, so that the layout is
+ *         the same where 64-bit integers are aligned to 4 bytes (i386) as where they are to 8.
+ */
+#ifndef MTRACE_LIB_LOG_FORMAT_H
+#define MTRACE_LIB_LOG_FORMAT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOG_MAX_SAMPLE_BYTES ((uint64_t)1 << 40) /* of log_file.sample_bytes */
+
+#define LOG_MAGIC "mtrace\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
+
+enum {
+    LOG_VERSION = 1, /* readers refuse a larger one */
+    LOG_FILE_HEADER_BYTES = 4096,
+    LOG_SEGMENT_BYTES = 65536,
+    LOG_SEGMENT_HEADER_BYTES = 128,
+    LOG_SEGMENT_PAYLOAD_BYTES = LOG_SEGMENT_BYTES - LOG_SEGMENT_HEADER_BYTES,
+    LOG_MAX_SEGMENTS = 1 << 20, /* 64 GiB of raw log */
+    LOG_EARLY_TICKS = 1 << 16,  /* LF-8 */
+    LOG_ALLOCATOR_BYTES = 24,
+    LOG_WHY_BYTES = 160,
+};
+
+enum log_form {
+    LOG_FORM_RAW = 1,
+    LOG_FORM_PACKED = 2
+};
+
+/* What ELF calls its machine (e_machine), so that every number names one. With log_file.word_bytes it
+ * tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32 and 64 bits. */
+enum log_arch {
+    LOG_ARCH_I386 = 3,
+    LOG_ARCH_MIPS = 8,
+    LOG_ARCH_ARM = 40,
+    LOG_ARCH_X86_64 = 62,
+    LOG_ARCH_AARCH64 = 183,
+    LOG_ARCH_RISCV = 243,
+};
+
+/* One byte, which reads the same in both orders. */
+enum log_byte_order {
+    LOG_LITTLE_ENDIAN = 1,
+    LOG_BIG_ENDIAN = 2
+};
+
+enum log_clock {
+    LOG_CLOCK_MONOTONIC = 1,
+    LOG_CLOCK_TSC = 2
+};
+
+/* Why events were dropped; index into log_file.dropped. */
+enum log_drop {
+    LOG_DROP_NO_SPACE,  /* pool exhausted and the file could not grow (disk, RLIMIT_FSIZE, seccomp)
+                         */
+    LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
+    LOG_DROP_NESTED,    /* no usable thread state and the side segment had no room */
+    LOG_DROP_NO_MEMORY, /* private memory of the collector could not be had */
+    LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
+                           the file is gone */
+    LOG_DROP_ABANDONED, /* a signal handler left by siglongjmp what it had interrupted: a recording */
+    LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
+};
+
+/* How the process ended, as far as the writer of the word knew. */
+enum log_end {
+    LOG_END_UNKNOWN = 0,   /* no word: killed, crashed, or still running */
+    LOG_END_EXIT = 1,      /* exit() or return from main; value = status */
+    LOG_END_IMMEDIATE = 2, /* _exit, _Exit; value = status */
+    LOG_END_QUICK = 3,     /* quick_exit; value = status */
+    LOG_END_ABORT = 4,     /* abort(); value = SIGABRT */
+    LOG_END_SIGNAL = 5,    /* written by the recorder: value = signal number */
+    LOG_END_EXEC = 6,      /* the image was replaced */
+    LOG_END_DETACHED = 7,  /* it goes on without us */
+};
+
+/* What became of an allocator inside the executable; by the collector. */
+enum log_inside {
+    LOG_INSIDE_NO_PLAN = 0,  /* nobody asked: there is none, or mtrace-record did not look at it */
+    LOG_INSIDE_RECORDED = 1, /* all its functions are redirected */
+    LOG_INSIDE_PARTLY = 2,   /* all but some that make blocks */
+    LOG_INSIDE_CHANGED = 3,  /* what is in memory is not what the file has */
+    LOG_INSIDE_THREADS = 4,  /* there were threads already */
+    LOG_INSIDE_NO_ROOM = 5,  /* for code near the program */
+    LOG_INSIDE_REFUSED = 6,  /* by the kernel: /proc/self/mem cannot be written */
+};
+
+/* log_file.flags */
+enum {
+    LOG_FLAG_FREE_BACKTRACES = 1 << 0, /* frees carry their stack */
+    LOG_FLAG_WEAK =
+        1 << 1, /* pool not beside the output or space not reserved: see docs/log-format.md */
+    LOG_FLAG_FOREIGN_MALLOC =
+        1
+        << 2, /* malloc of the program does not resolve to the collector, which sees only what that
+                   one passes on to the next: often nothing */
+    LOG_FLAG_STARTED_OFF = 1 << 3, /* no window is open until the first LOG_TRACING */
+    LOG_FLAG_SIDE_TRACING_OFF =
+        1 << 4, /* some allocations were not recorded because tracing was off at the time */
+    LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
+    LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
+    LOG_FLAG_CUT =
+        1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
+                              not packed by then is missing */
+    LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
+    LOG_FLAG_RING =
+        1
+        << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
+};
+
+/*
+ * First bytes of every log. In a raw file it is live shared memory: fields marked (atomic) change
+ * while the program runs, all others are written once before the magic.
+ *
+ * The two stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32
+ * bits a tag that every push and pop increments (no ABA). Links are log_segment.next.
+ */
+struct log_file {
+    char magic[8];      /* LOG_MAGIC, written last */
+    uint32_t version;   /* LOG_VERSION */
+    uint32_t form;      /* enum log_form */
+    uint16_t arch;      /* enum log_arch, of the program */
+    uint8_t word_bytes; /* of its addresses: 4 or 8 */
+    uint8_t byte_order; /* enum log_byte_order: of all numbers of the log */
+    uint32_t page_bytes;
+    uint32_t segment_bytes; /* LOG_SEGMENT_BYTES */
+    uint32_t clock;         /* enum log_clock */
+    uint64_t run_id;        /* random; the same in all files of one log */
+    uint64_t parent_run_id; /* of the process that forked or exec'd into this one; 0: none known */
+    uint32_t pid;
+    uint32_t parent_pid; /* of the parent in parent_run_id; 0 if none */
+    uint32_t
+        image; /* how many recorded images this pid had before (exec); part of the log's name */
+    uint32_t flags;              /* (atomic) LOG_FLAG_* */
+    uint64_t start_ticks;        /* three clocks read at one instant */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
+    uint64_t start_unix_ns;      /* CLOCK_REALTIME */
+    uint64_t last_ticks; /* (atomic) a later reading of the same pair: gives the rate of ticks */
+    uint64_t last_monotonic_ns; /* (atomic) */
+    char collector_version[32]; /* NUL-padded */
+
+    _Atomic uint32_t n_segments;    /* segments whose space is reserved; only grows */
+    _Atomic uint32_t n_nodes;       /* node ids handed out so far, the reserved ones included */
+    _Atomic uint64_t next_sequence; /* of the next filling of a segment */
+    _Atomic uint64_t
+        free_stack; /* segments ready for use; pushed by the recorder, popped by the collector */
+    _Atomic uint64_t
+        sealed_stack; /* full segments; pushed by the collector, taken whole by the recorder */
+    _Atomic uint64_t
+        partial_stack; /* partly filled EVENTS segments of threads that ended; collector only */
+    _Atomic uint64_t
+        dropped[LOG_DROP_REASONS]; /* events that are in no segment, by enum log_drop */
+    _Atomic uint32_t recorder_pid; /* 0: no recorder packs this log */
+    _Atomic uint32_t end_kind;     /* enum log_end */
+    _Atomic int32_t end_value;     /* status or signal */
+    _Atomic uint32_t
+        n_threads; /* that were recorded so far; there are fewer indexes where threads share some */
+    _Atomic uint32_t
+        unwind_mismatches; /* MTRACE_UNWINDER=check: stacks that differ from libunwind's */
+    _Atomic uint32_t unwind_checked; /* stacks compared */
+    uint64_t
+        max_rss_bytes; /* written by the recorder: ru_maxrss where it is its own; 0: not known */
+    _Atomic uint32_t n_children;       /* processes started (fork, vfork and exec, posix_spawn) */
+    _Atomic uint32_t n_untold_modules; /* met while as many were loaded as are told apart */
+    /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
+    char unseen_allocator[LOG_ALLOCATOR_BYTES];
+    char unseen_why[LOG_WHY_BYTES];  /* as long as its name is there */
+    _Atomic uint32_t bad_handles;    /* groups that no register gave */
+    _Atomic uint32_t refused_groups; /* that there was no memory for */
+    _Atomic uint32_t stale_exits;    /* of mtrace_exit: ended already, or another thread's */
+    uint32_t inside;                 /* enum log_inside */
+    uint64_t
+        sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
+                                        average; 0: every block is recorded */
+    /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
+    _Atomic uint32_t n_generations;
+    uint32_t pid_space; /* inode of the pid namespace that pid is of; 0: not known */
+    /* what is not recorded of libraries that call the C library directly */
+    _Atomic uint32_t n_deepbound; /* opened with RTLD_DEEPBIND: what their constructors did */
+    _Atomic uint32_t n_elsewhere; /* most that were loaded at once in other linker namespaces */
+    _Atomic uint32_t n_pointers;  /* to functions of the allocator, from dlsym */
+    _Atomic uint32_t n_foreign;   /* most that were loaded at once with another allocator */
+};
+
+/* The machine for which this is compiled. */
+static inline uint16_t log_own_arch(void)
+{
+#if defined(__x86_64__)
+    return LOG_ARCH_X86_64;
+#elif defined(__i386__)
+    return LOG_ARCH_I386;
+#elif defined(__aarch64__)
+    return LOG_ARCH_AARCH64;
+#elif defined(__arm__)
+    return LOG_ARCH_ARM;
+#elif defined(__riscv)
+    return LOG_ARCH_RISCV;
+#elif defined(__mips__)
+    return LOG_ARCH_MIPS;
+#else
+#    error "this architecture has no number in enum log_arch"
+#endif
+}
+
+/* Says for which machine this is compiled. */
+static inline void log_file_set_machine(struct log_file *file)
+{
+    file->arch = log_own_arch();
+    file->word_bytes = sizeof(void *);
+    file->byte_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? LOG_BIG_ENDIAN : LOG_LITTLE_ENDIAN;
+}
+
+/*
+ * A question of the program about itself, in the header page of a live log behind struct log_file, and
+ * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
+ * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time. Who may not open
+ * answer_path (another user, root directory or pid namespace) asks for the answer in parts, by n_parts_wanted; the
+ * recorder puts each in place of the text, then n_parts_given; an empty part is behind the last.
+ */
+#define LOG_QUESTION_MARKER "mtrace report "
+
+enum {
+    LOG_QUESTION_OFFSET = 2048,
+    LOG_QUESTION_BYTES = 1536,
+    LOG_QUESTION_PATH_BYTES = 64,
+};
+
+struct log_question {
+    _Atomic uint32_t asker; /* tid of the thread whose turn it is; 0: nobody's */
+    _Atomic uint32_t n_tickets,
+        n_admitted; /* in order of asking: given out, up to which had theirs */
+    _Atomic uint32_t n_asked, n_answered, n_read;
+    _Atomic uint32_t
+        beat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
+    _Atomic uint32_t n_parts_wanted, n_parts_given;
+    uint32_t part_bytes;
+    uint64_t marker_ticks;                     /* its stamp; 0: not known */
+    _Atomic int32_t status;                    /* 0, or an errno value */
+    char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
+    char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
+    uint32_t reserved;
+};
+
+/* Who began or ended a window. */
+enum log_switch {
+    LOG_SWITCH_UNKNOWN = 0,
+    LOG_SWITCH_SIGNAL = 1,  /* the toggle signal */
+    LOG_SWITCH_CONTROL = 2, /* mtrace-record --ctl */
+    LOG_SWITCH_TIME = 3,    /* --start-after, --stop-after */
+    LOG_SWITCH_SIZE = 4,    /* --start-at-rss */
+    LOG_SWITCH_PROGRAM = 5, /* mtrace_tracking */
+};
+
+enum log_order {
+    LOG_ORDER_STOP = 0,
+    LOG_ORDER_START = 1,
+    LOG_ORDER_MARK = 2,  /* writes LOG_MARK with `name` */
+    LOG_ORDER_LEAVE = 3, /* ends the log for good: nobody reads what would come */
+};
+
+/* Of log_control.wanted; the rest is its number, so that no two in a row are the same. */
+enum {
+    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_ORDER_MARK */
+    LOG_WANTED_REASON_BITS = 4,
+};
+
+/*
+ * What the recorder orders, in the header page of a live log behind struct log_question, and never in a packed one. The
+ * recorder writes `wanted`, or name and n_marks, then counts n_given up; the program does what is new of the two and sets n_obeyed to the
+ * n_given that it found. What is wanted may be replaced until then, so that the last one is obeyed; a name may not. The
+ * program looks before it forks or executes, when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
+ * kind once `nudge` is 1: a byte of its own memory, at nudge_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
+ */
+enum {
+    LOG_CONTROL_OFFSET = 3840,
+    LOG_CONTROL_NAME_BYTES = 64,
+};
+
+struct log_control {
+    _Atomic uint32_t n_given, n_obeyed;
+    _Atomic uint32_t wanted;           /* enum log_order, enum log_switch, number; 0: nothing yet */
+    _Atomic uint32_t n_marks;          /* names given */
+    _Atomic uint64_t nudge_address;    /* 0: there is none */
+    _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
+    char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
+    uint32_t reserved;
+};
+
+/*
+ * What the recorder says to those who read the live log, in its header page behind struct log_control, and never in a packed one.
+ */
+enum {
+    LOG_PACKING_OFFSET = 3936,
+};
+
+struct log_packing {
+    /* where short-lived blocks are culled: what was stamped before is packed as it is, word for word, from when this was written on; only grows.
+     * 0: nothing is culled */
+    _Atomic uint64_t steady_ticks;
+};
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+enum log_segment_kind {
+    LOG_SEGMENT_EVENTS = 1, /* event records of one thread at a time */
+    LOG_SEGMENT_SIDE = 2,   /* struct log_side_record, of any thread, in no order */
+    LOG_SEGMENT_DEFS = 3,   /* struct log_def records */
+    LOG_SEGMENT_NODES = 4,  /* struct log_node slots */
+};
+
+/*
+ * free -> filling -> sealed -> packed -> free. One atomic store each, release; partners load with
+ * acquire. The collector writes filling and sealed, the recorder packed and free.
+ */
+enum log_segment_state {
+    LOG_STATE_FREE = 0,
+    LOG_STATE_FILLING = 1,
+    LOG_STATE_SEALED = 2,
+    LOG_STATE_PACKED = 3, /* its frame is in the packed file */
+};
+
+struct log_segment {
+    _Atomic uint32_t state; /* enum log_segment_state */
+    uint32_t kind;          /* enum log_segment_kind */
+    uint64_t sequence;      /* LF-2; starts at 1; 0: never used, or about to be filled again */
+    _Atomic uint32_t committed_bytes; /* EVENTS: payload bytes readable (LF-1) */
+    _Atomic uint32_t reserved_bytes;  /* SIDE, DEFS: payload bytes handed out by fetch_add, may
+                                         exceed the payload */
+    uint32_t thread;                  /* EVENTS: thread of the first record; 0 = none yet */
+    uint32_t index;                   /* of this segment in the file */
+    uint64_t base_ticks;              /* EVENTS: times are relative to this (LF-8) */
+    uint64_t base_monotonic_ns; /* CLOCK_MONOTONIC read together with base_ticks; 0: not read */
+    uint32_t first_node;        /* NODES: id of slot 0 */
+    _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
+    uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
+    _Atomic uint64_t writer; /* EVENTS, FILLING: who writes, for the program itself; 0: nobody */
+    uint64_t reserved[7];
+};
+
+/* ---- events --------------------------------------------------------------------------------- */
+/*
+ * Word 0  bits 0-7 kind, 8-31 low 24 bits of the time, 32-63 node (or what the kind says)
+ * Word 1  bits 0-47 address, 48-63 high 16 bits of the time
+ * Time = current base + 40 bits; the base is log_segment.base_ticks until a TIME_BASE record.
+ * node: stack of the call; LOG_NODE_* when there is none.
+ */
+#define LOG_EVENT_KIND(length_class, number) (((length_class) << 5) | (number))
+
+enum log_event_kind {
+    /* two words */
+    LOG_FREE = LOG_EVENT_KIND(1, 0),   /* address was given back; stamped before the real free */
+    LOG_THREAD = LOG_EVENT_KIND(1, 1), /* node field: index of the thread of what follows */
+    LOG_TIME_BASE =
+        LOG_EVENT_KIND(1, 2), /* word 1: new base in ticks, all 64 bits; word 0 has no time */
+    LOG_TRACING = LOG_EVENT_KIND(
+        1, 3), /* node field: 1 a window begins, 0 it ends; address field: enum log_switch */
+    LOG_EXEC_FAILED =
+        LOG_EVENT_KIND(1, 4), /* the LOG_END with LOG_END_EXEC before it did not happen */
+    LOG_GROUP = LOG_EVENT_KIND(
+        1, 5), /* node field: group that what follows is charged to; LOG_GROUP_ROOT at the start of
+                  a segment and after LOG_THREAD */
+    LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
+    LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
+    LOG_CULLED_BIRTHS = LOG_EVENT_KIND(
+        1,
+        8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_CULLED; address
+                  field: bytes of such that were live at a time, at most */
+    LOG_NEXT_OWNER = LOG_EVENT_KIND(
+        1, 9), /* the number of the thread was another one's, which has ended: what that one made is
+                                 not what this one makes */
+    /* three words */
+    LOG_ALLOC = LOG_EVENT_KIND(
+        2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
+    LOG_MUNMAP = LOG_EVENT_KIND(2, 1), /* word 2: length */
+    LOG_BRK = LOG_EVENT_KIND(2, 2),    /* address: new break; word 2: old break */
+    LOG_FORK = LOG_EVENT_KIND(2, 3),   /* in the parent: word 2 = pid of the child */
+    LOG_MARK = LOG_EVENT_KIND(2, 4),   /* word 2: id of a LOG_DEF_MARKER */
+    LOG_END =
+        LOG_EVENT_KIND(2, 5), /* word 2: enum log_end | value << 32; also in the file header */
+    LOG_PHASE = LOG_EVENT_KIND(2, 6), /* word 2: LOG_DEF_MARKER id of its name 32, 0 = it ends |
+                                         number of the phase << 32 */
+    LOG_POOL_ALLOC = LOG_EVENT_KIND(2, 7), /* of the program's own allocator: word 2: size 40 |
+                                              LOG_DEF_POOL id 24 */
+    LOG_POOL_FREE = LOG_EVENT_KIND(2, 8),  /* word 2: LOG_DEF_POOL id */
+    LOG_OBJECT_WALK =
+        LOG_EVENT_KIND(2, 9), /* what the program's objects own: word 2: LOG_DEF_MARKER
+                                               id of its name, 0 = it ends | number of the walk << 32
+                                               */
+    LOG_OBJECT_WARNING =
+        LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
+                                                   */
+    LOG_CULLED_LIVES = LOG_EVENT_KIND(
+        2,
+        11), /* recorder only: of the blocks of LOG_CULLED so many had lifetimes of one class: node field: class
+                   (lib/totals/lifetime_class.h); address field: n; word 2: bytes of them */
+    /* four words */
+    LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
+                                           ticks since the call began 16 */
+    LOG_FAILURE = LOG_EVENT_KIND(3, 1), /* an allocation failed: word 2: call flags 8 | errno << 8;
+                                           word 3: size; address: 0 or realloc's old block */
+    LOG_HEAP_EXTENT =
+        LOG_EVENT_KIND(3, 2), /* address: start; word 2: end; word 3: enum log_heap_kind */
+    LOG_RESIDENT =
+        LOG_EVENT_KIND(3, 3), /* a private anonymous mapping, or part of it, is looked at before it
+                                 ends: word 2: length; word 3: bytes in memory | LOG_RESIDENT_*.
+                                 First how far the look goes, with no bytes, then its runs */
+    LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4),  /* address: new; word 2 as POOL_ALLOC; word 3: old
+                                               address */
+    LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
+                                                number of the walk 24; word 3: its node */
+    LOG_CULLED_SIZES = LOG_EVENT_KIND(
+        3,
+        6), /* recorder only: of the blocks of LOG_CULLED_MIXED so many had sizes of one class: node field: class
+                   (lib/totals/size_class.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
+                   them; word 3: their slack */
+    /* five words */
+    LOG_ALLOC_WIDE = LOG_EVENT_KIND(
+        4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
+    LOG_MALLOPT = LOG_EVENT_KIND(4, 1), /* word 2: parameter (malloc_trim: pad); word 3: value; word
+                                           4: result 32 | call 0 mallopt, 1 malloc_trim << 32 */
+    LOG_MREMAP = LOG_EVENT_KIND(
+        4, 2), /* address: new; word 2: old; word 3: old length; word 4: new length */
+    LOG_OBJECT_NODE = LOG_EVENT_KIND(
+        4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
+                                 enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:
+                                 none | objects 32; word 4: bytes of its own */
+    /* six words */
+    LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
+                                                56; word 3: old; word 4: size; word 5: usable */
+    LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
+                                        32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
+    /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
+    LOG_CULLED = LOG_EVENT_KIND(
+        7,
+        0), /* recorder only: blocks of one size that were born and freed by the thread: node = stack; address:
+                  log_group_code of the group of birth and end 32 | how many of them were temporary 16; word 2: words
+                  16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
+                  32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
+                  32 | that it lived 32, and no more */
+    LOG_CULLED_MIXED = LOG_EVENT_KIND(
+        7,
+        1), /* recorder only: the same of blocks of several sizes, each below LOG_CULLED_MIXED_BYTES; as LOG_CULLED but for
+                  word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest 32; word 7: bytes of the
+                  temporary ones 32 | ns from the birth of one of the largest to this time 32 */
+};
+
+enum {
+    LOG_CULLED_ONE_WORDS = 5,
+    LOG_CULLED_WORDS = 6,
+    LOG_CULLED_MIXED_WORDS = 8,
+    LOG_CULLED_MIXED_BYTES = 1 << 20,
+};
+
+/* Above the bytes of a LOG_RESIDENT. */
+#define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */
+#define LOG_RESIDENT_UNKNOWN   (1ull << 62) /* nobody looked */
+
+/* Records that say how to read the others: no events, and not counted as such. */
+static inline bool log_event_is_bookkeeping(unsigned kind)
+{
+    return kind == LOG_THREAD || kind == LOG_TIME_BASE || kind == LOG_GROUP
+           || kind == LOG_NEXT_OWNER;
+}
+
+/* Whom memory is charged to, as include/mtrace.h names it. */
+enum {
+    LOG_GROUP_UNTRACKED = 0,
+    LOG_GROUP_ROOT = 1, /* never defined */
+};
+
+/* Where a group shares a word that was zero before there were groups: zero is LOG_GROUP_ROOT. Its
+ * own inverse. */
+static inline uint32_t log_group_code(uint32_t group)
+{
+    return group ^ LOG_GROUP_ROOT;
+}
+
+/* Words of an event of length class 0..6; class 7 says itself. */
+static inline unsigned log_event_words(unsigned kind)
+{
+    static const uint8_t words[8] = {1, 2, 3, 4, 5, 6, 8, 0};
+    return words[(kind >> 5) & 7];
+}
+
+enum {
+    LOG_EVENT_MIN_WORDS = 1,
+    LOG_EVENT_MAX_WORDS = 512
+};
+
+/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the database.
+ */
+enum log_call {
+    LOG_CALL_MALLOC = 0,
+    LOG_CALL_CALLOC = 1,
+    LOG_CALL_REALLOC = 2,
+    LOG_CALL_REALLOCARRAY = 3,
+    LOG_CALL_POSIX_MEMALIGN = 4,
+    LOG_CALL_ALIGNED_ALLOC = 5,
+    LOG_CALL_MEMALIGN = 6,
+    LOG_CALL_VALLOC = 7,
+    LOG_CALL_PVALLOC = 8,
+    LOG_CALL_MALLOCX = 9, /* jemalloc's own entry points */
+    LOG_CALL_RALLOCX = 10,
+    LOG_CALL_NEW = 11, /* an operator new of an allocator that does not call malloc by name */
+    LOG_CALL_MASK = 31,
+    /* flags beside it, from glibc's chunk header */
+    LOG_CHUNK_KNOWN = 1 << 5,    /* the allocator is glibc's and the next two are meant */
+    LOG_CHUNK_MMAPPED = 1 << 6,  /* the block has a mapping of its own */
+    LOG_CHUNK_NON_MAIN = 1 << 7, /* in an arena other than the main one */
+};
+
+enum {
+    LOG_SIZE_BITS =
+        40, /* of a narrow event; larger sizes, slacks and all explicit alignments are WIDE */
+    LOG_SLACK_BITS = 16,
+    LOG_ADDRESS_BITS = 48,
+    LOG_TIME_BITS = 40,
+    LOG_DURATION_BITS = 16,
+    LOG_POOL_BITS = 24,
+};
+
+enum log_object_kind {
+    LOG_OBJECT_ROOT = 0,
+    LOG_OBJECT_FIELD = 1,   /* part of its parent */
+    LOG_OBJECT_POINTER = 2, /* the same; what is below it is not */
+    LOG_OBJECT_BLOCK = 3,   /* what a pointer owns, or an object on top */
+    LOG_OBJECT_UNUSED = 4,  /* part of a block that waits for elements */
+    LOG_OBJECT_OPAQUE = 5,  /* part of its parent that was not looked into */
+    LOG_OBJECT_PADDING = 6, /* what no member of its parent has */
+};
+
+enum log_heap_kind {
+    LOG_HEAP_BRK = 1,
+    LOG_HEAP_ARENA = 2,
+    LOG_HEAP_OTHER = 3
+};
+
+/*
+ * SIDE segments: events of callers without usable thread state. A slot is reserved by fetch_add on
+ * reserved_bytes and is meant only when `valid` is LOG_SIDE_VALID, stored last with release order.
+ */
+#define LOG_SIDE_VALID 0x4d534944u
+
+struct log_side_record {
+    uint64_t words[6]; /* an event of at most six words; its 40 bits of time: log_group_code of the
+                          group */
+    uint64_t ticks;    /* its absolute time */
+    uint32_t thread; /* thread index, 0 if unknown, or if it gave its number back: LOG_NEXT_OWNER */
+    _Atomic uint32_t valid;
+};
+
+/* ---- stack tree ----------------------------------------------------------------------------- */
+/*
+ * Node ids are dense. The first ones are reserved and have no slot content: they are the roots of
+ * the tree and say how a walk that hangs under them ended.
+ */
+enum {
+    LOG_NODE_NONE = 0,      /* no stack was taken */
+    LOG_NODE_COMPLETE = 1,  /* parent of outermost frames reached at the end of the stack */
+    LOG_NODE_TRUNCATED = 2, /* the walk stopped before the end (depth limit, no CFI, no memory) */
+    LOG_NODE_GUESSED = 3,   /* at least one step was guessed (frame pointer in code without CFI) */
+    LOG_NODE_FIRST = 8,     /* first id with a slot that means something */
+    LOG_NODES_PER_SEGMENT = LOG_SEGMENT_PAYLOAD_BYTES / 16,
+};
+
+/* A NODES slot. Slot i of a segment is node first_node + i. All zero: never committed. */
+struct log_node {
+    uint32_t parent;          /* node of the caller, or one of the roots */
+    uint32_t module;          /* LOG_DEF_MODULE id whose code this is; 0 = none (JIT) */
+    _Atomic uint64_t address; /* LOG_NODE_EXACT | code address; stored last, release */
+};
+
+#define LOG_NODE_EXACT \
+    (1ull << 63) /* an interrupted pc; else a return address, to be looked up one byte before */
+
+/* ---- definitions ---------------------------------------------------------------------------- */
+/*
+ * A record starts at a multiple of LOG_DEF_ALIGN. Space is reserved by fetch_add on reserved_bytes;
+ * `magic` is stored last, release. A reader that finds no magic tries the next multiple: a writer
+ * died there. Strings are bytes without NUL, `text_bytes` long, directly behind the fixed part.
+ */
+#define LOG_DEF_MAGIC 0x4d444546u
+
+enum {
+    LOG_DEF_ALIGN = 64,
+    LOG_DEF_MAX_BYTES = 8192
+};
+
+enum log_def_kind {
+    LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
+    LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
+                            extra = build-id length; text: build-id bytes, then path */
+    LOG_DEF_MODULE_END =
+        3, /* id; unloaded at ticks; defined again: the same file came back; not told of one that came back often */
+    LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
+                                length, both 0 when not known; main's as far as it may grow */
+    LOG_DEF_THREAD_NAME = 5, /* id; text: name */
+    LOG_DEF_THREAD_END = 6,  /* id */
+    LOG_DEF_PATH = 7,        /* id; text: path of a mapped file */
+    LOG_DEF_MARKER = 8,      /* id; text: name */
+    LOG_DEF_CHILD = 9,       /* a = pid, b = run_id of the child or 0; extra = enum log_child; text:
+                                path of its log */
+    LOG_DEF_MESSAGE = 10,    /* text: one line of diagnostics of the collector */
+    LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
+    LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
+    LOG_DEF_POOL = 13,       /* id; text: name */
+    LOG_DEF_FILE =
+        14, /* id of a module; a = key of its file, not 0: modules with one key have the same file */
+    LOG_DEF_FILE_PART = 15, /* a = key of a file, b = offset in it; text: its bytes there */
+};
+
+/* Of LOG_DEF_CHILD; the latest one counts. */
+enum log_child {
+    LOG_CHILD_BEGINS = 0,
+    LOG_CHILD_CAME_TO_NOTHING = 1, /* its exec failed: it is its parent's after all */
+};
+
+struct log_def {
+    uint8_t kind; /* enum log_def_kind */
+    uint8_t reserved8;
+    uint16_t text_bytes;    /* behind this header */
+    _Atomic uint32_t magic; /* LOG_DEF_MAGIC, stored last */
+    uint32_t id;
+    uint32_t extra;
+    uint64_t ticks;
+    uint64_t a;
+    uint64_t b;
+    uint64_t c;
+};
+
+/* ---- packed files --------------------------------------------------------------------------- */
+
+#define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
+
+/* In place of the first frame, where --no-local gave back what another machine has: the next frame begins at `until`. */
+#define LOG_GIVEN_BACK_MAGIC "mtrSENT\n" /* 8 bytes */
+
+struct log_given_back {
+    char magic[8];
+    uint64_t until;
+    uint64_t checksum; /* XXH64 (seed 0) of what is before */
+};
+
+enum log_frame_kind {
+    LOG_FRAME_SEGMENT = 1, /* a segment, or for DEFS and NODES the part [first_byte, first_byte +
+                              raw_bytes) of its payload */
+    LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
+    LOG_FRAME_TRAILER =
+        3, /* the struct log_file as it was when the log was finished; the last one counts */
+    LOG_FRAME_STATE = 4, /* of a bounded log: a part of what all events up to a mark amount to */
+};
+
+enum log_codec {
+    LOG_CODEC_STORED = 0,  /* payload as in the segment */
+    LOG_CODEC_ZSTD = 1,    /* the same through zstd */
+    LOG_CODEC_COLUMNS = 2, /* EVENTS: columns of docs/log-format.md §packed */
+    LOG_CODEC_NODES = 3,   /* NODES: columns of the same section */
+};
+
+/* payload_bytes bytes follow, then zeros up to a multiple of 8. Any field out of range: the frame
+ * is damaged. */
+struct log_frame {
+    uint32_t magic;           /* LOG_FRAME_MAGIC */
+    uint32_t header_checksum; /* low 32 bits of XXH64 (seed 0) over this struct with this field 0 */
+    uint16_t kind;            /* enum log_frame_kind */
+    uint16_t codec;           /* enum log_codec */
+    uint32_t payload_bytes;   /* as stored */
+    uint32_t raw_bytes;       /* after decoding */
+    uint32_t first_byte;      /* DEFS, NODES: offset in the segment's payload */
+    uint64_t payload_checksum; /* XXH64 (seed 0) over the stored payload */
+    uint64_t run_id;
+    uint64_t n_events;          /* of an EVENTS or SIDE frame, without bookkeeping */
+    struct log_segment segment; /* as in the raw file; state and links mean nothing */
+};
+
+enum log_sample_kind {
+    LOG_SAMPLE_MEMORY = 1,  /* a = rss, b = anonymous, c = file bytes */
+    LOG_SAMPLE_HEAP = 2,    /* a = start, b = end of a heap, c = enum log_heap_kind */
+    LOG_SAMPLE_MAPPING = 3, /* a = start, b = end of a mapping, c = its rss bytes */
+    LOG_SAMPLE_OWN = 4,     /* a = bytes of the MEMORY sample behind it that are the log itself */
+};
+
+/* Taken by the recorder from outside. */
+struct log_sample {
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+    uint64_t kind;         /* enum log_sample_kind */
+    uint64_t a, b, c;
+};
+
+/* ---- the layout (LF-10) ---------------------------------------------------------------------- */
+
+#define LOG_AT(structure, field, offset) \
+    _Static_assert(offsetof(struct structure, field) == (offset), #structure "." #field)
+
+LOG_AT(log_file, arch, 16);
+LOG_AT(log_file, byte_order, 19);
+LOG_AT(log_file, clock, 28);
+LOG_AT(log_file, run_id, 32);
+LOG_AT(log_file, start_ticks, 64);
+LOG_AT(log_file, n_segments, 136);
+LOG_AT(log_file, next_sequence, 144);
+LOG_AT(log_file, dropped, 176);
+LOG_AT(log_file, max_rss_bytes, 264);
+LOG_AT(log_file, unseen_allocator, 280);
+LOG_AT(log_file, sample_bytes, 480);
+_Static_assert(sizeof(struct log_file) == 512, "header");
+_Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
+LOG_AT(log_question, marker_ticks, 40);
+LOG_AT(log_question, text, 116);
+_Static_assert(sizeof(struct log_question) == 1656, "question");
+_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
+               "header page");
+LOG_AT(log_control, nudge_address, 16);
+_Static_assert(sizeof(struct log_control) == 96, "control");
+_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_PACKING_OFFSET,
+               "header page");
+_Static_assert(LOG_PACKING_OFFSET + sizeof(struct log_packing) <= LOG_FILE_HEADER_BYTES,
+               "header page");
+LOG_AT(log_segment, sequence, 8);
+LOG_AT(log_segment, base_ticks, 32);
+LOG_AT(log_segment, run_id, 56);
+LOG_AT(log_segment, writer, 64);
+_Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
+LOG_AT(log_side_record, ticks, 48);
+_Static_assert(sizeof(struct log_side_record) == 64, "side record");
+LOG_AT(log_node, address, 8);
+_Static_assert(sizeof(struct log_node) == 16, "node");
+LOG_AT(log_def, ticks, 16);
+_Static_assert(sizeof(struct log_def) == 48, "definition");
+LOG_AT(log_frame, payload_checksum, 24);
+LOG_AT(log_frame, segment, 48);
+_Static_assert(sizeof(struct log_frame) == 48 + LOG_SEGMENT_HEADER_BYTES, "frame");
+_Static_assert(sizeof(struct log_sample) == 40, "sample");
+
+#undef LOG_AT
+
+/* In the header page of a pool, which is mapped whole. */
+static inline struct log_question *log_question_of(struct log_file *file)
+{
+    return (struct log_question *)(void *)((unsigned char *)file + LOG_QUESTION_OFFSET);
+}
+
+static inline struct log_control *log_control_of(struct log_file *file)
+{
+    return (struct log_control *)(void *)((unsigned char *)file + LOG_CONTROL_OFFSET);
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monotonic: how late it is by CLOCK_MONOTONIC, for what is waited for, limited or measured.
+ *
+ * Threads: any. Signals: may be asked in a handler.
+ * Failure: none, there is always this clock.
+ */
+#ifndef MTRACE_LIB_MONOTONIC_H
+#define MTRACE_LIB_MONOTONIC_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t monotonic_now_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/option_value.h"
+
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+uint64_t option_value_size(const struct argp_state *state, const char *option, const char *text)
+{
+    struct error err = {0};
+    uint64_t size_bytes = 0;
+
+    if (units_parse_bytes(text, &size_bytes, &err) != 0)
+        argp_error(state, "%s: %s", option, err.text);
+    return size_bytes;
+}
+
+uint64_t option_value_number(const struct argp_state *state, const char *option, const char *text,
+                             uint64_t most)
+{
+    unsigned long long value;
+    char *end;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9' || *end || value > most) {
+        argp_error(state, "%s: '%s' is not a number from 0 to %llu", option, text,
+                   (unsigned long long)most);
+        return 0;
+    }
+    return value;
+}
+
+uint64_t option_value_duration(const struct argp_state *state, const char *option, const char *text)
+{
+    struct error err = {0};
+    uint64_t ns = 0;
+
+    if (units_parse_duration(text, &ns, &err) != 0)
+        argp_error(state, "%s: %s", option, err.text);
+    else if (ns == 0)
+        argp_error(state, "%s: '%s' is no time", option, text);
+    return ns;
+}

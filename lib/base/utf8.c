@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/utf8.h"
+
+#include <stdbool.h>
+
+static bool is_tail(unsigned char byte)
+{
+    return (byte & 0xc0u) == 0x80u;
+}
+
+size_t utf8_length(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+
+    if (bytes[0] < 0x80)
+        return 1;
+    if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf)
+        return is_tail(bytes[1]) ? 2 : 0;
+    if (bytes[0] >= 0xe0 && bytes[0] <= 0xef) {
+        if (!is_tail(bytes[1]) || !is_tail(bytes[2]) || (bytes[0] == 0xe0 && bytes[1] < 0xa0)
+            || (bytes[0] == 0xed && bytes[1] > 0x9f))
+            return 0;
+        return 3;
+    }
+    if (bytes[0] >= 0xf0 && bytes[0] <= 0xf4) {
+        if (!is_tail(bytes[1]) || !is_tail(bytes[2]) || !is_tail(bytes[3])
+            || (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
+            return 0;
+        return 4;
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/process/given_back.h"
+
+#include "lib/base/whole_io.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+static uint64_t checksum(const struct log_given_back *mark)
+{
+    return XXH64(mark, offsetof(struct log_given_back, checksum), 0);
+}
+
+uint64_t given_back_parse(const void *bytes, size_t n_bytes)
+{
+    struct log_given_back mark;
+
+    if (n_bytes < sizeof(mark))
+        return 0;
+    memcpy(&mark, bytes, sizeof(mark));
+    return memcmp(mark.magic, LOG_GIVEN_BACK_MAGIC, sizeof(mark.magic)) == 0
+                   && mark.checksum == checksum(&mark)
+                   && mark.until >= LOG_FILE_HEADER_BYTES + sizeof(mark)
+               ? mark.until
+               : 0;
+}
+
+uint64_t given_back_read(int fd)
+{
+    struct log_given_back mark;
+    size_t n = 0;
+
+    return whole_io_read(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n) == 0
+               ? given_back_parse(&mark, n)
+               : 0;
+}
+
+int given_back_mark(int fd, uint64_t until)
+{
+    struct log_given_back mark = {.until = until};
+
+    memcpy(mark.magic, LOG_GIVEN_BACK_MAGIC, sizeof(mark.magic));
+    mark.checksum = checksum(&mark);
+    return whole_io_write(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, NULL);
+}

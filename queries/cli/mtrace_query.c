@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* mtrace-query: answers questions about a recording. */
+#include "lib/base/error.h"
+#include "lib/logfile/left_out.h"
+#include "lib/process/output_file.h"
+#include "queries/api/import_first.h"
+#include "queries/api/queries.h"
+#include "queries/cli/query_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct queries *question; /* a signal handler has no other way to it */
+
+static volatile sig_atomic_t signal_taken;
+
+static bool is_about_one_file; /* --about */
+static bool is_left;           /* nobody waits for the answer (--await) */
+
+static void handle_signal(int number)
+{
+    signal_taken = number;
+    queries_interrupt(question);
+}
+
+/* Each once: the second ends the program at once. */
+static void watch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
+static int terminal_width(int fd)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    struct winsize size;
+
+    if (width > 0 && width <= INT_MAX)
+        return (int)width;
+    if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
+}
+
+/* Without a name stdout is written, and the file is none. */
+static int open_output(const struct command_line *line, struct output_file *file, FILE **ret_out,
+                       struct error *err)
+{
+    int rc;
+
+    *file = (struct output_file){.fd = -1};
+    *ret_out = stdout;
+    if (!line->output_path)
+        return 0;
+    rc = output_file_open(file, line->output_path, line->is_forced, 0666, err);
+    if (rc != 0)
+        return rc;
+    *ret_out = fdopen(file->fd, "w");
+    if (!*ret_out)
+        return error_set(err, ERROR_NOMEM, "no memory to write '%s'", line->output_path);
+    file->fd = -1; /* closed with the stream */
+    return 0;
+}
+
+static int close_output(struct output_file *file, FILE *out, int rc, struct error *err)
+{
+    errno = 0;
+    if (out && out != stdout && fclose(out) != 0 && rc == 0)
+        rc = error_set_errno(err, errno ? errno : EIO, "cannot write '%s'", file->target);
+    if (rc == 0 && file->target)
+        rc = output_file_commit(file, err);
+    output_file_close(file);
+    return rc;
+}
+
+static int ask_to(FILE *out, const char *name, struct error *err)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    bool is_terminal = isatty(fileno(out));
+    const struct queries_output output = {
+        .out = out,
+        .name = name,
+        .is_terminal = is_terminal,
+        .is_coloured = is_terminal && !(no_colour && *no_colour),
+        .width = terminal_width(fileno(out)),
+    };
+
+    return queries_ask(question, &output, err);
+}
+
+static int ask(const struct command_line *line, struct error *err)
+{
+    struct output_file file;
+    FILE *out;
+    int rc = open_output(line, &file, &out, err);
+
+    if (rc == 0)
+        rc = ask_to(out, line->output_path, err);
+    return close_output(&file, out, rc, err);
+}
+
+static int set_database(const char *name, struct error *err)
+{
+    char path[PATH_MAX];
+    bool is_current;
+    int rc;
+
+    if (!import_first_is_log(name))
+        return queries_set_database(question, name, err);
+    rc = import_first_find(name, path, sizeof(path), &is_current, err);
+    if (rc == 0 && !is_current) {
+        (void)fprintf(stderr, "importing %s to %s\n", name, path);
+        rc = import_first_run(name, path, err);
+    }
+    return rc == 0 ? queries_set_database(question, path, err) : rc;
+}
+
+static int set_names(const struct query_names *names, struct error *err)
+{
+    int rc = 0;
+
+    queries_set_command(question, names->command);
+    for (int i = 0; rc == 0 && i < names->n_arguments; i++)
+        rc = queries_add_argument(question, names->arguments[i], err);
+    return rc == 0 ? queries_check(question, err) : rc;
+}
+
+/* Of --await. False: nobody waits for the answer any more. */
+static bool wait_for_database(void)
+{
+    char byte = (char)queries_needs(question);
+
+    return send(STDIN_FILENO, &byte, 1, MSG_NOSIGNAL) == 1 && recv(STDIN_FILENO, &byte, 1, 0) == 1;
+}
+
+static int run(int argc, char **argv, struct error *err)
+{
+    struct command_line line;
+    int rc = query_options_parse(argc, argv, question, &line, err);
+
+    is_about_one_file = rc == 0 && line.only_file;
+    if (rc == 0)
+        rc = set_names(&line.names, err);
+    is_left = rc == 0 && line.is_to_wait && !wait_for_database();
+    if (is_left)
+        return 0;
+    if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
+        rc = output_file_check_input(line.output_path, line.names.database, err);
+    if (rc == 0 && line.names.database)
+        rc = set_database(line.names.database, err);
+    watch_signals();
+    return rc == 0 ? ask(&line, err) : rc;
+}
+
+static void print_remark(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
+}
+
+static void print_option(const char *name, size_t length)
+{
+    (void)fputs("--", stderr);
+    for (size_t i = 0; i < length; i++)
+        (void)putc(name[i] == '_' ? '-' : name[i], stderr);
+}
+
+/* Is it name=PLACE_HOLDER, as the library says what is to be given, and no tag of the program? */
+static bool is_wanted(const char *text, size_t length)
+{
+    size_t n_capitals =
+        text[length] == '=' ? strspn(text + length + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
+
+    return n_capitals && !isalnum((unsigned char)text[length + 1 + n_capitals])
+           && queries_find_parameter(text, length) >= 0;
+}
+
+/* The library names a parameter first, where it says what is wrong with it, and further on as NAME=VALUE: here those are options. */
+static void print_usage_error(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    size_t length = strspn(text, letters);
+
+    (void)fputs("mtrace-query: ", stderr);
+    if (text[length] != '-' && queries_find_parameter(text, length) >= 0) {
+        print_option(text, length);
+        text += length;
+    }
+    for (; *text; text++) {
+        length = *text == ' ' ? strspn(text + 1, letters) : 0;
+        (void)putc(*text, stderr);
+        if (length == 0 || !is_wanted(text + 1, length))
+            continue;
+        print_option(text + 1, length);
+        (void)putc(' ', stderr);
+        text += length + 1;
+    }
+    (void)fputs("\nTry 'mtrace-query --help'.\n", stderr);
+}
+
+static int report(const struct error *err)
+{
+    if (err->code == ERROR_USAGE)
+        print_usage_error(err->text);
+    else
+        (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
+    if (err->code == ERROR_LEFT_OUT && is_about_one_file)
+        return LEFT_OUT_EXIT;
+    if (err->code == ERROR_LEFT_OUT_ROWS && is_about_one_file)
+        return LEFT_OUT_ROWS_EXIT;
+    if (err->code == ERROR_INTERRUPTED && !signal_taken && is_about_one_file)
+        return ERROR_EXIT_LATE;
+    return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
+                                          : error_exit_status(err->code);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    int rc;
+    int status;
+
+    (void)setlocale(LC_CTYPE, "");
+    question = queries_new(print_remark, NULL);
+    rc =
+        question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
+    status = rc != 0                        ? report(&err)
+             : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
+             : is_left                      ? EXIT_FAILURE
+                                            : EXIT_SUCCESS;
+    queries_free(question);
+    return status;
+}

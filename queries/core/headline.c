@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/core/headline.h"
+
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "lib/logfile/log_header.h"
+#include "queries/core/notes.h"
+#include "queries/core/query.h"
+#include "queries/render/shorten.h"
+
+#include <string.h>
+
+enum {
+    TEXT_BYTES = 1024
+};
+
+int headline_each_process(struct query *query,
+                          int (*what)(struct query *, int64_t process_id, struct error *),
+                          struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT process_id FROM processes WHERE :process IN (0, process_id) ORDER BY process_id",
+        &stmt, err);
+    int step = 0;
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    while (rc == 0 && (step = rundb_step(&query->database, stmt, err)) == 1)
+        rc = what(query, sqlite3_column_int64(stmt, 0), err);
+    sqlite3_finalize(stmt);
+    return step < 0 ? step : rc;
+}
+
+void headline_filters(const struct query *query, char *ret_text, size_t size)
+{
+    const struct filter *filter = &query->options->filter;
+
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < filter->n_values; i++) {
+        size_t used = strlen(ret_text);
+        (void)snprintf(ret_text + used, size - used, "%s%s %s", i ? ", " : "; ",
+                       filter->values[i].parameter->name, filter->values[i].text);
+    }
+}
+
+static void print_line(const struct query *query, const char *text)
+{
+    (void)fprintf(query->out, "%s\n", text);
+}
+
+void headline_print_file(const struct query *query)
+{
+    if (!query->options->is_sealed) /* else who asked has never heard of the file */
+        (void)fprintf(query->out, "%s  ", query->options->database_path);
+}
+
+/* What is missing comes right below the headline. */
+int headline_print(struct query *query, int64_t process_id, struct error *err)
+{
+    char text[TEXT_BYTES];
+    char filters[TEXT_BYTES];
+    int rc = headline_format(query, process_id, text, sizeof(text), err);
+
+    if (rc != 0)
+        return rc;
+    headline_filters(query, filters, sizeof(filters));
+    headline_print_file(query);
+    (void)fprintf(query->out, "%s%s\n", text, filters);
+    return notes_below_headline(query, print_line, err);
+}
+
+static void format_end(const char *kind, int value, bool is_foreign, char *text, size_t size)
+{
+    static const char live[] = "\"leaked\" means live at that instant";
+    const char *signal_name = sigabbrev_np(value);
+
+    if (is_foreign && (!kind || strcmp(kind, "unknown") == 0))
+        (void)snprintf(
+            text, size,
+            "how it ended was not recorded: \"leaked\" means live at the end of the recording");
+    else if (kind && strcmp(kind, "unseen") == 0)
+        (void)snprintf(text, size,
+                       "the log goes no further, and whether it still runs is not known here: %s",
+                       live);
+    else if (!kind || strcmp(kind, "unknown") == 0)
+        (void)snprintf(text, size,
+                       "ended without a word (killed, or _exit by a raw system call): %s", live);
+    else if (strcmp(kind, "exit") == 0)
+        (void)snprintf(text, size, "exited with status %d", value);
+    else if (strcmp(kind, "signal") == 0 && signal_name)
+        (void)snprintf(text, size, "killed by SIG%s: %s", signal_name, live);
+    else if (strcmp(kind, "signal") == 0)
+        (void)snprintf(text, size, "killed by signal %d: %s", value, live);
+    else if (strcmp(kind, "exec") == 0)
+        (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
+    else if (strcmp(kind, "detached") == 0)
+        (void)snprintf(text, size, "went on when the recording was detached: %s", live);
+    else
+        (void)snprintf(text, size, "still running: %s", live);
+}
+
+static bool is_of_this_machine(const char *architecture)
+{
+    char buffer[LOG_HEADER_ARCH_BYTES];
+    struct log_file own;
+    const char *name;
+
+    log_file_set_machine(&own);
+    name = log_header_arch_text(own.arch, own.word_bytes, buffer);
+    return name && strcmp(architecture, name) == 0;
+}
+
+int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,
+                    struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT executable, pid, duration_ns, end_kind, end_value,"
+        " EXISTS (SELECT 1 FROM meta WHERE key = 'recorder'), architecture FROM processes "
+        "WHERE process_id = :process",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    rc = rundb_step(&query->database, stmt, err);
+    ret_text[0] = '\0';
+    if (rc == 1) {
+        const char *executable = (const char *)sqlite3_column_text(stmt, 0);
+        const char *architecture = (const char *)sqlite3_column_text(stmt, 6);
+        bool is_other_machine = architecture && !is_of_this_machine(architecture);
+        char duration[UNITS_TEXT_BYTES];
+        char end[128];
+
+        format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4),
+                   sqlite3_column_int(stmt, 5) != 0, end, sizeof(end));
+        char process[64] = "";
+        char who[128] = ""; /* a recording of another tool has no pid */
+
+        if (query->style.has_process)
+            (void)snprintf(process, sizeof(process), "process %lld, ", (long long)process_id);
+        if (sqlite3_column_int(stmt, 1) > 0)
+            (void)snprintf(who, sizeof(who), " (%spid %d%s%.24s)", process,
+                           sqlite3_column_int(stmt, 1), is_other_machine ? ", " : "",
+                           is_other_machine ? architecture : "");
+        (void)snprintf(ret_text, size, "%s%s, %s, %s", executable ? shorten_path(executable) : "?",
+                       who, units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/core/notes.h"
+
+#include "lib/base/saturating.h"
+#include "lib/base/units.h"
+#include "lib/logfile/unreached.h"
+#include "queries/core/command.h"
+#include "queries/core/query.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- damage ---- */
+
+enum {
+    NOTE_BYTES = 768
+};
+
+static const char damage_sql[] =
+    "SELECT m.value, (SELECT value FROM meta WHERE key = 'log.lost_bytes'),"
+    " (SELECT value FROM meta WHERE key = 'log.damage.node'),"
+    " (SELECT value FROM meta WHERE key = 'log.bytes'),"
+    " EXISTS (SELECT 1 FROM meta WHERE key = 'log.damage.truncated'),"
+    " (SELECT value FROM meta WHERE key = 'log.damage.time'),"
+    " EXISTS (SELECT 1 FROM meta WHERE key GLOB 'log.damage.*' AND key <> 'log.damage.time')"
+    " FROM meta AS m WHERE m.key = 'log.damage'";
+
+/* All events are there. */
+static void format_late(int64_t n_late, char *text, size_t size)
+{
+    char events[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s came after later ones, as a thread was held up while it wrote, and %s at the time of those: "
+        "nothing is lost, but lifetimes and peaks near there may be off",
+        units_format_counted(n_late, "event", events), n_late == 1 ? "is told" : "are told");
+}
+
+static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    const char *kinds = rundb_text(row, 0);
+    int64_t lost_bytes = sqlite3_column_int64(row, 1);
+    int64_t n_without_stack = sqlite3_column_int64(row, 2);
+    bool is_cut = sqlite3_column_int(row, 4) != 0;
+    char bytes[UNITS_TEXT_BYTES];
+    char all[UNITS_TEXT_BYTES];
+    char events[UNITS_TEXT_BYTES];
+
+    if (!lost_bytes && !sqlite3_column_int(row, 6) && sqlite3_column_int64(row, 5)) {
+        format_late(sqlite3_column_int64(row, 5), text, size);
+        return;
+    }
+    (void)units_format_bytes(lost_bytes, bytes);
+    (void)units_format_bytes(sqlite3_column_int64(row, 3), all);
+    if (lost_bytes)
+        (void)snprintf(text, size, "log damaged: %s of %s cannot be read%s; first %.*s", bytes, all,
+                       is_cut ? ", and nobody knows how much more came behind the cut" : "",
+                       (int)strcspn(kinds, "\n"), kinds);
+    else if (is_cut)
+        (void)snprintf(text, size, "the log has no end: %s, and what came behind is not here", all);
+    else
+        (void)snprintf(text, size, "log damaged: %.*s", (int)strcspn(kinds, "\n"), kinds);
+    if (n_without_stack)
+        (void)snprintf(text + strlen(text), size - strlen(text), "; %s without their stack",
+                       units_format_counted(n_without_stack, "event", events));
+    (void)snprintf(text + strlen(text), size - strlen(text),
+                   "; totals are lower bounds, leaks may be too many: %s",
+                   lost_bytes || !is_cut
+                       ? "import a whole copy, or record again"
+                       : "where it was recorded 'mtrace-record --pack LOG', then send or import it "
+                         "again");
+}
+
+/* The text of the only row, "" when there is none. */
+static int format_one(const struct query *query, const char *sql,
+                      void (*format)(struct sqlite3_stmt *row, char *text, size_t size),
+                      char *ret_text, size_t size, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database, sql, &stmt, err);
+
+    ret_text[0] = '\0';
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":process"),
+                       query->options->process_id); /* at 0, of one without it, nothing is bound */
+    rc = rundb_step(&query->database, stmt, err);
+    if (rc == 1 && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
+        format(stmt, ret_text, size);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- events that were dropped ---- */
+
+static const char dropped_sql[] =
+    "SELECT CAST(sum(events_dropped) AS TEXT), sum(events_dropped), sum(events + events_dropped)"
+    " FROM processes WHERE :process IN (0, process_id) HAVING sum(events_dropped) > 0";
+
+/* A birth that is not there makes figures too low, an end that is not there too high. */
+static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n_dropped = sqlite3_column_int64(row, 1);
+    int64_t n_all = sqlite3_column_int64(row, 2);
+    char dropped[UNITS_TEXT_BYTES];
+    char all[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s of %s (%s) %s dropped: births and ends of blocks are missing, so from the first of them on"
+        " figures are neither exact nor bounds (meta: events.dropped.* has why)",
+        units_format_count(n_dropped, dropped), units_format_counted(n_all, "event", all),
+        units_format_share((double)n_dropped / (double)n_all, share),
+        n_dropped == 1 ? "was" : "were");
+}
+
+/* ---- an allocator that was not seen ---- */
+
+static const char unseen_sql[] =
+    "SELECT value, substr(key, 8), count(*) OVER (), "
+    "(SELECT ' (' || value || ')' FROM meta AS why WHERE why.key = 'unseen_why.' || substr(meta.key, 8)) "
+    "FROM meta WHERE key GLOB 'unseen.*' AND (:process = 0 OR EXISTS (SELECT 1 FROM processes"
+    " WHERE process_id = :process AND coalesce(executable, '?') = substr(key, 8))) ORDER BY key LIMIT 1";
+
+static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n_others = sqlite3_column_int64(row, 2) - 1;
+    const unsigned char *why = sqlite3_column_text(row, 3);
+    char others[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size, "blocks of %s inside '%s'", rundb_text(row, 0), rundb_text(row, 1));
+    if (n_others > 0)
+        (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
+                       units_format_counted(n_others, "other executable", others));
+    (void)snprintf(text + strlen(text), size - strlen(text),
+                   " are not recorded%s: no figure has them in it", why ? (const char *)why : "");
+}
+
+/* ---- modules that were not told apart ---- */
+
+/* Of the process that is asked for, or the sum. An older import has the sum alone: then it stands for each. */
+#define FLAWS_SQL(key_)                                                                     \
+    "SELECT CAST(value AS TEXT) FROM meta WHERE value > 0 AND key = '" key_ "' ||"          \
+    " iif(:process = 0 OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB '" key_ ".*'), ''," \
+    " '.' || :process)"
+
+static const char untold_sql[] = FLAWS_SQL("modules.untold");
+
+static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char modules[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "more libraries were loaded at once than are told apart: %s without names",
+                   units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
+}
+
+/* ---- calls that were not recorded ---- */
+
+#define UNREACHED_SQL(key_)                                      \
+    "(SELECT total(value) FROM meta WHERE key GLOB '" key_ ".*'" \
+    " AND :process IN (0, CAST(substr(key, length('" key_ "') + 2) AS INTEGER)))"
+
+static const char unreached_sql[] =
+    "SELECT '', " UNREACHED_SQL("unreached.deepbound") ", " UNREACHED_SQL("unreached.foreign") ", " UNREACHED_SQL(
+        "unreached.elsewhere") ", " UNREACHED_SQL("unreached.pointers");
+
+static void format_unreached(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    const struct unreached unreached = {
+        (uint64_t)sqlite3_column_int64(row, 1), (uint64_t)sqlite3_column_int64(row, 2),
+        (uint64_t)sqlite3_column_int64(row, 3), (uint64_t)sqlite3_column_int64(row, 4)};
+
+    unreached_format(&unreached, text, size);
+}
+
+/* Of all processes: the counts are the recording's. */
+static const char missed_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'anomaly.double_allocation' AND value > 0";
+
+static void format_missed(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n = sqlite3_column_int64(row, 0);
+    char frees[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s %s missed: blocks were allocated where others were still live, so leaks and "
+                   "live bytes are too high",
+                   units_format_counted(n, "free", frees), n == 1 ? "was" : "were");
+}
+
+/* ---- times that were not recorded ---- */
+
+static const char partial_sql[] = FLAWS_SQL("processes.partial");
+
+static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char processes[UNITS_TEXT_BYTES];
+
+    (void)snprintf(
+        text, size,
+        "%s recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new",
+        units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
+}
+
+/* Frees and windows are told together with others, and sums have them; of all else rows are missing. */
+static const char bounded_sql[] =
+    "WITH kind(name, told) AS (VALUES"
+    " ('frees_by_stack', 'frees by stacks that are told as one'),"
+    " ('frees_by_thread', 'frees by threads that are told as one'),"
+    " ('windows', 'windows told as one with the last'),"
+    " ('phases', 'phases but in phase_totals'),"
+    " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
+    " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"
+    " SELECT group_concat(value || ' ' || coalesce(told, substr(key, 20)), ', ') FROM"
+    " (SELECT * FROM meta LEFT JOIN kind ON name = substr(key, 20) WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
+
+static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    (void)snprintf(text, size,
+                   "the log (--aggregate) had no room for rows of its own for each of these: %s",
+                   rundb_text(row, 0));
+}
+
+static const char joined_sql[] =
+    "SELECT CAST(sum(value) AS TEXT) FROM meta WHERE key GLOB 'threads.joined.*'"
+    " AND :process IN (0, CAST(substr(key, 16) AS INTEGER))";
+
+static void format_joined(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char threads[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' "
+                   "is of several, one after the other",
+                   units_format_counted(sqlite3_column_int64(row, 0), "thread", threads));
+}
+
+static const char until_sql[] =
+    "SELECT CAST(value AS TEXT), key = 'import.until_marker' FROM meta"
+    " WHERE key IN ('import.until_marker', 'import.until_ns') ORDER BY key LIMIT 1";
+
+static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    static const char missing[] = "what came later is in no figure, and leaked means live then";
+    char time[UNITS_TEXT_BYTES];
+
+    if (sqlite3_column_int(row, 1))
+        (void)snprintf(text, size, "imported up to the marker '%.200s' only: %s",
+                       rundb_text(row, 0), missing);
+    else
+        (void)snprintf(text, size, "imported up to %s only: %s",
+                       units_format_duration(sqlite3_column_int64(row, 0), time), missing);
+}
+
+/* ---- nothing ---- */
+
+/* Blocks that were culled are not among meta's allocations. */
+static const char empty_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'allocations' AND value = 0"
+    " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'culled.most_live_bytes')";
+
+static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    (void)row;
+    (void)snprintf(
+        text, size,
+        "no allocation was recorded: the program allocated nothing while it was recorded, "
+        "is static, or has an allocator inside");
+}
+
+/* ---- samples ---- */
+
+/* 1.96 standard deviations: a sum of S bytes has a variance of S times the distance between samples at most, which that
+ * of small blocks comes near to. */
+static const char sampled_sql[] =
+    "SELECT CAST(max(sample_bytes) AS TEXT), max(sample_bytes),"
+    " 1.959964 * sqrt(104857600.0 * max(sample_bytes)) FROM processes WHERE :process IN (0, process_id)";
+
+static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char mean[UNITS_TEXT_BYTES];
+    char margin[UNITS_TEXT_BYTES];
+    char unseen[UNITS_TEXT_BYTES];
+
+    units_format_bytes(sqlite3_column_int64(row, 1), mean);
+    (void)snprintf(
+        text, size,
+        "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S bytes"
+        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s, which columns *_margin have where there are any; a"
+        " difference A - B has the margin of A + B, or less;"
+        " what no sample is of may be up to %s",
+        mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin),
+        units_format_bytes(saturating_multiply(3, sqlite3_column_int64(row, 1)), unseen));
+}
+
+/* ---- another recorder ---- */
+
+static const char no_threads[] =
+    "heaptrack records no threads: every block seems to be one thread's";
+static const char no_chains[] = "heaptrack records a realloc as a free and an allocation: it has "
+                                "no chains";
+
+static const char no_addresses[] =
+    "this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them";
+static const char no_parts[] =
+    "heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown";
+
+static const struct note {
+    const char *command;
+    const char *text;
+    bool is_about_addresses; /* holds only where blocks have none */
+} notes[] = {
+    {"threads", no_threads, false},
+    {"flows", no_threads, false},
+    {"temporary",
+     "heaptrack records no threads: other threads' allocations hide temporary blocks here", false},
+    {"mmaps", "heaptrack records no mappings", false},
+    {"mallopts", "heaptrack records no mallopt calls", false},
+    {"allocation-failures", "heaptrack records no failed calls", false},
+    {"reallocs", no_chains, false},
+    {"realloc-chains", no_chains, false},
+    {"fragmentation", no_addresses, true},
+    {"fragmentation", no_parts, false},
+    {"pinning", no_addresses, true},
+    {"holes", no_addresses, true},
+    {"holes", no_parts, false},
+    {"heap-map", no_addresses, true},
+    {"heap-map", no_parts, false},
+    {"block", "this recording has no addresses; 'heaptrack --raw' keeps them", true},
+};
+
+static const struct note *find_note(const char *command, bool has_addresses)
+{
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        if (strcmp(notes[i].command, command) == 0
+            && !(notes[i].is_about_addresses && has_addresses))
+            return &notes[i];
+    }
+    return NULL;
+}
+
+static int note_recorder(const struct query *query, struct error *err)
+{
+    const struct rundb *database = &query->database;
+    const struct note *note;
+    int64_t is_heaptrack = 0;
+    int64_t has_addresses = 0;
+    int rc = rundb_get_int64(
+        database, "SELECT count(*) FROM meta WHERE key = 'recorder' AND value = 'heaptrack'",
+        &is_heaptrack, err);
+
+    if (rc != 0 || !is_heaptrack)
+        return rc;
+    rc = rundb_get_int64(database,
+                         "SELECT count(*) FROM meta WHERE key = 'pairing' AND value = 'address'",
+                         &has_addresses, err);
+    note = rc == 0 ? find_note(query->options->command->name, has_addresses != 0) : NULL;
+    if (note)
+        query_remark(query, "%s", note->text);
+    return rc;
+}
+
+/* A figure of the rows of a table that are of the process that is asked for, or of any: "sum(bytes)", "heaps". */
+static int get_of_process(const struct query *query, const char *figure, const char *table,
+                          int64_t *ret_n, struct error *err)
+{
+    char sql[160];
+
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s FROM %s WHERE %lld IN (0, process_id)", figure,
+                     table, (long long)query->options->process_id);
+    return rundb_get_int64(&query->database, sql, ret_n, err);
+}
+
+/* ---- heaps with blocks that have no row ---- */
+
+static int note_unseen_heaps(const struct query *query, struct error *err)
+{
+    char heaps[UNITS_TEXT_BYTES];
+    int64_t n = 0;
+    int rc;
+
+    if (!query->options->command->has_instant)
+        return 0;
+    rc = get_of_process(query, "count(unseen_blocks)", "heaps", &n, err);
+    if (rc == 0 && n > 0)
+        query_remark(
+            query,
+            "%s with blocks that were not recorded (heaps.unseen_blocks: from before a fork or an attach, or"
+            " born untraced): what is free or pinned there is not known",
+            units_format_counted(n, "heap", heaps));
+    return rc;
+}
+
+/* ---- pools ---- */
+
+/* Every block of a pool was recorded, of malloc's few: which of those it lies in is known of hardly any. */
+static void note_sampled_pools(const struct query *query)
+{
+    if (query->database.sample_bytes && strcmp(query->options->command->name, "by-pool") == 0)
+        query_remark(
+            query,
+            "pools are recorded in full: what they gave out is exact; what they took of malloc "
+            "(taken_*, held_bytes, spare_bytes) is not known from samples");
+}
+
+/* ---- all ---- */
+
+struct missing {
+    const char *sql; /* :process: the one that is asked for, 0: all */
+    void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
+};
+
+static int say_missing(const struct query *query, const struct missing *missing,
+                       void (*say)(const struct query *query, const char *text), struct error *err)
+{
+    char text[NOTE_BYTES];
+    int rc = format_one(query, missing->sql, missing->format, text, sizeof(text), err);
+
+    if (rc == 0 && text[0])
+        say(query, text);
+    return rc;
+}
+
+int notes_below_headline(const struct query *query,
+                         void (*say)(const struct query *query, const char *text),
+                         struct error *err)
+{
+    static const struct missing missing[] = {
+        {damage_sql, format_damage},   {unseen_sql, format_unseen},
+        {untold_sql, format_untold},   {partial_sql, format_partial},
+        {until_sql, format_until},     {sampled_sql, format_sampled},
+        {bounded_sql, format_bounded}, {joined_sql, format_joined},
+        {empty_sql, format_empty},     {unreached_sql, format_unreached},
+        {missed_sql, format_missed}};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
+        rc = say_missing(query, &missing[i], say, err);
+    return rc;
+}
+
+int notes_of_what_is_missing(const struct query *query,
+                             void (*say)(const struct query *query, const char *text),
+                             struct error *err)
+{
+    static const struct missing dropped = {dropped_sql, format_dropped};
+    int rc = say_missing(query, &dropped, say, err);
+
+    return rc == 0 ? notes_below_headline(query, say, err) : rc;
+}
+
+static void remark(const struct query *query, const char *text)
+{
+    query_remark(query, "%s", text);
+}
+
+int notes_before(const struct query *query, struct error *err)
+{
+    bool has_headline =
+        query->options->command->has_headline && query->style.format == RENDER_TABLE;
+    int rc = has_headline ? 0 : notes_of_what_is_missing(query, remark, err);
+
+    note_sampled_pools(query);
+    if (rc == 0)
+        rc = note_unseen_heaps(query, err);
+    return rc == 0 ? note_recorder(query, err) : rc;
+}
+
+/* What of an answer that is not made of rows may not have all of culled blocks. */
+static const struct {
+    const char *command;
+    const char *text;
+} without_culled[] = {
+    {"timeline",
+     "inside a bucket the curve may have been higher by what of them was live at a time (meta: culled.most_live_bytes)"},
+};
+
+/* Of allocations. */
+static bool is_made_of_rows(const struct query_options *options)
+{
+    if (options->command->is_of_mappings)
+        return false;
+    return options->command->filters == COMMAND_FILTERS_ROWS
+           || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
+           || (options->command->remake && options->filter.n_values > 0);
+}
+
+/* NULL: it has them all. */
+static const char *without_culled_text(const struct query_options *options)
+{
+    if (options->command->stand_in) /* of other rows: none of those is ever culled */
+        return NULL;
+    if (is_made_of_rows(options))
+        return "they are in totals, and not in this answer, which is made of rows";
+    for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
+        if (strcmp(without_culled[i].command, options->command->name) == 0)
+            return without_culled[i].text;
+    }
+    return NULL;
+}
+
+/* Where else it is, or what the answer leaves out for it. */
+static const char *ended_tail(const struct query_options *options)
+{
+    const struct command *command = options->command;
+
+    if (command->needs_instant)
+        return "; 'peak' has all that was live at the peak";
+    if (command->has_instant && !filter_instant(&options->filter))
+        return "; so this is of the end, and what was free at the peak is in 'fragmentation'";
+    return "";
+}
+
+static const char in_no_answer[] = "not in this answer, which is made of rows";
+static const char culled_in_no_row[] =
+    "they are in totals, and in no row of allocations and the like";
+static const char in_no_rows[] = "in no row of allocations and the like";
+static const char in_no_pool_rows[] = "in no row of pool_blocks";
+
+/* All that ended of a bounded log, those that were culled among them. */
+static int note_ended(const struct query *query, bool is_of_pools, const char *where,
+                      struct error *err)
+{
+    const char *table = is_of_pools ? "main.pools" : "main.backtrace_totals";
+    char ended[UNITS_TEXT_BYTES];
+    char culled[UNITS_TEXT_BYTES];
+    char of_these[UNITS_TEXT_BYTES + 32] = "";
+    int64_t n_ended = 0;
+    int64_t n_culled = 0;
+    int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
+
+    if (rc == 0 && !is_of_pools) /* of pools none is ever culled */
+        rc = get_of_process(query, "sum(culled_blocks)", table, &n_culled, err);
+    if (rc != 0 || n_ended <= 0)
+        return rc;
+    if (n_culled > 0)
+        (void)snprintf(of_these, sizeof(of_these), " (of these %s were culled)",
+                       units_format_count(n_culled, culled));
+    query_remark(query,
+                 "%s that ended%s are in totals, and %s: the log (--aggregate) has"
+                 " single blocks that are live at the end alone%s",
+                 units_format_counted(n_ended, "block", ended), of_these, where,
+                 ended_tail(query->options));
+    return 0;
+}
+
+static int note_culled(const struct query *query, const char *what, struct error *err)
+{
+    char text[UNITS_TEXT_BYTES];
+    int64_t n_culled = 0;
+    int rc = get_of_process(query, "sum(culled_blocks)", "main.backtrace_totals", &n_culled, err);
+
+    if (rc == 0 && n_culled > 0)
+        query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
+                     what);
+    return rc;
+}
+
+/* Why there is no row of any block; NULL: there are some. */
+static const char *without_rows_text(const struct rundb *database)
+{
+    if (!database->is_slim || database->is_aggregate)
+        return NULL;
+    return database->is_early
+               ? "tables of single blocks are empty: they get their rows when the recording, which is followed, has ended"
+               : "tables of single blocks are empty: the log was imported with --slim or --follow";
+}
+
+/* What it reads is known when it was prepared, which nobody did where its answer is not made. */
+static int look_at_statement(const struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = rundb_load_all_views(&query->database, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* Beside a statement of who asks: canned commands refuse, or say it themselves. */
+static int note_statement(const struct query *query, struct error *err)
+{
+    const struct rundb *database = &query->database;
+    int rc = query->is_of_remarks ? look_at_statement(query, err) : 0;
+    const char *why = without_rows_text(database);
+    unsigned rows = database->rows_read;
+
+    if (rc != 0)
+        return rc;
+
+    if (rows && why) {
+        query_remark(query, "%s", why);
+        return 0;
+    }
+    if (database->is_aggregate && (rows & RUNDB_POOL_ROWS))
+        rc = note_ended(query, true, in_no_pool_rows, err);
+    if (rc != 0 || !(rows & RUNDB_BLOCK_ROWS))
+        return rc;
+    return database->is_aggregate ? note_ended(query, false, in_no_rows, err)
+                                  : note_culled(query, culled_in_no_row, err);
+}
+
+int notes_after(const struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    const char *what = without_culled_text(options);
+
+    if (!options->database_path || query->is_culled_noted)
+        return 0;
+    if (strcmp(options->command->name, "sql") == 0)
+        return note_statement(query, err);
+    if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))
+        return note_ended(query, options->command->stand_in != NULL, in_no_answer, err);
+    return what ? note_culled(query, what, err) : 0;
+}

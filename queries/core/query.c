@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/core/query.h"
+
+#include "queries/core/command.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    REMARK_BYTES = 1024
+};
+
+const struct command *command_find(const struct command *table, const char *name)
+{
+    for (const struct command *command = table; command && command->name; command++) {
+        if (strcmp(command->name, name) == 0)
+            return command;
+    }
+    return NULL;
+}
+
+int64_t query_max_rows(const struct query *query)
+{
+    if (query->options->count > 0)
+        return query->options->count;
+    if (query->options->count == 0 || query->style.format != RENDER_TABLE)
+        return -1;
+    return QUERY_TABLE_ROWS;
+}
+
+bool query_is_picture(const char *output_name)
+{
+    size_t length = output_name ? strlen(output_name) : 0;
+
+    return length > 4 && strcmp(output_name + length - 4, ".svg") == 0;
+}
+
+void query_remark(const struct query *query, const char *format, ...)
+{
+    char text[REMARK_BYTES];
+    va_list arguments;
+
+    if (!query->remark)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    query->remark(query->remark_context, text);
+}
+
+void query_advise(const struct query *query, const char *format, ...)
+{
+    va_list arguments;
+
+    if (query->options->is_sealed)
+        return;
+    va_start(arguments, format);
+    (void)fputs("next: mtrace-query ", query->out);
+    (void)vfprintf(query->out, format, arguments);
+    (void)fputs("\n", query->out);
+    va_end(arguments);
+}
+
+static bool is_answered(const struct query *query, const char *name, const char *tail)
+{
+    const struct command *command = command_find(query->commands, name);
+    const struct filter_parameter *filter =
+        strncmp(tail, "--", 2) == 0 ? filter_find(tail + 2, strcspn(tail + 2, " ")) : NULL;
+
+    if (!command || (query->database.sample_bytes && command->why_unsampled))
+        return false;
+    return !query->database.is_slim || query->database.is_aggregate
+           || !(command->needs_rows || (filter && filter->scope == FILTER_SCOPE_ROW));
+}
+
+void query_advise_command(const struct query *query, const char *name, const char *tail)
+{
+    if (is_answered(query, name, tail))
+        query_advise(query, "%s %s%s%s", name, query->shell_path, *tail ? " " : "", tail);
+}
+
+bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)
+{
+    if (query->options->is_sql_shown)
+        rundb_show_sql(stmt, query->out);
+    return query->options->is_sql_shown;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rundb: a recording's database, opened to be read.
+ *
+ * Model: the file is opened read-only and guarded (lib/sqlite/database_guard.h); today's views are
+ *        TEMP views over its tables, loaded when a statement names them. Then nothing but reading is allowed any more. What
+ *        rows say is still anybody's word: ids are read by database_id, figures are added by
+ *        lib/base/saturating.h, and a text may be NULL.
+ * Invariants
+ *   DB-1 after rundb_lock no statement can change the file, attach another one, or make anything.
+ *   DB-2 once a stop is wanted, or its time is over, the running statement and every later one end
+ *   with ERROR_INTERRUPTED.
+ *   DB-3 what walks whole stacks asks rundb_go_on at each: all of them together may take as long as the square of
+ *   their depth.
+ * Threads: one at a time for each database.
+ * Failure: ERROR_IO no such file, or a directory; ERROR_FORMAT not ours; ERROR_VERSION newer;
+ * ERROR_DATABASE damaged or locked.
+ */
+#ifndef MTRACE_QUERIES_RUNDB_H
+#define MTRACE_QUERIES_RUNDB_H
+
+#include "lib/logfile/left_out.h"
+#include "lib/sqlite/database_guard.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct error;
+struct database_views;
+
+/* Tables that importers make of the view of the same name with an underscore in front. */
+enum rundb_made {
+    RUNDB_SITE_TOTALS = 1,
+    RUNDB_SITE_LEAKS = 2,
+    RUNDB_SITE_FREES = 4,
+    RUNDB_MODULE_TOTALS = 8,
+    RUNDB_SUPPRESSED_STACKS = 16,
+    RUNDB_SNAPSHOT_SITES = 32,
+    RUNDB_SITE_GROWTH = 64
+    /* site_shapes comes with leaks and growth, for those of the two that are asked for */
+};
+
+/* Tables of single blocks, which an import may leave out, and a log may lack rows for. */
+enum rundb_rows {
+    RUNDB_BLOCK_ROWS = 1,
+    RUNDB_POOL_ROWS = 2
+};
+
+struct rundb {
+    struct sqlite3 *handle;
+    const char *path;
+    struct database_guard guard;
+    enum left_out is_without; /* left_out.h */
+    bool is_slim;             /* it has no rows of allocations */
+    bool refuses_rows;        /* what reads from tables of rows is refused */
+    bool
+        is_aggregate; /* slim, but for those that are live at the end: a bounded log (--aggregate) */
+    bool is_early;    /* not yet, as the log still grows */
+    int64_t sample_bytes;         /* of the processes whose blocks are samples, the most; 0: none */
+    const char *left_out;         /* what was asked for, and was not imported; or NULL */
+    bool lacks_rows;              /* that is rows of single blocks */
+    unsigned rows_read;           /* enum rundb_rows: by statements behind the lock */
+    unsigned made;                /* enum rundb_made: not those of the file */
+    struct database_views *views; /* NULL: those of the file are asked */
+    bool is_locked;
+};
+
+/* path, stop (NULL: nobody stops) and the struct must live as long as the database is open. On failure the database need not
+ * be closed. */
+int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
+               struct error *err);
+
+/* An empty database in memory, for what needs SQL but no recording. */
+int rundb_open_memory(struct rundb *database, struct error *err);
+
+void rundb_close(struct rundb *database);
+
+/* From here on statements find the embedded views. */
+int rundb_offer_views(struct rundb *database, struct error *err);
+
+/* For what names them in ways that only SQLite understands. */
+int rundb_load_all_views(const struct rundb *database, struct error *err);
+
+/* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:
+ * what the views read was replaced. */
+int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
+
+/* From here on statements that read rows of single blocks, of which the database has none, are refused, too. */
+void rundb_refuse_rows(struct rundb *database);
+
+/* From here on only reading is allowed (DB-1). */
+int rundb_lock(struct rundb *database, struct error *err);
+
+int rundb_run(struct rundb *database, const char *sql, struct error *err);
+
+/* Fails with ERROR_USAGE when the text is not exactly one statement. */
+int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
+                  struct error *err);
+
+/* One row of numbers, by an INSERT with at least that many parameters; others keep what was bound. */
+int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
+                 size_t n_values, struct error *err);
+
+/* 0, or ERROR_INTERRUPTED once a stop is wanted or its time is over: for loops that no statement runs in (DB-3). NULL: nobody
+ * stops. */
+int rundb_go_on(const struct rundb *database, struct error *err);
+
+/* The next row: 1, the end: 0, or an error. */
+int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
+
+/* The text of a column of the current row, "" for none: a file that somebody made may have NULL anywhere,
+ * and where memory has ended, the next step says so. */
+static inline const char *rundb_text(struct sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+
+    return text ? (const char *)text : "";
+}
+
+/* The same where a NUL does not end it: a statement may make one. */
+static inline const char *rundb_text_bytes(struct sqlite3_stmt *row, int column, size_t *ret_n)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+
+    *ret_n = text ? (size_t)sqlite3_column_bytes(row, column) : 0;
+    return text ? (const char *)text : "";
+}
+
+/* Prints the statement with its literals. */
+void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out);
+
+/* What SQLite said of the last failure. */
+int rundb_error(const struct rundb *database, const char *doing, struct error *err);
+
+/* The first column of the first row as a number; 0 when there is none or it is NULL. */
+int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_value,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/render/render.h"
+
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "queries/db/rundb.h"
+#include "queries/render/column.h"
+#include "queries/render/stack_text.h"
+#include "queries/render/table.h"
+#include "queries/render/where.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    CELL_BYTES = 1024,
+    NO_COLUMN = -1
+};
+
+int render_format_parse(const char *text, enum render_format *ret_format, struct error *err)
+{
+    static const char *const names[] = {"table", "json", "csv"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_format = (enum render_format)i;
+            return 0;
+        }
+    }
+    return error_set(err, ERROR_USAGE, "'%s' is not a format; write table, json or csv", text);
+}
+
+/* ---- table ---- */
+
+/* Where the columns stand that a table treats together. */
+struct layout {
+    struct where_columns where;
+    int process;
+    int stack; /* shown below its row, position by position */
+};
+
+static int find_column(struct sqlite3_stmt *stmt, const char *name)
+{
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        if (strcmp(sqlite3_column_name(stmt, i), name) == 0)
+            return i;
+    }
+    return NO_COLUMN;
+}
+
+static bool is_hidden(const struct layout *layout, int column)
+{
+    return column == layout->where.source || column == layout->where.line
+           || column == layout->where.module || column == layout->process
+           || column == layout->stack;
+}
+
+static bool is_any_shown(const struct layout *layout, int n_columns)
+{
+    for (int i = 0; i < n_columns; i++) {
+        if (!is_hidden(layout, i))
+            return true;
+    }
+    return false;
+}
+
+static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
+{
+    const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
+    struct layout layout = {nowhere, NO_COLUMN, find_column(stmt, "stack")};
+    const struct layout plain = {nowhere, NO_COLUMN, NO_COLUMN};
+    struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
+                                  find_column(stmt, "line"), find_column(stmt, "module")};
+
+    if (!style->is_wide && where.function >= 0 && where.source >= 0 && where.line >= 0
+        && where.module >= 0)
+        layout.where = where;
+    if (!style->is_wide && !style->has_process)
+        layout.process = find_column(stmt, "process_id");
+    /* A row has at least one cell: what a person asks for alone is shown as it is. */
+    return is_any_shown(&layout, sqlite3_column_count(stmt)) ? layout : plain;
+}
+
+static const char *heading_of(const char *name, bool is_wide)
+{
+    return !is_wide && strcmp(name, "call_site_id") == 0 ? "site" : name;
+}
+
+static void add_headings(struct table *table, struct sqlite3_stmt *stmt,
+                         const struct layout *layout, bool is_wide)
+{
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        const char *name = sqlite3_column_name(stmt, i);
+
+        if (i == layout->where.function)
+            table_add_column(table, "where", false);
+        else if (!is_hidden(layout, i))
+            table_add_column(table, heading_of(name, is_wide),
+                             column_is_number(column_unit_of(name)));
+    }
+}
+
+static void add_row(struct table *table, struct sqlite3_stmt *row, const struct layout *layout,
+                    bool is_wide)
+{
+    char text[CELL_BYTES];
+    size_t cell = 0;
+
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        if (is_hidden(layout, i))
+            continue;
+        /* What is text in any row is no number, whatever its name promised. */
+        if (sqlite3_column_type(row, i) == SQLITE_TEXT)
+            table_align_left(table, cell);
+        cell++;
+        if (i == layout->where.function)
+            where_format(row, &layout->where, text, sizeof(text));
+        else
+            column_format(row, i, column_unit_of(sqlite3_column_name(row, i)), is_wide, text,
+                          sizeof(text));
+        table_add_cell(table, text);
+    }
+    table_end_row(table);
+    if (layout->stack >= 0)
+        stack_text_add(table, rundb_text(row, layout->stack), is_wide);
+}
+
+static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,
+                        const struct render_style *style, int64_t max_rows, FILE *out,
+                        int64_t *n_rows, struct error *err)
+{
+    struct layout layout = layout_of(stmt, style);
+    struct table table;
+    int rc = 0;
+
+    table_init(&table);
+    add_headings(&table, stmt, &layout, style->is_wide);
+    while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
+        add_row(&table, stmt, &layout, style->is_wide);
+        ++*n_rows;
+    }
+    if (rc >= 0)
+        rc = table_print(&table, style->width, style->is_coloured, out, err);
+    table_done(&table);
+    return rc;
+}
+
+/* ---- json ---- */
+
+/* Reals as SQLite writes them; blobs, which have no form in JSON, become hexadecimal text. */
+static int put_quoted(const struct rundb *database, struct sqlite3_stmt *quote,
+                      struct sqlite3_value *value, FILE *out, struct error *err)
+{
+    int rc;
+
+    sqlite3_bind_value(quote, 1, value);
+    rc = rundb_step(database, quote, err);
+    if (rc == 1)
+        (void)fputs(rundb_text(quote, 0), out);
+    sqlite3_reset(quote);
+    return rc < 0 ? rc : 0;
+}
+
+/* Nearly every value is an integer, NULL or text: no statement for those. */
+static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int column,
+                    struct sqlite3_stmt *quote, FILE *out, struct error *err)
+{
+    const char *text;
+    size_t n_bytes;
+
+    switch (sqlite3_column_type(row, column)) {
+    case SQLITE_NULL:
+        (void)fputs("null", out);
+        return 0;
+    case SQLITE_INTEGER:
+        (void)fprintf(out, "%" PRId64, (int64_t)sqlite3_column_int64(row, column));
+        return 0;
+    case SQLITE_TEXT:
+        text = rundb_text_bytes(row, column, &n_bytes);
+        json_text_put_bytes(out, text, n_bytes);
+        return 0;
+    case SQLITE_FLOAT:
+        if (isinf(sqlite3_column_double(row, column))) { /* which JSON has no word for */
+            (void)fputs(sqlite3_column_double(row, column) < 0 ? "-9e999" : "9e999", out);
+            return 0;
+        }
+        return put_quoted(database, quote, sqlite3_column_value(row, column), out, err);
+    default:
+        return put_quoted(database, quote, sqlite3_column_value(row, column), out, err);
+    }
+}
+
+static int put_json_row(const struct rundb *database, struct sqlite3_stmt *row,
+                        struct sqlite3_stmt *quote, FILE *out, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < sqlite3_column_count(row); i++) {
+        (void)fputs(i ? "," : "{", out);
+        json_text_put(out, sqlite3_column_name(row, i));
+        (void)fputs(":", out);
+        rc = put_json(database, row, i, quote, out, err);
+    }
+    (void)fputs("}", out);
+    return rc;
+}
+
+static int render_json(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,
+                       FILE *out, int64_t *n_rows, struct error *err)
+{
+    struct sqlite3_stmt *quote;
+    int rc = rundb_prepare(database, "SELECT json_quote(iif(typeof(?1) = 'blob', hex(?1), ?1))",
+                           &quote, err);
+
+    if (rc != 0)
+        return rc;
+    (void)fputs("[", out);
+    while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
+        (void)fputs(*n_rows ? ",\n " : "\n ", out);
+        rc = put_json_row(database, stmt, quote, out, err);
+        if (rc != 0)
+            break;
+        ++*n_rows;
+    }
+    (void)fputs("\n]\n", out);
+    sqlite3_finalize(quote);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- csv ---- */
+
+static bool is_quoted(const char *text, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++)
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
+            return true;
+    return false;
+}
+
+/* A NUL is a byte as any other. */
+static void put_csv(const char *text, size_t n_bytes, FILE *out)
+{
+    if (!is_quoted(text, n_bytes)) {
+        (void)fwrite(text, 1, n_bytes, out);
+        return;
+    }
+    (void)putc('"', out);
+    for (size_t i = 0; i < n_bytes; i++) {
+        if (text[i] == '"')
+            (void)putc('"', out);
+        (void)putc(text[i], out);
+    }
+    (void)putc('"', out);
+}
+
+static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
+{
+    const char *text;
+    size_t n_bytes;
+
+    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
+        const unsigned char *bytes = sqlite3_column_blob(row, column);
+
+        for (int i = 0; i < sqlite3_column_bytes(row, column); i++)
+            (void)fprintf(out, "%02X", bytes[i]);
+        return;
+    }
+    text = rundb_text_bytes(row, column, &n_bytes);
+    put_csv(text, n_bytes, out);
+}
+
+static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,
+                      FILE *out, int64_t *n_rows, struct error *err)
+{
+    int n_columns = sqlite3_column_count(stmt);
+    int rc = 0;
+
+    for (int i = 0; i < n_columns; i++) {
+        (void)fputs(i ? "," : "", out);
+        put_csv(sqlite3_column_name(stmt, i), strlen(sqlite3_column_name(stmt, i)), out);
+    }
+    (void)putc('\n', out);
+    while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
+        for (int i = 0; i < n_columns; i++) {
+            (void)fputs(i ? "," : "", out);
+            put_csv_value(stmt, i, out);
+        }
+        (void)putc('\n', out);
+        ++*n_rows;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int render_statement(const struct rundb *database, struct sqlite3_stmt *stmt,
+                     const struct render_style *style, int64_t max_rows, FILE *out,
+                     int64_t *ret_n_rows, struct error *err)
+{
+    int64_t n_rows = 0;
+    int rc;
+
+    switch (style->format) {
+    case RENDER_JSON:
+        rc = render_json(database, stmt, max_rows, out, &n_rows, err);
+        break;
+    case RENDER_CSV:
+        rc = render_csv(database, stmt, max_rows, out, &n_rows, err);
+        break;
+    default:
+        rc = render_table(database, stmt, style, max_rows, out, &n_rows, err);
+        break;
+    }
+    if (ret_n_rows)
+        *ret_n_rows = n_rows;
+    return rc;
+}

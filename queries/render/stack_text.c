@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/render/stack_text.h"
+
+#include "queries/render/shorten.h"
+#include "queries/render/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    POSITION_BYTES = 2048
+};
+
+static const char separator[] = " < ";
+
+/* Where " file:line" begins; NULL: there is none. */
+static char *find_source(char *position)
+{
+    char *colon = strrchr(position, ':');
+    char *blank;
+
+    if (!colon || colon[1] == '\0' || colon[1 + strspn(colon + 1, "0123456789")] != '\0')
+        return NULL;
+    *colon = '\0';
+    blank = strrchr(position, ' ');
+    *colon = ':';
+    return blank;
+}
+
+/* Of *text, which goes on; false behind the last. */
+static bool next_position(const char **text, bool is_wide, char *ret_line, size_t size)
+{
+    const char *end = *text ? strstr(*text, separator) : NULL;
+    char position[POSITION_BYTES];
+    char *source;
+    size_t used;
+
+    if (!*text || **text == '\0')
+        return false;
+    (void)snprintf(position, sizeof(position), "%.*s",
+                   end ? (int)(end - *text) : (int)strlen(*text), *text);
+    *text = end ? end + strlen(separator) : *text + strlen(*text);
+    source = is_wide ? NULL : find_source(position);
+    if (source)
+        *source++ = '\0';
+    if (is_wide)
+        (void)snprintf(ret_line, size, "%s", position);
+    else
+        shorten_function(position, ret_line, size);
+    used = strlen(ret_line);
+    if (source)
+        (void)snprintf(ret_line + used, size - used, "  %s", shorten_path(source));
+    return true;
+}
+
+static size_t count_positions(const char *text)
+{
+    size_t n = *text ? 1 : 0;
+
+    while ((text = strstr(text, separator))) {
+        n++;
+        text += strlen(separator);
+    }
+    return n;
+}
+
+void stack_text_add(struct table *table, const char *text, bool is_wide)
+{
+    static const char indent[] = "    ";
+    char line[POSITION_BYTES + sizeof(indent)];
+    size_t n = 0;
+
+    memcpy(line, indent, sizeof(indent));
+    while ((is_wide || n < STACK_TEXT_MAX_LINES)
+           && next_position(&text, is_wide, line + strlen(indent), POSITION_BYTES)) {
+        table_add_line(table, line);
+        n++;
+    }
+    if (text && *text) {
+        (void)snprintf(line, sizeof(line), "%sand %zu more: --wide, or the command stack", indent,
+                       count_positions(text));
+        table_add_line(table, line);
+    }
+}

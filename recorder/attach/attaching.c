@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attach/attaching.h"
+
+#if defined(__x86_64__)
+
+#    include "lib/base/fault_point.h"
+#    include "lib/base/growing.h"
+#    include "lib/base/monotonic.h"
+#    include "lib/process/running.h"
+#    include "lib/process/thread_status.h"
+#    include "recorder/attach/entry_code.h"
+#    include "recorder/attach/forbidden.h"
+#    include "recorder/attach/leading.h"
+#    include "recorder/attach/safe_place.h"
+#    include "recorder/attach/target.h"
+#    include "recorder/attach/tracee.h"
+
+#    include <dirent.h>
+#    include <errno.h>
+#    include <fcntl.h>
+#    include <pthread.h>
+#    include <stdio.h>
+#    include <stdlib.h>
+#    include <string.h>
+#    include <sys/file.h>
+#    include <unistd.h>
+
+/* ---- which thread ------------------------------------------------------------------------------- */
+
+/* The caller frees them. -1: they are not all known, for want of memory, or as the folder could not be read; 0: there is no such process. */
+static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
+{
+    char path[64];
+    const struct dirent *entry;
+    size_t n_room = 0;
+    ssize_t n = 0;
+    DIR *folder;
+
+    *ret_tids = NULL;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    if (!folder)
+        return errno == ENOENT ? 0 : -1;
+    while (n >= 0 && (errno = 0, entry = readdir(folder))) {
+        if (*entry->d_name < '0' || *entry->d_name > '9')
+            continue;
+        pid_t *tids = growing_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
+        if (tids) {
+            *ret_tids = tids;
+            tids[n] = (pid_t)strtol(entry->d_name, NULL, 10);
+        }
+        n = tids ? n + 1 : -1;
+    }
+    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it ended meanwhile */
+    closedir(folder);
+    return n;
+}
+
+static bool is_filtered(const struct tracee *tracee)
+{
+    struct thread_status status;
+
+    return !thread_status_read(tracee->target->pid, tracee->tid, &status)
+           || thread_status_is_filtered(&status);
+}
+
+static bool is_ready(struct tracee *tracee, struct safe_place *place, const char **ret_why)
+{
+    *ret_why = "a thread behind a seccomp filter";
+    if (is_filtered(tracee))
+        return false;
+    *ret_why = "a sequence that the kernel may restart";
+    if (!tracee_get_regs(tracee, &tracee->regs) || tracee_is_in_rseq(tracee)
+        || tracee_has_large_vectors(tracee))
+        return false;
+    return safe_place_is(place, tracee->tid, ret_why);
+}
+
+/* 1: none of the threads is at a safe place now. */
+static int try_threads(struct tracee *tracee, struct safe_place *place,
+                       const struct attaching_call *call, const char **ret_why,
+                       struct attaching_answer *ret_answer, struct error *err)
+{
+    pid_t *tids;
+    ssize_t n = list_threads(call->pid, &tids);
+    int code = 1;
+
+    for (ssize_t i = 0; i < n && code == 1; i++) {
+        tracee->tid = tids[i];
+        err->code = 0;
+        if (!tracee_stop(tracee, err)) {
+            code = err->code ? err->code : 1;
+            *ret_why = tracee->is_given_up ? "a signal" : *ret_why;
+            continue;
+        }
+        if (is_ready(tracee, place, ret_why)) {
+            code = leading_call(tracee, call, ret_answer, err);
+            *ret_why = "a signal"; /* if it is said: 1 */
+        } else {
+            tracee_let_go(tracee);
+        }
+    }
+    free(tids);
+    if (n < 0)
+        return error_set(err, ERROR_IO, "the threads of process %d cannot be listed",
+                         (int)call->pid);
+    return n ? code : error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)call->pid);
+}
+
+static bool is_thread_outside(struct tracee *tracee)
+{
+    struct error err;
+    bool is_outside;
+
+    if (!tracee_stop(tracee, &err))
+        return false;
+    is_outside = tracee_get_regs(tracee, &tracee->regs) && leading_is_outside(tracee);
+    tracee_let_go(tracee);
+    return is_outside;
+}
+
+/* AT-5; a thread that began meanwhile was never led. */
+static void mend(struct tracee *tracee)
+{
+    pid_t *tids;
+    ssize_t n;
+    bool is_outside = true;
+
+    if (!leading_has_remains(tracee))
+        return;
+    n = list_threads(tracee->target->pid, &tids);
+    for (ssize_t i = 0; i < n && is_outside; i++) {
+        tracee->tid = tids[i];
+        is_outside = is_thread_outside(tracee);
+    }
+    if (n > 0 && is_outside)
+        leading_clear_remains(tracee);
+    free(tids);
+}
+
+enum {
+    EAGER_NS = 50000000, /* of all searches */
+    EAGER_REST_NS = 500000,
+    PARTS_OF_REST = 16, /* behind that: times as long as what was searched */
+    MOST_REST_NS = 900000000
+};
+
+static uint64_t rest(const struct attaching_pace *pace, uint64_t until_ns)
+{
+    const uint64_t end_ns = pace->rest_until_ns < until_ns ? pace->rest_until_ns : until_ns;
+    const uint64_t now_ns = monotonic_now_ns();
+
+    if (end_ns > now_ns)
+        tracee_nap(end_ns - now_ns);
+    return monotonic_now_ns();
+}
+
+static void note_search(struct attaching_pace *pace, uint64_t began_ns)
+{
+    const uint64_t now_ns = monotonic_now_ns();
+    uint64_t rest_ns = (now_ns - began_ns) * PARTS_OF_REST;
+
+    pace->searched_ns += now_ns - began_ns;
+    if (pace->searched_ns < EAGER_NS)
+        rest_ns = EAGER_REST_NS;
+    pace->rest_until_ns = now_ns + (rest_ns < MOST_REST_NS ? rest_ns : MOST_REST_NS);
+}
+
+static int try_at_pace(struct tracee *tracee, struct safe_place *place,
+                       const struct attaching_call *call, struct attaching_pace *pace,
+                       uint64_t until_ns, struct attaching_answer *ret_answer, struct error *err)
+{
+    const uint64_t began_ns = rest(pace, until_ns);
+    int code;
+
+    if (began_ns < pace->rest_until_ns)
+        return 1;
+    code = try_threads(tracee, place, call, &pace->why, ret_answer, err);
+    note_search(pace, began_ns);
+    return code;
+}
+
+static int search(struct tracee *tracee, const struct attaching_call *call,
+                  struct attaching_answer *ret_answer, struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    struct attaching_pace own_pace = {.why = NULL};
+    struct attaching_pace *pace = call->pace ? call->pace : &own_pace;
+    struct safe_place *place;
+    int code;
+
+    fault_point("looked");
+    if (!call->function) {
+        ret_answer->result = leading_has_remains(tracee);
+        return 0;
+    }
+    place = safe_place_new(tracee->target, call->library);
+    if (!place)
+        return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
+    mend(tracee);
+    urgency_look(&tracee->urgency, call->pid);
+    do {
+        code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
+    } while (code == 1 && running_is(call->pid) && !target_is_replaced(tracee->target)
+             && monotonic_now_ns() < until_ns);
+    safe_place_free(place);
+    ret_answer->is_busy = code == 1;
+    return code == 1
+               ? error_set(err, ERROR_IO,
+                           "process %d was never where it can be interrupted safely, last in %s",
+                           (int)call->pid, pace->why ? pace->why : "a call that does not end")
+               : code;
+}
+
+static bool is_thread_left(struct tracee *tracee, struct safe_place *place)
+{
+    struct error err;
+    bool is_left = false;
+
+    if (!tracee_stop(tracee, &err))
+        return false;
+    is_left = safe_place_is_outside(place, tracee->tid);
+    tracee_let_go(tracee);
+    return is_left;
+}
+
+/* AT-4; the lock is that of the open file, and ends with it. */
+static bool is_alone(int memory)
+{
+    uint64_t until_ns = monotonic_now_ns() + LEADING_CALL_NS;
+    int result;
+
+    while ((result = flock(memory, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK
+           && monotonic_now_ns() < until_ns)
+        tracee_nap(20000000);
+    return result == 0;
+}
+
+/* Threads that began meanwhile never were there. */
+static bool look_whether_left(pid_t pid, const char *library)
+{
+    struct target target;
+    struct tracee tracee = {.target = &target, .memory = -1};
+    struct safe_place *place = NULL;
+    pid_t *tids = NULL;
+    ssize_t n = 0;
+    bool is_left;
+    char path[64];
+    struct error err;
+
+    target_begin(pid, &target);
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    tracee.memory = open(path, O_RDWR | O_CLOEXEC);
+    if (tracee.memory < 0)
+        return false;
+    if (!is_alone(tracee.memory) || target_look(&target, library, &err) != 0) {
+        close(tracee.memory);
+        return false;
+    }
+    n = list_threads(pid, &tids);
+    is_left = n > 0;
+    place = is_left ? safe_place_new(&target, library) : NULL;
+    for (ssize_t i = 0; i < n && is_left && place; i++) {
+        tracee.tid = tids[i];
+        is_left = is_thread_left(&tracee, place);
+    }
+    is_left = is_left && place;
+    close(tracee.memory);
+    free(tids);
+    safe_place_free(place);
+    target_done(&target);
+    return is_left;
+}
+
+/* ret_is_replaced: it failed because the process was about to execute another program, or had; ret_is_early: or has just begun. */
+static int look_and_call_once(const struct attaching_call *call,
+                              struct attaching_answer *ret_answer, bool *ret_is_replaced,
+                              bool *ret_is_early, struct error *err)
+{
+    struct target target;
+    struct tracee tracee = {.target = &target};
+    char path[64];
+    int code;
+
+    target_begin(call->pid, &target);
+    *ret_is_replaced = *ret_is_early = ret_answer->is_busy = false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)call->pid);
+    tracee.memory = open(path, O_RDWR | O_CLOEXEC);
+    if (tracee.memory >= 0 && !is_alone(tracee.memory)) {
+        close(tracee.memory);
+        return error_set(err, ERROR_IO,
+                         "process %d is being attached to, or left, by another mtrace-record",
+                         (int)call->pid);
+    }
+    code = target_look(&target, call->library, err);
+    if (code == 0 && tracee.memory < 0)
+        code = forbidden_say(call->pid, "traced", err);
+    if (code == 0) {
+        code = search(&tracee, call, ret_answer, err);
+        target_done(&target);
+    }
+    *ret_is_replaced = code && tracee.memory >= 0 && target_is_replaced(&target);
+    *ret_is_early = code && target.lacks_libc;
+    if (tracee.memory >= 0)
+        close(tracee.memory);
+    return code;
+}
+
+/* What it executes is looked at anew. */
+static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                         struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    bool is_replaced;
+    bool is_early;
+    int code;
+
+    *ret_answer = (struct attaching_answer){.result = 0};
+    if (call->function
+        && strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
+               > ENTRY_CODE_TEXT_BYTES)
+        return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
+    while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
+           && (is_replaced || is_early) && running_is(call->pid) && monotonic_now_ns() < until_ns)
+        tracee_nap(1000000);
+    ret_answer->is_busy |= is_replaced;
+    return is_replaced ? error_set(err, ERROR_IO,
+                                   "process %d executes one program after another, and was between "
+                                   "two of them whenever it was looked at",
+                                   (int)call->pid)
+                       : code;
+}
+
+/* ---- a thread for it ---------------------------------------------------------------------------- */
+
+struct job {
+    const struct attaching_call *call;
+    struct attaching_answer *answer; /* NULL: whether the library is left */
+    struct error *err;
+    int code;
+};
+
+static void *do_job(void *context)
+{
+    struct job *job = context;
+
+    urgency_prepare();
+    job->code = job->answer ? look_and_call(job->call, job->answer, job->err)
+                            : look_whether_left(job->call->pid, job->call->library);
+    return NULL;
+}
+
+/* AT-3: the kernel lets go what a thread traces when it ends. */
+static bool do_in_thread(struct job *job)
+{
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, do_job, job) == 0 && pthread_join(thread, NULL) == 0;
+}
+
+bool attaching_is_left(pid_t pid, const char *library)
+{
+    const struct attaching_call call = {.pid = pid, .library = library};
+    struct job job = {.call = &call};
+
+    return do_in_thread(&job) && job.code;
+}
+
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err)
+{
+    struct job job = {.call = call, .answer = ret_answer, .err = err};
+
+    *ret_answer = (struct attaching_answer){.result = 0};
+    if (!do_in_thread(&job))
+        return error_set(err, ERROR_NOMEM, "cannot start a thread");
+    if (job.code == 0 || running_is(call->pid))
+        return job.code;
+    ret_answer->is_busy = false; /* whatever it was that could not be done */
+    return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);
+}
+
+#else
+
+/* How a thread is led elsewhere and back is not written for this processor. */
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err)
+{
+    *ret_answer = (struct attaching_answer){.result = 0};
+    return error_set(
+        err, ERROR_USAGE,
+        "process %d cannot be attached to on this processor: start it under mtrace-record",
+        (int)call->pid);
+}
+
+bool attaching_is_left(pid_t pid, const char *library)
+{
+    (void)pid, (void)library;
+    return false;
+}
+
+#endif

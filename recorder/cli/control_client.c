@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/cli/control_client.h"
+
+#include "lib/base/printable.h"
+#include "lib/logfile/log_name.h"
+#include "lib/process/process_maps.h"
+#include "lib/process/thread_status.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+    REPORT_SECONDS = 90, /* it takes a while */
+    ANSWER_SECONDS = 10,
+    STRANGER_SECONDS = 2,
+    CONNECT_SECONDS = 5,
+    MOST_CALLS =
+        5, /* a recorder lets go of who says nothing for a second, as who gets no processor does */
+    MOST_RECORDERS = 4096,
+};
+
+enum {
+    NOT_ITS = 1,
+    LET_GO = 2,
+    GONE = 3,
+};
+
+struct search {
+    const struct control_request *request;
+    unsigned n_asked;
+    unsigned n_of_others; /* users */
+    pid_t silent;         /* a recorder that may have it, and does not say so; 0: none */
+    pid_t ended;          /* one that was asked, and ended before it answered; 0: none */
+    char answer[CONTROL_MESSAGE_BYTES];
+};
+
+/* The pid in a line of /proc/net/unix, 0: it is not of ours. */
+static pid_t recorder_in(const char *line)
+{
+    const char *name = strstr(line, " @" CONTROL_NAME_PREFIX);
+    char *end;
+    long pid;
+
+    if (!name)
+        return 0;
+    name += sizeof(" @" CONTROL_NAME_PREFIX) - 1;
+    pid = strtol(name, &end, 10);
+    return *name >= '1' && *name <= '9' && (*end == '\n' || !*end) && pid > 0 && pid <= INT32_MAX
+               ? (pid_t)pid
+               : 0;
+}
+
+/* Of the lists that we need to keep only who was asked: a socket has one line for itself and one per connection. */
+static bool is_new(pid_t *seen, size_t *n, pid_t pid)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (seen[i] == pid)
+            return false;
+    if (*n == MOST_RECORDERS)
+        return false;
+    seen[(*n)++] = pid;
+    return true;
+}
+
+/* Anybody may listen where a recorder would, and root may ask for everybody's processes: who has the process is heard about it, or who asks. */
+static bool is_trusted(struct search *search, uid_t uid)
+{
+    const pid_t pid = search->request->pid;
+    struct thread_status target;
+
+    if (uid == geteuid()
+        || (geteuid() == 0 && thread_status_read(pid, pid, &target) && uid == target.uid))
+        return true;
+    search->n_of_others++;
+    return false;
+}
+
+struct log_sought {
+    pid_t recorder;
+    uint64_t device, inode;
+    bool is_found;
+};
+
+static bool compare_log(const struct process_mapping *mapping, void *context)
+{
+    struct log_sought *sought = context;
+
+    sought->is_found = mapping->device == sought->device && mapping->inode == sought->inode;
+    return !sought->is_found;
+}
+
+static bool look_for_log(const struct process_mapping *mapping, void *context)
+{
+    struct log_sought *sought = context;
+
+    if (!log_name_is_live(mapping->path)
+        || (mapping->device == sought->device && mapping->inode == sought->inode))
+        return true;
+    sought->device = mapping->device;
+    sought->inode = mapping->inode;
+    if (!process_maps_visit(sought->recorder, compare_log, sought))
+        sought->is_found = true;
+    return !sought->is_found;
+}
+
+/* Who records a process has mapped a log of it; where that cannot be seen it may be so. */
+static bool may_record(pid_t recorder, pid_t pid)
+{
+    struct log_sought sought = {.recorder = recorder};
+
+    return !process_maps_visit(pid, look_for_log, &sought) || sought.is_found;
+}
+
+/* One that records others need not be waited for by who would leave a process whose own is gone. It is asked all the same: what the process executed may have
+ * no log yet. */
+static bool is_stranger(const struct search *search, pid_t recorder)
+{
+    const struct control_request *request = search->request;
+
+    return request->verb == CONTROL_DETACH && request->pid != recorder
+           && !may_record(recorder, request->pid);
+}
+
+static void note_silent(struct search *search, pid_t recorder)
+{
+    if (!is_stranger(search, recorder))
+        search->silent = recorder;
+}
+
+static int answer_seconds(const struct search *search, pid_t recorder)
+{
+    const enum control_verb verb = search->request->verb;
+
+    if (is_stranger(search, recorder))
+        return STRANGER_SECONDS;
+    return verb == CONTROL_REPORT || verb == CONTROL_DETACH ? REPORT_SECONDS : ANSWER_SECONDS;
+}
+
+/* One that is there and cannot be looked at: /proc hides those of others (hidepid). */
+static bool is_hidden(pid_t recorder)
+{
+    return kill(recorder, 0) != 0 && errno == EPERM;
+}
+
+/* Before it is connected to: who never looks at its socket would hold us up. */
+static bool may_answer(struct search *search, pid_t recorder)
+{
+    struct thread_status status;
+
+    if (!thread_status_read(recorder, recorder, &status)) {
+        search->n_of_others += is_hidden(recorder);
+        return false;
+    }
+    if (!is_trusted(search, status.uid))
+        return false;
+    if (status.state == 'T')
+        note_silent(search, recorder);
+    return status.state != 'T';
+}
+
+/* -1: it is not there, or not who it says (CM-1), or so many wait for it that it takes no more. */
+static int connect_to(struct search *search, pid_t recorder)
+{
+    const struct timeval patience = {.tv_sec = answer_seconds(search, recorder)};
+    const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
+    struct sockaddr_un address;
+    socklen_t n = control_message_address(recorder, &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct ucred peer;
+    bool is_connected;
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_patience, sizeof(connect_patience));
+    is_connected = connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0;
+    if (!is_connected && errno == EAGAIN)
+        note_silent(search, recorder);
+    if (is_connected && control_message_peer(fd, &peer) && peer.pid == recorder
+        && is_trusted(search, peer.uid))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* What its answer means. */
+static int judge(const struct search *search, struct error *err)
+{
+    if (search->answer[0] == '0' + CONTROL_NOT_MINE
+        || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
+        return NOT_ITS;
+    if (search->answer[0] != '0' + CONTROL_DONE && search->answer[0] != '0' + CONTROL_LATER)
+        return error_set(err, ERROR_IO, "%s", search->answer + 1);
+    return 0;
+}
+
+/* NOT_ITS; LET_GO: it did not hear us, or has ended; GONE: it takes no calls. */
+static int ask_once(struct search *search, pid_t recorder, struct error *err)
+{
+    const struct control_request *request = search->request;
+    char text[CONTROL_MESSAGE_BYTES];
+    int fd = connect_to(search, recorder);
+    ssize_t n_read;
+    int n;
+
+    if (fd < 0)
+        return GONE;
+    search->n_asked++;
+    n = snprintf(text, sizeof(text), "%d %s%s%s", (int)request->pid,
+                 control_message_verb(request->verb), request->name[0] ? " " : "", request->name);
+    n_read = send(fd, text, (size_t)n, MSG_NOSIGNAL) == n
+                 ? recv(fd, search->answer, sizeof(search->answer) - 1, 0)
+                 : -1;
+    int os_errno = errno;
+    (void)close(fd);
+    if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
+        return LET_GO;
+    if (n_read < 0 && os_errno == EAGAIN) {
+        note_silent(search, recorder); /* another one may have it */
+        return NOT_ITS;
+    }
+    if (n_read < 0)
+        return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
+                         strerror(os_errno));
+    search->answer[n_read] = '\0';
+    printable_clean(search->answer);
+    return judge(search, err);
+}
+
+/* NOT_ITS: it is not its process. Who has ended is not there any more when it is called again. */
+static int ask(struct search *search, pid_t recorder, struct error *err)
+{
+    int code = LET_GO;
+    int n_calls = 0;
+
+    while (n_calls < MOST_CALLS && code == LET_GO) {
+        code = ask_once(search, recorder, err);
+        n_calls++;
+    }
+    if (code == LET_GO)
+        note_silent(search, recorder);
+    if (code == GONE && n_calls > 1)
+        search->ended = recorder;
+    return code == LET_GO || code == GONE ? NOT_ITS : code;
+}
+
+static int explain(const struct search *search, struct error *err)
+{
+    pid_t pid = search->request->pid;
+    bool is_there = kill(pid, 0) == 0 || errno != ESRCH;
+
+    if (!is_there)
+        return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
+    if (search->silent)
+        return error_set(
+            err, ERROR_IO,
+            "mtrace-record %d does not answer; no other says that process %d is its own",
+            (int)search->silent, (int)pid);
+    if (search->ended)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "mtrace-record %d ended before it answered; no other says that process %d "
+                         "is its own",
+                         (int)search->ended, (int)pid);
+    if (geteuid() != 0 && search->n_of_others && !search->n_asked)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "process %d is not recorded by an mtrace-record of yours; those of other users "
+            "take no orders from you",
+            (int)pid);
+    return error_set(
+        err, ERROR_NOT_FOUND,
+        "process %d is not being recorded: no running mtrace-record of yours says that it is "
+        "its own; 'mtrace-record --attach %d' records it from now on",
+        (int)pid, (int)pid);
+}
+
+int control_client_run(const struct control_request *request, int *ret_status, struct error *err)
+{
+    struct search search = {.request = request};
+    static pid_t seen[MOST_RECORDERS];
+    size_t n_seen = 0;
+    FILE *list = fopen("/proc/net/unix", "re");
+    char line[512];
+    int code = NOT_ITS;
+
+    if (!list)
+        return error_set_errno(err, errno, "cannot read '/proc/net/unix'");
+    while (code == NOT_ITS && fgets(line, sizeof(line), list)) {
+        pid_t recorder = recorder_in(line);
+        if (recorder && may_answer(&search, recorder) && is_new(seen, &n_seen, recorder))
+            code = ask(&search, recorder, err);
+    }
+    (void)fclose(list);
+    if (code == NOT_ITS)
+        return explain(&search, err);
+    if (code == 0)
+        (void)printf("%s\n", search.answer + 1);
+    *ret_status = code == 0 && search.answer[0] == '0' + CONTROL_LATER ? CONTROL_CLIENT_LATER : 0;
+    return code;
+}

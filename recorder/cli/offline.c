@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/cli/offline.h"
+
+#include "lib/logfile/columns.h"
+#include "lib/logfile/later_logs.h"
+#include "lib/logfile/live_log.h"
+#include "lib/logfile/log_name.h"
+#include "lib/process/file_lock.h"
+#include "lib/process/output_file.h"
+#include "lib/process/patient_open.h"
+#include "lib/process/running.h"
+#include "recorder/pack/cull.h"
+#include "recorder/pack/cull_frames.h"
+#include "recorder/pack/frame_index.h"
+#include "recorder/pack/packed_log.h"
+#include "recorder/pack/packing.h"
+#include "recorder/session/closing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ZSTD_LEVEL = 1, /* nobody waits for it */
+};
+
+/* What there is of a log. */
+struct source {
+    char *path;      /* of the packed log, or the raw one of a bare preload */
+    char *live_path; /* of the pool, whether it exists or not */
+    struct frame_index frames;
+    struct live_log live;
+    bool has_frames;
+    bool has_live;
+    bool is_raw; /* path itself is what `live` maps */
+};
+
+/* What came of the first log, and of the others of its run. */
+struct outcome {
+    struct closing closing;
+    bool is_bounded; /* the first */
+};
+
+/* ---- finding the parts ------------------------------------------------------------------------
+ */
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t n = strlen(path);
+    size_t n_suffix = strlen(suffix);
+
+    return n > n_suffix && strcmp(path + n - n_suffix, suffix) == 0;
+}
+
+static int name_parts(struct source *source, const char *input, struct error *err)
+{
+    if (has_suffix(input, ".live"))
+        source->path = strndup(input, strlen(input) - strlen(".live"));
+    else
+        source->path = strdup(input);
+    source->live_path = source->path ? log_name_live(source->path) : NULL;
+    return source->live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
+}
+
+static enum log_form form_of(const char *path)
+{
+    struct log_file file = {.form = 0};
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == sizeof(file) ? (enum log_form)file.form : 0;
+}
+
+/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. The lock is asked first: the header is
+ * memory of the program, and of a child's log says nothing until it is adopted. */
+static enum running_state look_at_recorder(const struct source *source)
+{
+    const struct live_log *live = &source->live;
+    bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
+
+    if (has_packed && file_lock_is_taken(source->path))
+        return RUNNING_THERE;
+    if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
+        return RUNNING_GONE;
+    if (running_beats(live->fd))
+        return RUNNING_THERE;
+    return running_look_at_recorder(&live->seen, live->fd);
+}
+
+/* OF-2. `whose`: "written by process 1", say. */
+static int check_gone(const struct source *source, enum running_state state, const char *whose,
+                      bool is_forced, struct error *err)
+{
+    const char *path = source->live.path;
+
+    if (state == RUNNING_THERE)
+        return error_set(err, ERROR_EXISTS, "'%s' is being %s; wait until it has ended", path,
+                         whose);
+    if (state == RUNNING_UNKNOWN && !is_forced)
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' may be being %s, which cannot be known here; if it has ended, "
+                         "--force packs the log",
+                         path, whose);
+    if (state == RUNNING_UNKNOWN)
+        closing_warn("whether '%s' is being %s cannot be known here; as --force is given, it is "
+                     "taken to have ended",
+                     path, whose);
+    return 0;
+}
+
+static int check_not_growing(const struct source *source, bool is_forced, struct error *err)
+{
+    const struct log_file *header = &source->live.seen;
+    bool is_ended =
+        atomic_load_explicit(&header->end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
+    int recorder = (int)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
+    char whose[96];
+    int code;
+
+    (void)snprintf(whose, sizeof(whose),
+                   recorder ? "packed by mtrace-record %d (of its pid namespace)"
+                            : "packed by mtrace-record",
+                   recorder);
+    code = check_gone(source, look_at_recorder(source), whose, is_forced, err);
+    if (code || is_ended)
+        return code;
+    (void)snprintf(whose, sizeof(whose), "written by process %d%s", (int)header->pid,
+                   running_knows_pid(header) ? "" : " of another pid namespace");
+    return check_gone(source, running_look_at_writer(header, source->live.fd), whose, is_forced,
+                      err);
+}
+
+static int open_parts(struct source *source, bool is_forced, struct error *err)
+{
+    bool is_live = access(source->live_path, F_OK) == 0;
+    int code = 0;
+
+    source->is_raw = form_of(source->path) == LOG_FORM_RAW;
+    if (!source->is_raw && (packed_log_is_begun(source->path) || !is_live)) {
+        /* close_parts frees both names. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+        code = frame_index_open(source->path, &source->frames, err);
+        source->has_frames = code == 0;
+    }
+    if (code == 0 && (source->is_raw || is_live)) {
+        code = live_log_open(source->is_raw ? source->path : source->live_path, false,
+                             &source->live, err);
+        source->has_live = code == 0;
+    }
+    if (code == 0 && source->has_live)
+        code = check_not_growing(source, is_forced, err);
+    if (code == 0 && source->has_live && source->has_frames) {
+        const struct log_file *file = (const void *)source->frames.bytes;
+        if (file->run_id != source->live.seen.run_id)
+            code = error_set(err, ERROR_FORMAT, "'%s' and '%s' are of different recordings",
+                             source->path, source->live_path);
+    }
+    return code;
+}
+
+static void close_parts(struct source *source)
+{
+    frame_index_done(&source->frames);
+    live_log_close(&source->live);
+    free(source->path);
+    free(source->live_path);
+}
+
+/* ---- copying ----------------------------------------------------------------------------------
+ */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static bool is_events(const struct log_frame *frame)
+{
+    return frame->kind == LOG_FRAME_SEGMENT
+           && (frame->segment.kind == LOG_SEGMENT_EVENTS
+               || frame->segment.kind == LOG_SEGMENT_SIDE);
+}
+
+/* A frame of events, culled; `payload` is its own. */
+static int append_culled(struct packing *packing, const struct log_frame *frame,
+                         const void *payload, struct error *err)
+{
+    uint32_t n_bytes = frame->raw_bytes;
+    uint64_t n_events;
+    const void *culled =
+        cull_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
+    size_t n = packing_put_culled(packing, &frame->segment, payload, frame->raw_bytes, culled,
+                                  n_bytes, &n_events);
+
+    packing->n_events += n_events;
+    return packed_log_append(packing->packed, packing->frame, n, err);
+}
+
+/* Copies the frames as they are; with `culling` not those of events. */
+static int copy_frames(const struct source *source, struct packing *packing,
+                       struct cull_frames *culling, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < source->frames.n_frames; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const void *payload = NULL;
+        if (frame->kind == LOG_FRAME_TRAILER)
+            continue;
+        if (culling && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
+            payload = cull_frames_get(culling, i);
+        if (payload) {
+            code = append_culled(packing, frame, payload, err);
+        } else {
+            packing->n_events += frame->n_events;
+            code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
+        }
+    }
+    return code;
+}
+
+/* CU-3: what was dropped is not known either. */
+static bool is_complete(const struct log_file *file)
+{
+    struct recording_totals totals = {0};
+
+    recording_count_drops(file, &totals);
+    return totals.n_dropped == 0;
+}
+
+/* The same, culled where all frees are known; those of the live log are needed first. */
+static int cull_all_frames(struct source *source, struct packing *packing,
+                           const struct log_file *file, struct error *err)
+{
+    uint64_t margin_ticks = (uint64_t)(CULL_MARGIN_NS * packing->ticks_per_ns);
+    struct cull_frames *culling = malloc(sizeof(*culling));
+    bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
+    int code;
+
+    if (!culling
+        || !cull_frames_init(culling, &source->frames, packing->pack, packing->others,
+                             margin_ticks)) {
+        free(culling);
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    if (is_culling && source->has_live)
+        is_culling = last_frees_read(packing->others, &source->live);
+    cull_set_clock(packing->cull, file, packing->settings.time_shift);
+    code = copy_frames(source, packing, is_culling ? culling : NULL, err);
+    packing->knows_frees = is_culling && cull_frames_learn_all(culling);
+    cull_frames_done(culling);
+    free(culling);
+    return code;
+}
+
+/* Marks the segments of the (private) live log that a frame holds. */
+static int mark_packed(struct source *source, struct error *err)
+{
+    uint64_t *sequences = calloc(source->frames.n_frames + 1, sizeof(*sequences));
+    size_t n_sequences = 0;
+
+    if (!sequences)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; i < source->frames.n_frames; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        if (is_events(frame))
+            sequences[n_sequences++] = frame->segment.sequence;
+    }
+    qsort(sequences, n_sequences, sizeof(*sequences), by_value);
+    for (uint32_t i = live_log_next_used(&source->live, 0); i < source->live.n_mapped;
+         i = live_log_next_used(&source->live, i + 1)) {
+        struct log_segment *segment = live_log_segment(&source->live, i);
+        if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
+            && bsearch(&segment->sequence, sequences, n_sequences, sizeof(*sequences), by_value))
+            atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_relaxed);
+    }
+    free(sequences);
+    return 0;
+}
+
+static void get_file(const struct source *source, struct log_file *ret_file)
+{
+    if (source->has_live)
+        memcpy(ret_file, &source->live.seen, sizeof(*ret_file));
+    else
+        frame_index_get_file(&source->frames, ret_file);
+}
+
+/* Of the packed file, as the program does not know of it. */
+static uint32_t ring_flag(const struct source *source)
+{
+    struct log_file file = {.flags = 0};
+
+    if (source->has_frames)
+        frame_index_get_file(&source->frames, &file);
+    return file.flags & LOG_FLAG_RING;
+}
+
+/* LI-4: what was packed is copied as it is, so the rest is packed as that. */
+static void keep_time_shift(const struct source *source, struct packing *packing)
+{
+    for (size_t i = 0; i < source->frames.n_frames && !packing->has_packed_events; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const uint8_t *payload = (const uint8_t *)(frame + 1);
+        if (frame->kind != LOG_FRAME_SEGMENT || frame->segment.kind != LOG_SEGMENT_EVENTS)
+            continue;
+        packing->settings.time_shift =
+            frame->codec == LOG_CODEC_COLUMNS && *payload <= COLUMNS_MAX_TIME_SHIFT ? *payload : 0;
+        packing->has_packed_events = true;
+    }
+}
+
+static int write_all(struct source *source, struct packing *packing, struct error *err)
+{
+    struct log_file file;
+    int code = 0;
+
+    get_file(source, &file);
+    packing_set_clock(packing, &file);
+    if (source->has_frames)
+        keep_time_shift(source, packing);
+    if (source->frames.given_back)
+        code = packed_log_skip(packing->packed, source->frames.given_back, err);
+    if (code == 0 && source->has_frames)
+        code = packing->cull ? cull_all_frames(source, packing, &file, err)
+                             : copy_frames(source, packing, NULL, err);
+    if (code == 0 && source->has_frames && source->has_live)
+        code = mark_packed(source, err);
+    if (code)
+        return code;
+    return source->has_live ? packing_finish(packing, &file, err)
+                            : packing_append_trailer(packing, &file, err);
+}
+
+/* ---- replacing --------------------------------------------------------------------------------
+ */
+
+static int replace(const struct source *source, const char *temporary, const char *target,
+                   bool may_replace, struct error *err)
+{
+    int code = output_file_place(temporary, target, may_replace, err);
+
+    if (code)
+        return code;
+    if (source->has_live && !source->is_raw && strcmp(target, source->path) == 0)
+        live_log_remove(&source->live);
+    return 0;
+}
+
+static void take_outcome(const struct packing *packing, const struct source *source,
+                         struct outcome *ret_outcome)
+{
+    struct recording_totals *totals = &ret_outcome->closing.totals;
+    struct log_file file;
+
+    get_file(source, &file);
+    ret_outcome->is_bounded = ring_flag(source);
+    ret_outcome->closing.is_beginning_given = source->frames.given_back != 0;
+    ret_outcome->closing.is_culling = packing->cull != NULL;
+    totals->n_events = packing->n_events;
+    totals->file_bytes = (uint64_t)packing->packed->end_offset;
+    totals->n_culled = cull_count(packing->cull);
+    totals->n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
+    memcpy(totals->unseen, packing->unseen, sizeof(totals->unseen));
+    recording_count_drops(&file, totals);
+}
+
+static int pack_into(struct source *source, const struct options *options, const char *temporary,
+                     const char *target, struct outcome *ret_outcome, struct error *err)
+{
+    struct packed_log packed = {.fd = -1};
+    struct pack *pack = pack_new();
+    struct packing *packing =
+        packing_new(&source->live, &packed, pack, options->is_compressed ? ZSTD_LEVEL : 0);
+    int code = 0;
+
+    if (!pack || !packing
+        || (options->cull_ms && !packing_start_culling(packing, options->cull_ms * 1000000)))
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code == 0)
+        code = packed_log_create(temporary, true, &packed, err);
+    if (code == 0) {
+        packed.added_flags = ring_flag(source); /* its generations stay where they are */
+        code = write_all(source, packing, err);
+        if (code == 0)
+            code = replace(source, temporary, target, options->force || !options->has_output, err);
+        if (code)
+            packed_log_remove(&packed);
+    }
+    if (code == 0)
+        take_outcome(packing, source, ret_outcome);
+    packing_free(packing);
+    packed_log_close(&packed);
+    pack_free(pack);
+    return code;
+}
+
+/* Of a bounded log the rest of the pool goes into the file, beside which its generations lie. */
+static int check_ring(const struct source *source, const struct options *options, struct error *err)
+{
+    if (!ring_flag(source) || (!options->has_output && !options->cull_ms))
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "'%s' was recorded with --aggregate: it is packed in its place, and as it is, "
+                     "without %s",
+                     options->input, options->has_output ? "--output" : "--cull-temporary");
+}
+
+/* A block that is left out counts as one, a sample as many. */
+static int check_culling(const struct source *source, const struct options *options,
+                         struct error *err)
+{
+    struct log_file file;
+
+    get_file(source, &file);
+    if (options->cull_ms && source->frames.given_back)
+        return error_set(err, ERROR_USAGE,
+                         "the beginning of '%s' is at the machine that it was sent to, and cannot "
+                         "be culled here: pack it without --cull-temporary",
+                         options->input);
+    if (!options->cull_ms || file.sample_bytes == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "'%s' is of samples (--sample-bytes), and --cull-temporary counts all blocks: "
+                     "pack it without",
+                     options->input);
+}
+
+/* Of options->input alone. */
+static int pack_log(const struct options *options, struct outcome *ret_outcome, struct error *err)
+{
+    struct source source = {.live.fd = -1};
+    const char *target;
+    char *temporary = NULL;
+    int code = name_parts(&source, options->input, err);
+
+    if (code == 0)
+        code = open_parts(&source, options->force, err);
+    if (code == 0)
+        code = check_culling(&source, options, err);
+    if (code == 0)
+        code = check_ring(&source, options, err);
+    if (code == 0) {
+        target = options->has_output ? options->output : source.path;
+        if (options->has_output)
+            code = packed_log_check_target(target, options->force, err);
+        if (code == 0 && asprintf(&temporary, "%s.packing", target) < 0) {
+            temporary = NULL;
+            code = error_set(err, ERROR_NOMEM, "not enough memory");
+        }
+        if (code == 0)
+            /* As above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+            code = pack_into(&source, options, temporary, target, ret_outcome, err);
+    }
+    free(temporary);
+    close_parts(&source);
+    return code;
+}
+
+/* ---- the others of the run ---------------------------------------------------------------------
+ */
+
+struct others {
+    const struct options *options;
+    struct closing *closing; /* of the first log */
+    struct error *err;       /* of the one that failed last */
+    int code;
+};
+
+/* One that is still written is no failure: it has its own time. */
+static void pack_other(void *context, const char *path)
+{
+    struct others *others = context;
+    struct options options = *others->options;
+    struct outcome outcome = {.is_bounded = false};
+    struct error err;
+
+    options.input = path;
+    int code = pack_log(&options, &outcome, &err);
+    if (code == 0) {
+        others->closing->n_children++;
+        recording_add_totals(&others->closing->children, &outcome.closing.totals);
+    } else if (code == ERROR_EXISTS) {
+        closing_say(options.quiet, "%s", err.text);
+    } else {
+        if (others->code)
+            closing_warn("%s", others->err->text);
+        others->code = code;
+        *others->err = err;
+    }
+}
+
+static void say_what_came(const struct outcome *outcome)
+{
+    const struct closing *closing = &outcome->closing;
+    char others[64] = "";
+
+    if (!outcome->is_bounded) {
+        closing_sum_up(closing);
+        return;
+    }
+    if (closing->n_children)
+        (void)snprintf(others, sizeof(others), "; %u log%s of child processes %s packed, too",
+                       closing->n_children, closing->n_children == 1 ? "" : "s",
+                       closing->n_children == 1 ? "is" : "are");
+    closing_say(closing->is_quiet,
+                "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                closing->name, closing->name, closing->name, others);
+}
+
+int offline_pack(const struct options *options, struct error *err)
+{
+    struct source named = {.path = NULL};
+    struct outcome outcome = {.closing = {.is_quiet = options->quiet, .follows_children = true}};
+    struct others others = {.options = options, .closing = &outcome.closing, .err = err};
+    int code = name_parts(&named, options->input, err);
+
+    if (code == 0)
+        code = pack_log(options, &outcome, err);
+    if (code == 0 && !options->has_output)
+        later_logs_find(named.path, false, pack_other, &others);
+    if (code == 0) {
+        outcome.closing.name = outcome.closing.program =
+            options->has_output ? options->output : named.path;
+        say_what_came(&outcome);
+    }
+    free(named.path);
+    free(named.live_path);
+    return code ? code : others.code;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/cli/record_arguments.h"
+
+#include "lib/abi/log_format.h"
+#include "lib/base/option_place.h"
+#include "lib/base/option_value.h"
+#include "lib/base/units.h"
+#include "recorder/cli/collector_options.h"
+#include "recorder/cli/sending_options.h"
+#include "recorder/cli/task_options.h"
+
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXIT_WRONG_USAGE = 2
+};
+
+static const uint64_t LEAST_REPORT_NS = 100000000;
+
+enum key {
+    KEY_OUTPUT = 'o',
+    KEY_FORCE = 'f',
+    KEY_QUIET = 'q',
+    KEY_HELP = 'h',
+    KEY_REPORT = 256,
+    KEY_REPORT_EVERY,
+    KEY_REPORT_SIGNAL,
+    KEY_CULL,
+    KEY_NO_COMPRESS,
+    KEY_MAX_LIVE,
+    KEY_PACK,
+    KEY_AGGREGATE,
+};
+
+const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
+
+static const char doc[] =
+    "Run a program and record every allocation it makes, with stacks, in a log for mtrace-import.\v"
+    "The exit status is the program's, 128+N when signal N killed it; 2 for wrong usage, 125 when "
+    "mtrace-record itself failed, 126 when the program cannot be executed, 127 when it is not found.\n\n"
+    "FILE may have %e (program), %t (unix seconds), %p (pid), %n (first free number) and %%. Each "
+    "option has an environment variable MTRACE_*, so 'LD_PRELOAD=libmtrace.so program' can do the "
+    "same; see mtrace-record(1).";
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "Where the log goes:", 1},
+    {"output", KEY_OUTPUT, "FILE", 0, "Write the log here [mtrace_%e_%t_%p.dat]", 0},
+    {"force", KEY_FORCE, NULL, 0, "Replace an existing FILE", 0},
+    {"report", KEY_REPORT, NULL, 0, "Import the log at the end and print the summary", 0},
+    {"report-every", KEY_REPORT_EVERY, "TIME", 0,
+     "While the program runs, write a report to FILE.report.N.txt so often", 0},
+    {"report-signal", KEY_REPORT_SIGNAL, "SIGNAL", 0,
+     "And one whenever mtrace-record gets SIGUSR1 or SIGUSR2, which is not handed on then", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
+
+    {NULL, 0, NULL, 0, "Size of the log:", 5},
+    {"cull-temporary", KEY_CULL, "MS", 0,
+     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak "
+     "of several threads is a lower bound",
+     0},
+    {"aggregate", KEY_AGGREGATE, NULL, 0,
+     "Keep what events amount to, and blocks that are live, but not each block that once was: the log does not "
+     "grow with the time that the program runs",
+     0},
+    {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
+    {"max-live", KEY_MAX_LIVE, "SIZE", 0,
+     "How large the live log may grow when packing falls behind [4GiB; 256MiB with --aggregate]",
+     0},
+    {"pack", KEY_PACK, "LOG", 0,
+     "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording, and what else its run left",
+     0},
+
+    {NULL, 0, NULL, 0, NULL, -1},
+    {NULL, KEY_HELP, NULL, OPTION_HIDDEN, NULL, -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* With or without SIG. */
+static int parse_signal(struct argp_state *state, const char *text)
+{
+    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+
+    if (strcmp(name, "USR1") == 0)
+        return SIGUSR1;
+    if (strcmp(name, "USR2") != 0)
+        argp_error(state, "--report-signal: '%s' is neither SIGUSR1 nor SIGUSR2", text);
+    return SIGUSR2;
+}
+
+static const struct argp_child parts[] = {{&collector_options, 0, NULL, 0},
+                                          {&sending_options, 0, NULL, 0},
+                                          {&task_options, 0, NULL, 0},
+                                          {NULL, 0, NULL, 0}};
+
+/* What has a log of its own, or counts what is left out in another way. */
+static void check_aggregate(const struct argp_state *state)
+{
+    const struct options *options = state->input;
+    const char *other = options->has_receiver   ? "--to"
+                        : options->attached     ? "--attach"
+                        : options->sample_bytes ? "--sample-bytes"
+                        : options->cull_ms      ? "--cull-temporary"
+                        : options->input        ? "--pack"
+                        : options->sent         ? "--send"
+                                                : NULL;
+
+    if (options->is_aggregate && other)
+        argp_error(state, "--aggregate does not go with %s", other);
+}
+
+static error_t parse_arguments(int key, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        for (size_t i = 0; parts[i].argp; i++)
+            state->child_inputs[i] = options;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->argv = state->argv + state->next;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->max_live_bytes == OPTIONS_MAX_LIVE_UNTOLD)
+            options->max_live_bytes =
+                options->is_aggregate ? OPTIONS_MAX_LIVE_BOUNDED_BYTES : OPTIONS_MAX_LIVE_BYTES;
+        if (!task_options_check(state))
+            return 0;
+        if (options->waits_for_children && !options->follows_children)
+            argp_error(state, "--wait needs --follow-children");
+        if ((options->argv || options->attached) && options->sample_bytes && options->cull_ms)
+            argp_error(
+                state,
+                "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
+        check_aggregate(state);
+        sending_options_check(state);
+        collector_options_add_settings(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+#define PLACE(member) offsetof(struct options, member)
+
+static const struct option_place places[] = {
+    {KEY_FORCE, OPTION_PLACE_FLAG, PLACE(force), NULL, 0},
+    {KEY_REPORT, OPTION_PLACE_FLAG, PLACE(has_report), NULL, 0},
+    {KEY_PACK, OPTION_PLACE_TEXT, PLACE(input), NULL, 0},
+    {KEY_CULL, OPTION_PLACE_NUMBER, PLACE(cull_ms), "--cull-temporary", 1000000},
+    {KEY_MAX_LIVE, OPTION_PLACE_SIZE, PLACE(max_live_bytes), "--max-live", 0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    if (option_place_put(places, sizeof(places) / sizeof(*places), key, arg, state))
+        return 0;
+    switch (key) {
+    case KEY_OUTPUT:
+        options->output = arg;
+        options->has_output = true;
+        return 0;
+    case KEY_QUIET:
+        options->quiet = true;
+        options->sending.is_quiet = true;
+        return 0;
+    case KEY_REPORT_EVERY:
+        options->report_every_ns = option_value_duration(state, "--report-every", arg);
+        if (options->report_every_ns < LEAST_REPORT_NS)
+            argp_error(state, "--report-every is '%s', but must be 100ms or more", arg);
+        return 0;
+    case KEY_REPORT_SIGNAL:
+        options->report_signal = parse_signal(state, arg);
+        return 0;
+    case KEY_AGGREGATE:
+        options->is_aggregate = true;
+        return 0;
+    case KEY_NO_COMPRESS:
+        options->is_compressed = false;
+        return 0;
+    case KEY_HELP:
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    default:
+        return parse_arguments(key, state);
+    }
+}
+
+/* Variables that the recorder itself obeys. A senseless value leaves the default. */
+static void read_environment(struct options *options)
+{
+    const char *sample_ms = getenv("MTRACE_SAMPLE_MEMORY_MS");
+    const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
+    const char *patch = getenv("MTRACE_PATCH");
+    const char *max_live = getenv("MTRACE_MAX_LIVE");
+    const char *sample_bytes = getenv("MTRACE_SAMPLE_BYTES");
+
+    /* what only the collector understands, only the collector obeys */
+    if (max_live && *max_live && units_parse_bytes(max_live, &options->max_live_bytes, NULL) != 0)
+        options->max_live_bytes = UINT64_MAX;
+    if (sample_bytes
+        && (units_parse_bytes(sample_bytes, &options->sample_bytes, NULL) != 0
+            || options->sample_bytes > LOG_MAX_SAMPLE_BYTES))
+        options->sample_bytes = 0;
+    options->output = getenv("MTRACE_OUTPUT");
+    if (options->output && !*options->output)
+        options->output = NULL;
+    if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
+        options->sample_ms = strtoull(sample_ms, NULL, 10);
+    options->patch = !patch                    ? ALLOCATOR_PLAN_PROVEN
+                     : strcmp(patch, "0") == 0 ? ALLOCATOR_LET_BE
+                     : strcmp(patch, "1") == 0 ? ALLOCATOR_PLAN_ANY
+                                               : ALLOCATOR_PLAN_PROVEN;
+    options->follows_children = follow && strcmp(follow, "1") == 0;
+}
+
+void record_arguments_parse(int argc, char **argv, struct options *ret_options)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--attach PID\n--detach PID\n--ctl PID start|stop|report|snapshot [NAME]",
+        doc,
+        parts,
+        NULL,
+        NULL};
+
+    *ret_options = (struct options){.sample_ms = 100,
+                                    .is_compressed = true,
+                                    .keep_symbols_bytes = OPTIONS_KEEP_SYMBOLS_BYTES,
+                                    .max_live_bytes = OPTIONS_MAX_LIVE_UNTOLD,
+                                    .sending.timeout_ns = SENDER_PROCESS_TIMEOUT_NS};
+    read_environment(ret_options);
+    argp_err_exit_status = EXIT_WRONG_USAGE;
+    (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret_options);
+}

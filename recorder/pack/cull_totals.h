@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cull_totals: what the blocks that are taken out of one stretch of a segment amount to, as records.
+ *
+ * Model:   one record for all blocks of the same stacks and group, of blocks of LOG_CULLED_MIXED_BYTES and more one for each size: a LOG_CULLED
+ *          where all have the same size and slack, else a LOG_CULLED_MIXED, and what classes those are of in LOG_CULLED_SIZES, one for each
+ *          class. One LOG_CULLED_LIVES for each class of lifetimes; and how many there were, and were live at a time, in
+ *          LOG_CULLED_BIRTHS. All stand where the last of them ended.
+ * Invariants
+ *   CT-1 With the events that stay they add up to the totals that were, of each stack, group, thread, size and class of lifetimes.
+ * Threads: one. Failure: none; there is room for the blocks of a segment.
+ */
+#ifndef MTRACE_RECORDER_CULL_TOTALS_H
+#define MTRACE_RECORDER_CULL_TOTALS_H
+
+#include "lib/abi/log_format.h"
+#include "lib/totals/lifetime_class.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CULL_TOTALS_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
+    CULL_TOTALS_SLOTS = 4096,
+    CULL_TOTALS_CLASSES = 64,                     /* of blocks below LOG_CULLED_MIXED_BYTES */
+    CULL_TOTALS_MOST = CULL_TOTALS_WORDS / 5 + 1, /* words of an allocation and its free */
+};
+
+/* A block that was taken out. */
+struct cull_block {
+    uint32_t node, free_node, group;
+    uint64_t size; /* 40 bits | slack 16, as in the record of its birth */
+    uint64_t born_ticks, ended_ticks;
+    bool is_temporary;
+};
+
+struct cull_total {
+    uint64_t size;        /* as in the record of the first birth; of all, unless is_mixed */
+    uint64_t lived_ticks; /* of all */
+    uint64_t first_ticks, last_ticks, largest_ticks;
+    uint64_t bytes, slack_bytes, temporary_bytes;
+    uint64_t least_bytes, largest_bytes;
+    uint32_t node, free_node, group;
+    uint16_t n, n_temporary;
+    bool is_mixed;
+};
+
+/* Of one class of sizes. */
+struct cull_class {
+    uint64_t bytes, slack_bytes;
+    uint32_t n, n_temporary;
+};
+
+struct cull_totals {
+    struct cull_total totals[CULL_TOTALS_MOST];
+    uint16_t slots[CULL_TOTALS_SLOTS]; /* index + 1 */
+    struct cull_class classes[CULL_TOTALS_CLASSES];
+    uint64_t lives_bytes[LIFETIME_CLASSES];
+    uint32_t lives[LIFETIME_CLASSES];
+    uint32_t n;
+    double ns_per_tick; /* the caller's */
+};
+
+void cull_totals_clear(struct cull_totals *totals);
+void cull_totals_add(struct cull_totals *totals, const struct cull_block *block);
+
+/* Events of the program that the record tells of, 0 of bookkeeping: each block that was taken out had two. */
+uint64_t cull_totals_events_of(const uint64_t *event);
+
+/* Those of the payload, which may be culled. What cannot be walked is not counted. */
+uint64_t cull_totals_count_events(const uint64_t *words, size_t n_words);
+
+/* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. Clears. */
+uint64_t *cull_totals_put(struct cull_totals *totals, const uint64_t time[2], uint64_t now_ticks,
+                          uint64_t *out, const uint64_t *end);
+
+#endif

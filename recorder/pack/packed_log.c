@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/pack/packed_log.h"
+
+#include "lib/base/whole_io.h"
+#include "lib/process/file_lock.h"
+#include "lib/process/given_back.h"
+#include "lib/process/patient_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A log, or the beginning of one: nothing, or a part of its header. */
+static bool is_ours(const char *path)
+{
+    char magic[sizeof(LOG_MAGIC) - 1];
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == 0 || (n == sizeof(magic) && memcmp(magic, LOG_MAGIC, sizeof(magic)) == 0);
+}
+
+bool packed_log_is_begun(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && (status.st_size >= LOG_FILE_HEADER_BYTES || !is_ours(path));
+}
+
+int packed_log_check_target(const char *path, bool force, struct error *err)
+{
+    struct stat status;
+
+    if (lstat(path, &status) != 0)
+        return 0;
+    if (file_lock_is_taken(path))
+        return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
+                         path);
+    if (!force)
+        return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", path);
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
+                         path);
+    if (access(path, F_OK) == 0 && !is_ours(path)) /* a link may lead nowhere */
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a log of mtrace; choose another name or remove it",
+                         path);
+    return 0;
+}
+
+/* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
+static int make_room(const char *path, bool force, struct error *err)
+{
+    int code = packed_log_check_target(path, force, err);
+
+    if (code == 0 && unlink(path) != 0 && errno != ENOENT)
+        code = error_set_errno(err, errno, "cannot replace '%s'", path);
+    return code;
+}
+
+/* PL-2 */
+static void lock(struct packed_log *log)
+{
+    log->is_locked = log->is_locked || file_lock_take(log->fd);
+}
+
+int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err)
+{
+    struct packed_log log = {.path = strdup(path), .end_offset = LOG_FILE_HEADER_BYTES, .fd = -1};
+    int code = make_room(path, force, err);
+
+    if (code == 0 && !log.path)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code == 0) {
+        log.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (log.fd < 0)
+            code = error_set_errno(err, errno, "cannot make '%s'", path);
+    }
+    if (code) {
+        free(log.path);
+        return code;
+    }
+    lock(&log);
+    *ret_log = log;
+    return 0;
+}
+
+static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, int64_t offset,
+                    struct error *err)
+{
+    int failure;
+
+    lock(log);
+    failure = whole_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    log->is_failing = failure != 0;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
+}
+
+int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err)
+{
+    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    const uint32_t form = LOG_FORM_PACKED;
+
+    memcpy(page, file, sizeof(*file));
+    memcpy(page + offsetof(struct log_file, form), &form, sizeof(form));
+    uint32_t flags = file->flags | log->added_flags;
+    memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
+    memcpy(page, LOG_MAGIC, sizeof(file->magic));
+    return write_at(log, page, sizeof(page), 0, err);
+}
+
+/* What a sender gave back is not on the disk any more. */
+static bool is_full(const struct packed_log *log, size_t n_bytes)
+{
+    struct stat status;
+
+    return log->max_bytes && fstat(log->fd, &status) == 0
+           && (uint64_t)status.st_blocks * 512 + n_bytes > log->max_bytes;
+}
+
+int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err)
+{
+    int failure = given_back_mark(log->fd, until);
+
+    log->end_offset = (int64_t)until;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
+}
+
+int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
+{
+    int code;
+
+    log->is_full = is_full(log, n_bytes);
+    if (log->is_full)
+        return error_set(err, ERROR_IO,
+                         "'%s' has as much that was not sent as it may have (--max-local)",
+                         log->path);
+    code = write_at(log, frame, n_bytes, log->end_offset, err);
+
+    if (code == 0)
+        log->end_offset += (int64_t)n_bytes;
+    return code;
+}
+
+/* A part of a frame. A file that has no header yet stays empty: one of zeros would be nobody's log. */
+static void cut(const struct packed_log *log)
+{
+    struct stat status;
+
+    if (fstat(log->fd, &status) == 0 && status.st_size > log->end_offset)
+        (void)!ftruncate(log->fd, log->end_offset);
+}
+
+void packed_log_close(struct packed_log *log)
+{
+    if (log->fd >= 0) {
+        if (log->is_failing)
+            cut(log);
+        close(log->fd);
+    }
+    free(log->path);
+    *log = (struct packed_log){.fd = -1};
+}
+
+int packed_log_rename(struct packed_log *log, const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+
+    if (!copy)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (rename(log->path, path) != 0) {
+        free(copy);
+        return error_set_errno(err, errno, "cannot replace '%s'", path);
+    }
+    free(log->path);
+    log->path = copy;
+    return 0;
+}
+
+void packed_log_remove(const struct packed_log *log)
+{
+    unlink(log->path);
+}

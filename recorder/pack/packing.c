@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/pack/packing.h"
+
+#include "lib/base/both_clocks.h"
+#include "lib/base/fault_point.h"
+#include "lib/base/growing.h"
+#include "lib/base/monotonic.h"
+#include "lib/base/printable.h"
+#include "recorder/pack/cull.h"
+#include "recorder/pack/cull_totals.h"
+#include "recorder/pack/family.h"
+#include "recorder/pack/instants.h"
+#include "recorder/pack/last_frees.h"
+#include "recorder/patch/allocator.h"
+#include "recorder/patch/entry_plan.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    QUANTUM_NS = 16, /* times of packed events are at most this coarse */
+    TIME_SHIFT_MAX = 8,
+    CLOCKS_DIFFER_NS =
+        100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
+};
+
+/* Longer than a thread that lives has the turn and does nothing (collector/process/inquiry.h). */
+static const uint64_t most_turn_ns = 5000000000;
+
+struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
+                            int zstd_level)
+{
+    struct packing *packing = malloc(sizeof(*packing));
+
+    if (!packing)
+        return NULL;
+    memset(packing, 0, offsetof(struct packing, payload));
+    packing->live = live;
+    packing->packed = packed;
+    packing->pack = pack;
+    packing->settings.zstd_level = zstd_level;
+    return packing;
+}
+
+void packing_free(struct packing *packing)
+{
+    if (!packing)
+        return;
+    cull_free(packing->cull);
+    last_frees_free(packing->others);
+    kept_modules_done(&packing->kept);
+    definition_parts_done(&packing->definitions);
+    free(packing->backlog);
+    free(packing->executable);
+    free(packing);
+}
+
+bool packing_start_culling(struct packing *packing, uint64_t max_ns)
+{
+    packing->cull = cull_new(max_ns);
+    packing->others = last_frees_new();
+    packing->knows_frees = packing->is_alone = true;
+    return packing->cull && packing->others;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void say_steady(struct packing *packing, uint64_t ticks)
+{
+    packing->steady_ticks = ticks;
+    /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
+    atomic_store_explicit(&live_log_packing(packing->live)->steady_ticks, ticks,
+                          memory_order_release);
+}
+
+void packing_be_watched(struct packing *packing)
+{
+    packing->is_watched = true;
+    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
+    say_steady(packing, 1);
+}
+
+void packing_abandon(struct packing *packing)
+{
+    if (packing->is_watched)
+        say_steady(packing, UINT64_MAX);
+}
+
+void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
+{
+    packing->hold_ns = later(packing->hold_ns, monotonic_ns);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static double tick_rate(const struct log_file *file)
+{
+    if (file->clock != LOG_CLOCK_TSC)
+        return 1;
+    return both_clocks_rate(file->start_ticks, file->start_monotonic_ns, file->last_ticks,
+                            file->last_monotonic_ns);
+}
+
+void packing_set_clock(struct packing *packing, const struct log_file *file)
+{
+    double ticks_per_quantum = tick_rate(file) * QUANTUM_NS;
+    unsigned shift = 0;
+
+    while (shift < TIME_SHIFT_MAX && (double)(2u << shift) <= ticks_per_quantum)
+        shift++;
+    packing->settings.time_shift = shift;
+    packing->ticks_per_ns = tick_rate(file);
+}
+
+/* LI-4: all segments are packed with one shift, as whoever reads the log knows that of the first. What the header says may be
+ * too near the start for that; now is not. */
+static void settle_clock(struct packing *packing, const struct log_file *file)
+{
+    struct log_file known;
+
+    if (packing->has_packed_events)
+        return;
+    memcpy(&known, file, sizeof(known));
+    if (tick_rate(&known) == 0
+        && !both_clocks_read(&known, &known.last_ticks, &known.last_monotonic_ns))
+        memcpy(&known, file, sizeof(known));
+    packing_set_clock(packing, &known);
+}
+
+/* Whose events are in no segment of a thread. */
+static bool has_side_records(const struct live_log *live)
+{
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
+         i = live_log_next_used(live, i + 1))
+        if (live_log_segment(live, i)->kind == LOG_SEGMENT_SIDE)
+            return true;
+    return false;
+}
+
+/* After taking segments, before any of them is packed (LR-2). As long as there is one thread no other one can have freed what is in
+ * them: it gets its number before its first event. */
+static void learn_frees(struct packing *packing)
+{
+    const struct live_log *live = packing->live;
+
+    if (!packing->cull || !packing->knows_frees)
+        return;
+    packing->is_alone = packing->is_alone
+                        && atomic_load_explicit(&live->seen.n_threads, memory_order_relaxed) <= 1
+                        && !has_side_records(live);
+    if (!packing->is_alone)
+        packing->knows_frees = last_frees_read(packing->others, live);
+}
+
+/* ---- what stays as it is (PG-5, PG-6) -------------------------------------------------------- */
+
+/* Is a thread of the program about to ask, or has one asked that we have not seen? If not, what was read of the log before this call comes before the
+ * marker of the next question. */
+static bool is_asked(const struct packing *packing)
+{
+    const struct log_question *question = live_log_question(packing->live);
+
+    /* what was read before, was: a thread takes its turn before it stamps its marker, and then counts it */
+    atomic_thread_fence(memory_order_acquire);
+    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_acquire);
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
+    uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+    bool is_same = asker == packing->asker && n_tickets == packing->n_tickets;
+
+    if (n_asked != packing->n_asked)
+        return true;
+    return asker && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
+}
+
+/* A turn that the same thread takes again has another ticket, taken before. Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
+static void watch_turn(struct packing *packing, uint64_t now_ns)
+{
+    const struct log_question *question = live_log_question(packing->live);
+    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_relaxed);
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
+    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
+
+    if (asker != packing->asker || n_asked != packing->n_asked || n_tickets != packing->n_tickets)
+        packing->turn_ns = now_ns;
+    packing->asker = asker;
+    packing->n_tickets = n_tickets;
+    packing->n_asked = n_asked;
+    packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
+}
+
+/* For who asks all is taken in that there is, too. */
+static void hold_for_question(struct packing *packing)
+{
+    bool has_asker = is_asked(packing);
+    uint64_t now_ns = monotonic_now_ns();
+
+    watch_turn(packing, now_ns);
+    if (has_asker)
+        packing_hold_until(packing, now_ns);
+}
+
+/* An instant in ticks, by what both clocks show now: it is near. */
+static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t now_ticks,
+                         uint64_t now_ns)
+{
+    double rate =
+        (double)(now_ticks - file->start_ticks) / (double)(now_ns - file->start_monotonic_ns);
+    double before = (double)(int64_t)(now_ns - at_ns) * rate;
+
+    return before < (double)now_ticks ? now_ticks - (uint64_t)(int64_t)before : 1;
+}
+
+/* What was stamped before then stays from now on. */
+static uint64_t find_steady(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
+{
+    const struct log_file *file = &packing->live->seen;
+    uint64_t ticks = ticks_of(file, now_ns - PACKING_STEADY_NS, now_ticks, now_ns);
+
+    if (packing->n_backlog)
+        ticks = earlier(ticks,
+                        later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
+                              ticks_of(file, now_ns - PACKING_MOST_STEADY_NS, now_ticks, now_ns)));
+    return later(ticks, ticks_of(file, packing->hold_ns + CLOCKS_DIFFER_NS, now_ticks, now_ns));
+}
+
+/* PG-5: no frame is on its way. */
+void packing_note_steady(struct packing *packing)
+{
+    const struct log_file *file = &packing->live->seen;
+    uint64_t now_ticks;
+    uint64_t now_ns;
+
+    if (!packing->is_watched || !packing->live->has_begun)
+        return;
+    hold_for_question(packing);
+    if (!both_clocks_read(file, &now_ticks, &now_ns)) {
+        say_steady(packing, UINT64_MAX); /* nothing is culled */
+    } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
+        say_steady(packing, later(packing->steady_ticks, find_steady(packing, now_ticks, now_ns)));
+        instants_forget(last_frees_instants(packing->others),
+                        packing->steady_ticks - earlier(packing->steady_ticks, LOG_EARLY_TICKS));
+    }
+}
+
+/* ---- culling --------------------------------------------------------------------------------- */
+
+/* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
+static bool may_cull(const struct packing *packing, const struct log_segment *segment)
+{
+    uint64_t n_dropped = 0;
+
+    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
+        || (packing->is_watched && is_asked(packing)))
+        return false;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
+    return n_dropped == 0;
+}
+
+/* Of a thread whose events are packed without the others'. */
+static size_t put_culled(struct packing *packing, const struct log_segment *segment,
+                         uint32_t n_bytes, uint64_t *ret_n_events)
+{
+    uint32_t n_culled_bytes = n_bytes;
+    const struct log_file *file = &packing->live->seen;
+    bool is_compressed = packing->settings.zstd_level > 0;
+
+    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
+    const void *culled = cull_temporary(packing->cull, segment, packing->payload,
+                                        packing->is_alone ? NULL : packing->others,
+                                        packing->steady_ticks, &n_culled_bytes);
+    return packing_put_culled(packing, segment, packing->payload, n_bytes, culled, n_culled_bytes,
+                              ret_n_events);
+}
+
+static size_t put_plain(struct packing *packing, const struct log_segment *segment,
+                        uint32_t n_bytes, uint64_t *ret_n_events)
+{
+    struct log_frame frame;
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, packing->payload, 0,
+                            n_bytes, packing->frame);
+
+    memcpy(&frame, packing->frame, sizeof(frame));
+    *ret_n_events = frame.n_events;
+    return n;
+}
+
+/* Is it likely, or was it long ago that one was packed both ways? */
+static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_bytes,
+                                    size_t n_culled_frame)
+{
+    return usual->n_bytes == 0 || ++usual->n_since == PACKING_LOOK
+           || (uint64_t)n_culled_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
+}
+
+/* PG-7. cull_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
+static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
+                                const void *payload, uint32_t n_bytes, size_t n_culled_frame,
+                                size_t *ret_n_frame)
+{
+    if (packing->ring || !may_be_better_as_it_was(&packing->usual, n_bytes, n_culled_frame))
+        return false;
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
+                            packing->other_frame);
+
+    packing->usual = (struct packing_usual){.n_bytes = n_bytes, .n_frame = n};
+    *ret_n_frame = n;
+    return n + n / 64 < n_culled_frame;
+}
+
+size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
+                          const void *payload, uint32_t n_bytes, const void *culled,
+                          uint32_t n_culled_bytes, uint64_t *ret_n_events)
+{
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, culled, 0, n_culled_bytes,
+                            packing->frame);
+    size_t n_other;
+
+    if (culled != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
+        memcpy(packing->frame, packing->other_frame, n_other);
+        cull_undo(packing->cull);
+        culled = payload;
+        n_culled_bytes = n_bytes;
+        n = n_other;
+    }
+    *ret_n_events = culled == payload ? cull_totals_count_events(culled, n_culled_bytes / 8)
+                                      : cull_n_events(packing->cull);
+    return n;
+}
+
+/* Of events and samples. */
+static int append_frame(struct packing *packing, size_t n_bytes, struct error *err)
+{
+    if (!packing->ring)
+        return packed_log_append(packing->packed, packing->frame, n_bytes, err);
+    int code =
+        generations_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
+
+    /* Whoever reads the log misses those that somebody removed. */
+    atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
+                          memory_order_release);
+    return code;
+}
+
+/* Packs a segment of the backlog; nothing when it is no more what it was. */
+static int append_events(struct packing *packing, const struct packing_item *item,
+                         struct error *err)
+{
+    struct log_segment segment;
+    uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
+                                             packing->payload);
+    uint64_t n_events;
+    bool is_culled;
+    size_t n;
+    int code;
+
+    if (n_bytes == 0)
+        return 0;
+    packing->has_allocations =
+        packing->has_allocations || pack_has_allocations(&segment, packing->payload, n_bytes);
+    is_culled = may_cull(packing, &segment);
+    n = is_culled ? put_culled(packing, &segment, n_bytes, &n_events)
+                  : put_plain(packing, &segment, n_bytes, &n_events);
+    fault_point("encoded");
+    code = append_frame(packing, n, err);
+    packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
+    fault_point("appended");
+    if (code && is_culled)
+        cull_undo(packing->cull);
+    if (code)
+        return code;
+    packing->n_events += n_events;
+    return 0;
+}
+
+static void learn_executable(struct packing *packing, size_t n_bytes)
+{
+    const struct log_def *def;
+    size_t at = 0;
+
+    while (!packing->executable
+           && (def = definition_parts_def(packing->payload, n_bytes, &at)) != NULL)
+        if (def->kind == LOG_DEF_PROCESS)
+            packing->executable = strndup((const char *)(def + 1), def->text_bytes);
+}
+
+/* PG-3; is_last: the program is gone. On failure the part is tried again. */
+static int append_definitions(struct packing *packing, struct definition_part *part, bool is_last,
+                              struct error *err)
+{
+    const struct definition_part before = *part;
+    struct log_segment segment;
+    uint32_t first;
+    uint32_t end;
+    size_t n;
+    int code;
+
+    if (!(is_last ? definition_parts_last(packing->live, part, &first, &end)
+                  : definition_parts_next(packing->live, part, &first, &end)))
+        return 0;
+    definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
+    if (segment.kind == LOG_SEGMENT_DEFS)
+        learn_executable(packing, end - first);
+    if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
+        family_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+                     end - first);
+    n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
+                     end - first, packing->frame);
+    code = packed_log_append(packing->packed, packing->frame, n, err);
+    if (code)
+        *part = before;
+    if (code && packing->ring)
+        generations_note_failure(packing->ring->run, err);
+    fault_point("defined");
+    return code;
+}
+
+static int append_all_definitions(struct packing *packing, bool is_last, struct error *err)
+{
+    struct definition_parts *parts = &packing->definitions;
+    int code = 0;
+
+    if (!definition_parts_find(parts, packing->live))
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; code == 0 && i < parts->n; i++)
+        code = append_definitions(packing, &parts->parts[i], is_last, err);
+    return code;
+}
+
+/* ---- while the program runs ------------------------------------------------------------------ */
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct packing_item *left = a;
+    const struct packing_item *right = b;
+
+    return (left->sequence > right->sequence) - (left->sequence < right->sequence);
+}
+
+/* Into the backlog, if it holds something; false without memory. */
+static bool add(void *context, uint32_t index)
+{
+    struct packing *packing = context;
+    const struct log_segment *segment = live_log_segment(packing->live, index);
+    struct packing_item *backlog;
+
+    if (!live_log_is_used(packing->live, segment))
+        return true;
+    backlog = growing_reserve(packing->backlog, &packing->n_capacity, packing->n_backlog + 1,
+                              sizeof(*backlog));
+    if (!backlog)
+        return false;
+    packing->backlog = backlog;
+    backlog[packing->n_backlog++] = (struct packing_item){segment->sequence, index};
+    return true;
+}
+
+/* Adds what the program sealed to the backlog, each thread's segments in their order: the stack has
+ * them in reverse, and none of them began before one of the same thread that was taken earlier. What
+ * there is no memory for stays sealed, and is found at the end. */
+static int take(struct packing *packing, struct error *err)
+{
+    struct live_log *live = packing->live;
+    size_t n_before = packing->n_backlog;
+
+    if (!live_log_refresh(live))
+        return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
+    live_log_take_sealed(live, add, packing);
+    fault_point("taken");
+    if (packing->n_backlog > n_before)
+        qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
+              by_sequence);
+    return 0;
+}
+
+/* Once the program attached, the packed file's header says what it is a log of. */
+static int update_header(struct packing *packing, struct error *err)
+{
+    int code;
+
+    if (packing->has_header || packing->live->seen.start_ticks == 0)
+        return 0;
+    code = packed_log_write_header(packing->packed, &packing->live->seen, err);
+    packing->has_header = code == 0;
+    return code;
+}
+
+/* A segment that is no longer what we packed is not ours to give back. */
+static void give_back(struct live_log *live, const struct packing_item *item)
+{
+    struct log_segment *segment = live_log_segment(live, item->index);
+
+    if (segment->sequence != item->sequence || !live_log_is_used(live, segment))
+        return;
+    atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);
+    fault_point("packed");
+    live_log_recycle(live, item->index);
+    fault_point("recycled");
+}
+
+/* As a segment of its own, which no live log has. */
+static bool append_kept(void *context, const void *payload, uint32_t n_bytes)
+{
+    struct packing *packing = context;
+    struct log_file *file = packing->live->file;
+    struct log_segment segment = {
+        .kind = LOG_SEGMENT_DEFS,
+        .run_id = packing->live->seen.run_id,
+        .sequence = atomic_fetch_add_explicit(&file->next_sequence, 1, memory_order_relaxed)};
+    size_t n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
+                            packing->frame);
+
+    return packed_log_append(packing->packed, packing->frame, n, NULL) == 0;
+}
+
+int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
+{
+    struct live_log *live = packing->live;
+    size_t n_done = 0;
+    int code = take(packing, err);
+
+    live_log_look(live);
+    packing_note_steady(packing);
+    if (code == 0)
+        code = update_header(packing, err);
+    if (code == 0 && packing->has_header)
+        kept_modules_look(&packing->kept, live, false, append_kept, packing);
+    if (code == 0 && packing->n_backlog)
+        code = append_all_definitions(packing, false, err);
+    if (packing->n_backlog)
+        learn_frees(packing);
+    if (packing->n_backlog)
+        settle_clock(packing, &live->seen);
+    for (; code == 0 && n_done < packing->n_backlog && n_done < PACKING_STEP_MAX; n_done++) {
+        code = append_events(packing, &packing->backlog[n_done], err);
+        if (code)
+            break;
+        give_back(live, &packing->backlog[n_done]);
+    }
+    packing->n_backlog -= n_done;
+    if (n_done)
+        memmove(packing->backlog, packing->backlog + n_done,
+                packing->n_backlog * sizeof(*packing->backlog));
+    *ret_n_packed = (uint32_t)n_done;
+    return code;
+}
+
+int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
+                           struct error *err)
+{
+    size_t n_frame =
+        pack_bytes(packing->pack, &packing->settings, LOG_FRAME_SAMPLES, packing->live->seen.run_id,
+                   samples, n * (uint32_t)sizeof(*samples), packing->frame);
+
+    return append_frame(packing, n_frame, err);
+}
+
+/* ---- at the end ------------------------------------------------------------------------------ */
+
+/* All used segments of events, whatever stack they are on; replaces the backlog. */
+static int collect_all(struct packing *packing, struct error *err)
+{
+    struct live_log *live = packing->live;
+
+    if (!live_log_refresh(live))
+        return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
+    packing->n_backlog = 0;
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
+         i = live_log_next_used(live, i + 1))
+        if (!definition_parts_is(live_log_segment(live, i)) && !add(packing, i))
+            return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (packing->n_backlog)
+        qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
+    return 0;
+}
+
+int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err)
+{
+    struct log_file copy;
+    size_t n;
+    int code;
+
+    memcpy(&copy, file, sizeof(copy));
+    copy.form = LOG_FORM_PACKED;
+    copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_CUT : 0u;
+    copy.flags |= packing->packed->added_flags;
+    n = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_TRAILER, copy.run_id, &copy,
+                   sizeof(copy), packing->frame);
+    fault_point("trailer");
+    code = packed_log_append(packing->packed, packing->frame, n, err);
+    if (code == 0)
+        code = packed_log_write_header(packing->packed, &copy, err);
+    fault_point("finished");
+    return code;
+}
+
+/* Of an allocator that the recorder knows, and whose functions are not all redirected. */
+static const char *why_unseen(const struct log_file *file, const struct entry_plan *plan)
+{
+    static const char *const reasons[] = {
+        [LOG_INSIDE_CHANGED] = "its code is not what the file has",
+        [LOG_INSIDE_THREADS] = "there were threads before main",
+        [LOG_INSIDE_NO_ROOM] = "there is no room near its code",
+        [LOG_INSIDE_REFUSED] = "/proc/self/mem cannot be written",
+    };
+
+    if (file->inside < sizeof(reasons) / sizeof(*reasons) && reasons[file->inside])
+        return reasons[file->inside];
+    if (*plan->why)
+        return plan->why;
+    return plan->text
+               ? "it is looked for only in the program on the command line, and not with --no-patch"
+               : "some of its functions are not there by name";
+}
+
+static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
+                        const struct entry_plan *plan)
+{
+    (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
+                   file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
+    (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
+    printable_clean(file->unseen_why);
+    (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
+                   file->unseen_allocator, packing->executable, file->unseen_why);
+    printable_clean(packing->unseen);
+}
+
+/* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
+static const struct entry_plan *find_plan(const char *executable, const struct log_file *file)
+{
+    const struct entry_plan *plan = allocator_plan_inside(executable, true);
+
+    return plan->text && file->inside == LOG_INSIDE_NO_PLAN
+               ? allocator_plan_inside(executable, false)
+               : plan;
+}
+
+static void note_unseen(struct packing *packing, struct log_file *file)
+{
+    static const struct entry_plan none;
+    const struct entry_plan *plan = &none;
+    const char *allocator;
+
+    memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
+    memset(file->unseen_why, 0, sizeof(file->unseen_why));
+    if (!packing->executable || file->inside == LOG_INSIDE_RECORDED)
+        return;
+    allocator = allocator_inside(packing->executable);
+    if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
+        plan = find_plan(packing->executable, file);
+    if (!allocator)
+        allocator = plan->allocator; /* a malloc of nobody's */
+    if (allocator)
+        name_unseen(packing, file, allocator, plan);
+}
+
+int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
+{
+    struct live_log *live = packing->live;
+    int code = collect_all(packing, err);
+
+    settle_clock(packing, file);
+    learn_frees(packing);
+    packing_note_steady(packing);
+    if (code == 0)
+        code = update_header(packing, err);
+    if (code == 0)
+        code = append_all_definitions(packing, true, err);
+    if (code == 0)
+        kept_modules_look(&packing->kept, live, true, append_kept, packing);
+    for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
+        const struct packing_item *item = &packing->backlog[i];
+        code = append_events(packing, item, err);
+        if (code == 0)
+            atomic_store_explicit(&live_log_segment(live, item->index)->state, LOG_STATE_PACKED,
+                                  memory_order_release);
+        fault_point("packed");
+    }
+    note_unseen(packing, file);
+    if (packing->ring)
+        atomic_store_explicit(&file->n_generations, packing->ring->number, memory_order_relaxed);
+    return code ? code : packing_append_trailer(packing, file, err);
+}

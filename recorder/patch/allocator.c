@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/patch/allocator.h"
+
+#include "recorder/patch/elf_file.h"
+#include "recorder/patch/entry_names.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const char *const g_with_operators[] = {
+    "libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc_proxy", "libsnmalloc", "librpmalloc",
+    "libhoard",    "libasan.so",  "libtsan.so",  "liblsan.so",         "libclang_rt", NULL,
+};
+
+static const char *const g_first[] = {"libasan.so", "libclang_rt.asan", NULL};
+
+/* The one that the text names, or NULL. */
+static const char *names_one(const char *text, const char *const *libraries)
+{
+    while (*libraries && !strstr(text, *libraries))
+        libraries++;
+    return *libraries;
+}
+
+/* ---- what a program is linked with ----------------------------------------------------------- */
+
+static const char *at_address(const struct elf_file *file, uint64_t address)
+{
+    Elf64_Phdr segment;
+    const uint8_t *bytes = NULL;
+
+    return elf_file_find_loaded(file, address, 1, &segment, &bytes) ? (const char *)bytes : NULL;
+}
+
+static const char *needs_one(const struct elf_file *file, const Elf64_Dyn *dynamic, size_t n,
+                             const char *const *libraries)
+{
+    const char *found = NULL;
+    const char *end = (const char *)file->bytes + file->n_bytes;
+    const char *names = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (dynamic[i].d_tag == DT_STRTAB)
+            names = at_address(file, dynamic[i].d_un.d_ptr);
+    for (size_t i = 0; names && !found && i < n; i++) {
+        uint64_t offset = dynamic[i].d_un.d_val;
+        if (dynamic[i].d_tag == DT_NEEDED && offset < (uint64_t)(end - names)
+            && memchr(names + offset, '\0', (size_t)(end - names) - offset))
+            found = names_one(names + offset, libraries);
+    }
+    return found;
+}
+
+static const char *linked_one(const struct elf_file *file, void *libraries)
+{
+    Elf64_Phdr segment;
+
+    for (unsigned i = 0; elf_file_get_segment(file, i, &segment); i++) {
+        const Elf64_Dyn *dynamic = elf_file_at(file, segment.p_offset, segment.p_filesz);
+        if (segment.p_type == PT_DYNAMIC && dynamic && segment.p_offset % 8 == 0)
+            return needs_one(file, dynamic, segment.p_filesz / sizeof(*dynamic), libraries);
+    }
+    return NULL;
+}
+
+/* ---- what is inside it ------------------------------------------------------------------------ */
+
+static bool is_none(const struct elf_file_symbol *symbol, void *context)
+{
+    const char **found = context;
+    struct entry_name name;
+
+    if (!elf_file_is_function(&symbol->symbol))
+        return true;
+    if (entry_names_jemalloc_prefix(symbol->name) >= 0)
+        *found = "jemalloc";
+    else if (entry_names_find(symbol->name, NULL, &name) && name.is_telling)
+        *found = name.allocator;
+    return *found == NULL;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+bool allocator_wants_to_be_first(const char *path, const char *preload)
+{
+    return (preload && names_one(preload, g_first))
+           || elf_file_ask(path, linked_one, (void *)(uintptr_t)g_first);
+}
+
+static const char *look(const struct elf_file *file, void *context)
+{
+    struct allocator_use *use = context;
+
+    use->has_operators =
+        use->has_operators || linked_one(file, (void *)(uintptr_t)g_with_operators);
+    if (use->wanted != ALLOCATOR_LET_BE)
+        entry_plan_read(file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
+    return NULL;
+}
+
+void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
+                    struct allocator_use *ret_use)
+{
+    *ret_use = (struct allocator_use){
+        .wanted = wanted, .has_operators = preload && names_one(preload, g_with_operators)};
+    (void)elf_file_ask(path, look, ret_use);
+}
+
+/* ---- once per file ---------------------------------------------------------------------------- */
+
+enum {
+    KNOWN_FILES = 16
+};
+
+#define SETTLED_NS INT64_C(100000000) /* times of files are those of the kernel's last tick */
+
+/* What a file that is looked at again is known by: writing to it changes the time. */
+struct known_file {
+    dev_t device;
+    ino_t inode;
+    off_t n_bytes;
+    struct timespec changed;
+    bool has_name;
+    bool has_plan[2];
+    const char *name;
+    struct entry_plan plans[2]; /* by `any` */
+};
+
+static struct known_file g_known[KNOWN_FILES];
+
+static bool is_same(const struct known_file *known, const struct stat *status)
+{
+    return known->inode == status->st_ino && known->device == status->st_dev
+           && known->n_bytes == status->st_size && known->changed.tv_sec == status->st_ctim.tv_sec
+           && known->changed.tv_nsec == status->st_ctim.tv_nsec;
+}
+
+/* A file that has just been written may be written again at the same time: it is known by none. */
+static struct timespec settled_time(const struct stat *status)
+{
+    static const struct timespec never;
+    struct timespec now;
+    int64_t age_ns;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    age_ns = (now.tv_sec - status->st_ctim.tv_sec) * INT64_C(1000000000)
+             + (now.tv_nsec - status->st_ctim.tv_nsec);
+    return age_ns > SETTLED_NS ? status->st_ctim : never;
+}
+
+/* The entry of the file, which may be a new one in the place of the oldest. */
+static struct known_file *know(const struct stat *status)
+{
+    static size_t n_made;
+    struct known_file *known;
+
+    for (size_t i = 0; i < KNOWN_FILES; i++)
+        if (is_same(&g_known[i], status))
+            return &g_known[i];
+    known = &g_known[n_made++ % KNOWN_FILES];
+    entry_plan_done(&known->plans[false]);
+    entry_plan_done(&known->plans[true]);
+    *known = (struct known_file){.device = status->st_dev,
+                                 .inode = status->st_ino,
+                                 .n_bytes = status->st_size,
+                                 .changed = settled_time(status)};
+    return known;
+}
+
+static const char *find_name(const struct elf_file *file, void *context)
+{
+    struct known_file *known = know(&file->status);
+
+    (void)context;
+    if (!known->has_name)
+        elf_file_visit_symbols(file, is_none, &known->name);
+    known->has_name = true;
+    return known->name;
+}
+
+const char *allocator_inside(const char *path)
+{
+    return elf_file_ask(path, find_name, NULL);
+}
+
+struct plan_wanted {
+    bool any;
+    const struct entry_plan *plan;
+};
+
+static const char *find_plan(const struct elf_file *file, void *context)
+{
+    struct plan_wanted *wanted = context;
+    struct known_file *known = know(&file->status);
+
+    if (!known->has_plan[wanted->any])
+        entry_plan_read(file, wanted->any, &known->plans[wanted->any]);
+    known->has_plan[wanted->any] = true;
+    wanted->plan = &known->plans[wanted->any];
+    return NULL;
+}
+
+const struct entry_plan *allocator_plan_inside(const char *path, bool any)
+{
+    static const struct entry_plan none;
+    struct plan_wanted wanted = {.any = any, .plan = &none};
+
+    (void)elf_file_ask(path, find_plan, &wanted);
+    return wanted.plan;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/question_words.h"
+
+#include <string.h>
+
+static const char g_blanks[] = " \t\n";
+
+/* One part of a word, quoted or one character, to *to; returns what follows, or NULL: not closed. */
+static const char *copy_part(const char *from, char **to)
+{
+    const char quote = *from;
+
+    if (quote != '\'' && quote != '"') {
+        from += quote == '\\';
+        if (*from == '\0')
+            return NULL;
+        *(*to)++ = *from;
+        return from + 1;
+    }
+    for (from++; *from && *from != quote; from++) {
+        if (quote == '"' && *from == '\\' && from[1] && strchr("\\\"$`", from[1]))
+            from++;
+        *(*to)++ = *from;
+    }
+    return *from ? from + 1 : NULL;
+}
+
+static const char *unclosed(char quote)
+{
+    return quote == '\\'   ? "nothing comes behind the \\ at its end"
+           : quote == '\'' ? "the quote ' is not closed"
+                           : "the quote \" is not closed";
+}
+
+const char *question_words_split(struct question_words *ret, const char *text)
+{
+    char *to = ret->text;
+
+    ret->n = 0;
+    if (strlen(text) >= sizeof(ret->text))
+        return "it is too long";
+    for (text += strspn(text, g_blanks); *text; text += strspn(text, g_blanks)) {
+        if (ret->n == QUESTION_WORDS_MOST)
+            return "it has too many words";
+        ret->words[ret->n++] = to;
+        while (*text && !strchr(g_blanks, *text)) {
+            char first = *text;
+
+            text = copy_part(text, &to);
+            if (!text)
+                return unclosed(first);
+        }
+        *to++ = '\0';
+    }
+    return NULL;
+}

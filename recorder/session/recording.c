@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/recording.h"
+
+#include "lib/base/both_clocks.h"
+#include "lib/base/fault_point.h"
+#include "lib/logfile/later_logs.h"
+#include "lib/logfile/log_name.h"
+#include "lib/logfile/log_ring.h"
+#include "lib/process/file_lock.h"
+#include "lib/process/running.h"
+#include "recorder/pack/cull.h"
+#include "recorder/pack/family.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t samples_every_ns = 1000000000;
+/* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
+static const uint64_t samples_every_ns_for_keeper = 100000000;
+
+static uint64_t random_run_id(void)
+{
+    uint64_t run_id = 0;
+
+    if (getrandom(&run_id, sizeof(run_id), GRND_NONBLOCK) != sizeof(run_id) || run_id == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        run_id = ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) << 16 | (uint32_t)getpid();
+    }
+    return run_id;
+}
+
+static struct recording *new_recording(void)
+{
+    struct recording *recording = malloc(sizeof(*recording));
+
+    if (!recording)
+        return NULL;
+    memset(recording, 0, offsetof(struct recording, samples.samples));
+    recording->live.fd = -1;
+    recording->packed.fd = -1;
+    recording->reporter.answer_fd = -1;
+    recording->reporter.keeper = &recording->reporter.own_keeper;
+    recording->pack = pack_new();
+    if (!recording->pack) {
+        free(recording);
+        return NULL;
+    }
+    return recording;
+}
+
+void recording_free(struct recording *recording)
+{
+    if (!recording)
+        return;
+    reporter_done(&recording->reporter);
+    packing_free(recording->packing);
+    generations_done(&recording->ring);
+    pack_free(recording->pack);
+    live_log_close(&recording->live);
+    packed_log_close(&recording->packed);
+    free(recording);
+}
+
+static int prepare_packing(struct recording *recording, const struct recording_settings *settings,
+                           struct error *err)
+{
+    recording->packing =
+        packing_new(&recording->live, &recording->packed, recording->pack, settings->zstd_level);
+    if (!recording->packing)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->packing->family = settings->family;
+    kept_modules_init(&recording->packing->kept, settings->keep_symbols_bytes);
+    recording->programs = settings->programs;
+    if (recording->is_aggregate) {
+        generations_init(&recording->ring, recording->packed.path, &settings->run_keeper->ring);
+        recording->packing->ring = &recording->ring;
+        recording->reporter.keeper = settings->run_keeper;
+        recording->packing->settings.zstd_level = 0; /* it does not stay */
+    }
+    uint64_t cull_ns = recording->is_aggregate ? CULL_ANY_AGE : settings->cull_ns;
+    if (cull_ns && !packing_start_culling(recording->packing, cull_ns))
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (cull_ns)
+        packing_be_watched(recording->packing);
+    return 0;
+}
+
+/* A smaller pool where the limit on file sizes wants it; the program can still add to it. */
+static uint32_t pool_segments(void)
+{
+    struct rlimit limit;
+    rlim_t n = LIVE_LOG_POOL_SEGMENTS;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+        && limit.rlim_cur < LOG_FILE_HEADER_BYTES + n * LOG_SEGMENT_BYTES)
+        n = limit.rlim_cur < LOG_FILE_HEADER_BYTES
+                ? 0
+                : (limit.rlim_cur - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
+    return n ? (uint32_t)n : 1;
+}
+
+static int check_left_over(const char *path, const char *live_path, struct error *err)
+{
+    if (access(live_path, F_OK) != 0 || file_lock_is_taken(path))
+        return 0;
+    return error_set(err, ERROR_EXISTS,
+                     "'%s' is left over from another recording; save it with 'mtrace-record "
+                     "--pack %s', or use --force to delete it",
+                     live_path, path);
+}
+
+/* Both files, with the room that they need to begin. */
+static int make_files(struct recording *recording, const char *path, bool force, struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code = live_path ? packed_log_create(path, force, &recording->packed, err)
+                         : error_set(err, ERROR_NOMEM, "not enough memory");
+
+    if (code == 0) {
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
+        if (force)
+            unlink(live_path);
+        code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
+    }
+    if (code == 0) {
+        live_log_look(&recording->live);
+        code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
+    }
+    free(live_path);
+    return code;
+}
+
+/* RG-2: made under another name, then they take the place of what was there. */
+static int replace_files(struct recording *recording, const char *path, const char *live_path,
+                         struct error *err)
+{
+    char *temporary = NULL;
+    int code = packed_log_check_target(path, true, err);
+
+    if (code == 0 && asprintf(&temporary, "%s.replacing", path) < 0) {
+        temporary = NULL;
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    if (code == 0)
+        code = make_files(recording, temporary, true, err);
+    if (code == 0) {
+        later_logs_remove(path);
+        log_ring_remove(path);
+        code = live_log_rename(&recording->live, live_path, err);
+    }
+    if (code == 0)
+        code = packed_log_rename(&recording->packed, path, err);
+    free(temporary);
+    return code;
+}
+
+static int create_files(struct recording *recording, const char *path, bool force,
+                        struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
+
+    if (code == 0 && recording->is_aggregate)
+        code = generations_check(path, err);
+    if (code == 0 && force) {
+        code = replace_files(recording, path, live_path, err);
+    } else if (code == 0) {
+        code = check_left_over(path, live_path, err);
+        code = code ? code : make_files(recording, path, false, err);
+        if (code == 0)
+            log_ring_remove(path); /* of a log that is gone */
+    }
+    if (code)
+        recording_discard(recording);
+    free(live_path);
+    return code;
+}
+
+/* As logs speak of it: of another pid namespace what it is called there. */
+static pid_t family_pid(const struct recording *recording)
+{
+    return recording->pid ? recording->pid : (pid_t)recording->live.seen.pid;
+}
+
+static void note_begin(const struct recording *recording)
+{
+    struct family *family = recording->packing->family;
+    const struct log_file *header = &recording->live.seen;
+
+    if (!family)
+        return;
+    family_note_log(family, family_pid(recording), recording->pid != 0);
+    if (recording->pid == 0 && header->image == 0)
+        family_note_renamed(family, (pid_t)header->parent_pid);
+}
+
+int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
+                     struct recording **ret_recording, struct error *err)
+{
+    struct recording *recording = new_recording();
+    int code;
+
+    if (!recording)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->is_aggregate = settings->run_keeper != NULL;
+    code = create_files(recording, path, settings->force, err);
+    if (code == 0) {
+        code = prepare_packing(recording, settings, err);
+        if (code)
+            recording_discard(recording);
+    }
+    if (code) {
+        recording_free(recording);
+        return code;
+    }
+    recording->packed.max_bytes = settings->max_packed_bytes;
+    live_log_limit(&recording->live, settings->max_live_bytes);
+    recording->pid = pid;
+    note_begin(recording);
+    samples_init(&recording->samples, pid, settings->sample_ms, 0);
+    *ret_recording = recording;
+    return 0;
+}
+
+int recording_adopt(const char *live_path, const char *path,
+                    const struct recording_settings *settings, struct recording **ret_recording,
+                    struct error *err)
+{
+    struct recording *recording = new_recording();
+    int code;
+
+    if (!recording)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->is_aggregate = settings->run_keeper != NULL;
+    code = live_log_open(live_path, true, &recording->live, err);
+    live_log_limit(&recording->live, settings->max_live_bytes);
+    if (code == 0 && recording->is_aggregate)
+        code = generations_check(path, err);
+    if (code == 0)
+        code = packed_log_create(path, settings->force, &recording->packed, err);
+    if (code == 0 && recording->is_aggregate) {
+        recording->packed.added_flags = LOG_FLAG_RING;
+        log_ring_remove(path); /* of a log that is gone */
+    }
+    if (code == 0)
+        code = prepare_packing(recording, settings, err);
+    if (code) {
+        recording_free(recording);
+        return code;
+    }
+    recording->packed.max_bytes = settings->max_packed_bytes;
+    recording->pid = running_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
+    recording->is_adopted = true;
+    note_begin(recording);
+    atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
+                          memory_order_relaxed);
+    samples_init(&recording->samples, recording->pid, settings->sample_ms, 0);
+    *ret_recording = recording;
+    return 0;
+}
+
+void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
+{
+    packing_hold_until(recording->packing, monotonic_ns);
+}
+
+bool recording_is_awaited(const struct recording *recording)
+{
+    return reporter_is_awaited(&recording->reporter);
+}
+
+static uint64_t flush_every_ns(const struct recording *recording)
+{
+    return keeper_process_end(recording->reporter.keeper) < 0 && !recording->has_own_keeper
+                   && !recording->is_aggregate
+               ? samples_every_ns
+               : samples_every_ns_for_keeper;
+}
+
+static int write_samples(struct recording *recording, struct error *err)
+{
+    struct samples *samples = &recording->samples;
+    int code = 0;
+
+    if (samples->n_samples)
+        code =
+            packing_append_samples(recording->packing, samples->samples, samples->n_samples, err);
+    if (code == 0)
+        samples->n_samples = 0;
+    return code;
+}
+
+/* Where a bounded log was full, before any event: whoever takes those in goes no further than the last sample (log_set_mark). */
+static int write_due_samples(struct recording *recording, uint64_t now_ns, struct error *err)
+{
+    if (now_ns < recording->samples_flush_ns)
+        return 0;
+    int code = write_samples(recording, err);
+    if (code == 0)
+        recording->samples_flush_ns = now_ns + flush_every_ns(recording);
+    return code;
+}
+
+/* What the program has touched of the log stays in its memory: a segment is used to its end. A log
+ * that large grew because all of it was in use. */
+static uint64_t touched_bytes(const struct live_log *log)
+{
+    const uint32_t many_segments = 4096;
+    uint64_t n_used = 0;
+
+    if (log->n_mapped > many_segments)
+        return LOG_FILE_HEADER_BYTES + (uint64_t)log->n_mapped * LOG_SEGMENT_BYTES;
+    for (uint32_t i = live_log_next_used(log, 0); i < log->n_mapped;
+         i = live_log_next_used(log, i + 1))
+        n_used++;
+    return LOG_FILE_HEADER_BYTES + n_used * LOG_SEGMENT_BYTES;
+}
+
+void recording_step_orders(struct recording *recording)
+{
+    if (orders_are_any(&recording->orders))
+        orders_step(&recording->orders, &recording->live, recording_process(recording));
+}
+
+static void take_samples(struct recording *recording, uint64_t now_ns)
+{
+    recording->samples.own_bytes = touched_bytes(&recording->live);
+    recording->samples.word_bytes = recording->live.file->word_bytes;
+    recording->samples_due_ns = samples_take(&recording->samples, now_ns);
+}
+
+/* Of a bounded run there is always one; one that was killed is followed by another, which goes on from the state that it left. */
+static void keep_up(struct recording *recording, uint64_t now_ns)
+{
+    struct keeper_process *keeper = recording->reporter.keeper;
+
+    if (!recording->is_aggregate || !recording->programs)
+        return;
+    keeper_process_keep_up(keeper, now_ns, recording->programs->import);
+}
+
+int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
+                   struct error *err)
+{
+    int code = recording->ring.is_full ? write_due_samples(recording, now_ns, err) : 0;
+
+    if (code == 0)
+        code = packing_step(recording->packing, ret_n_packed, err);
+    else
+        packing_note_steady(recording->packing);
+    /* most programs are short and need no more than the first */
+    if (recording->live.n_unprepared
+        && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
+               > LIVE_LOG_FIRST_SEGMENTS / 2)
+        live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
+    bool is_asked =
+        recording->programs && reporter_is_asked(&recording->reporter, &recording->live);
+    if (is_asked) {
+        samples_hurry(&recording->samples);
+        recording->samples_due_ns = 0;
+    }
+    /* what an image that exec replaced looks like is not this log's business */
+    if (now_ns >= recording->samples_due_ns && recording->packing->has_header
+        && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
+               != LOG_END_EXEC)
+        take_samples(recording, now_ns);
+    if (is_asked || recording->samples.n_samples == PACK_SAMPLES_MAX)
+        recording->samples_flush_ns = 0;
+    if (code == 0)
+        code = write_due_samples(recording, now_ns, err);
+    keep_up(recording, now_ns);
+    recording_step_orders(recording);
+    reporter_step(&recording->reporter, &recording->live, recording->packed.path,
+                  recording->programs);
+    return code;
+}
+
+static void seek_elsewhere(struct recording *recording)
+{
+    const struct log_file *header = &recording->live.seen;
+
+    recording->has_sought = true;
+    if (running_find_pid(header, &recording->outer_pid) != RUNNING_THERE
+        || !running_maps(recording->outer_pid, recording->live.fd, NULL))
+        recording->outer_pid = 0;
+}
+
+pid_t recording_process(struct recording *recording)
+{
+    if (recording->pid == 0 && !recording->has_sought)
+        seek_elsewhere(recording);
+    return recording->pid ? recording->pid : recording->outer_pid;
+}
+
+static bool is_unmapped(struct recording *recording)
+{
+    bool is_known;
+
+    return !running_maps(recording_process(recording), recording->live.fd, &is_known) && is_known;
+}
+
+static bool has_said(const struct recording *recording, enum log_end end)
+{
+    return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed) == end;
+}
+
+/* What announces an exec comes before it, and it may fail: the log is mapped until it has not. */
+bool recording_is_replaced(struct recording *recording)
+{
+    return has_said(recording, LOG_END_EXEC) && is_unmapped(recording);
+}
+
+/* Until then a thread may be in the midst of an event. */
+bool recording_is_left(struct recording *recording)
+{
+    return has_said(recording, LOG_END_DETACHED) && is_unmapped(recording);
+}
+
+/* What the program could not say about its end. */
+static void complete_end(struct log_file *file, const struct recording_end *end,
+                         bool has_earlier_image)
+{
+    uint32_t kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
+    int status = end->wait_status;
+
+    if (kind == LOG_END_EXEC)
+        return;
+    file->max_rss_bytes = has_earlier_image ? 0 : end->max_rss_bytes;
+    if (WIFSIGNALED(status) && !(kind == LOG_END_ABORT && WTERMSIG(status) == SIGABRT)) {
+        atomic_store_explicit(&file->end_kind, LOG_END_SIGNAL, memory_order_relaxed);
+        atomic_store_explicit(&file->end_value, WTERMSIG(status), memory_order_relaxed);
+    } else if (WIFEXITED(status) && kind == LOG_END_UNKNOWN) {
+        atomic_store_explicit(&file->end_kind, LOG_END_IMMEDIATE, memory_order_relaxed);
+        atomic_store_explicit(&file->end_value, WEXITSTATUS(status), memory_order_relaxed);
+    }
+}
+
+/* A second reading of both clocks, far from the first: gives the best rate of ticks. */
+static void complete_clock(struct log_file *file)
+{
+    uint64_t ticks;
+    uint64_t ns;
+
+    if (file->clock != LOG_CLOCK_TSC || !both_clocks_read(file, &ticks, &ns))
+        return;
+    file->last_ticks = ticks;
+    file->last_monotonic_ns = ns;
+}
+
+void recording_count_drops(const struct log_file *file, struct recording_totals *totals)
+{
+    for (int i = 0; i < LOG_DROP_REASONS; i++) {
+        totals->dropped[i] = atomic_load_explicit(&file->dropped[i], memory_order_relaxed);
+        totals->n_dropped += totals->dropped[i];
+    }
+}
+
+void recording_add_totals(struct recording_totals *sums, const struct recording_totals *totals)
+{
+    sums->n_events += totals->n_events;
+    sums->n_dropped += totals->n_dropped;
+    sums->n_started += totals->n_started;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        sums->dropped[i] += totals->dropped[i];
+    sums->has_allocations |= totals->has_allocations;
+    sums->n_culled += totals->n_culled;
+    sums->file_bytes += totals->file_bytes;
+    if (!sums->unseen[0]) /* the first will do: the import names all */
+        memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
+}
+
+static void take_totals(struct recording *recording, const struct log_file *file,
+                        struct recording_totals *ret_totals)
+{
+    *ret_totals = (struct recording_totals){
+        .n_events = recording->packing->n_events,
+        .n_culled = cull_count(recording->packing->cull),
+        .file_bytes = (uint64_t)recording->packed.end_offset,
+        .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
+        .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
+        .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
+        .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),
+        .is_attached = file->start_ticks != 0,
+        .has_allocations = recording->packing->has_allocations,
+    };
+    memcpy(ret_totals->unseen, recording->packing->unseen, sizeof(ret_totals->unseen));
+    recording_count_drops(file, ret_totals);
+}
+
+/* RG-1: of a live log that could not be read the file may have what we do not. */
+static bool is_used_up(const struct live_log *live)
+{
+    return !live_log_is_cut(live) || live->map.is_short;
+}
+
+int recording_finish(struct recording *recording, const struct recording_end *end,
+                     struct recording_totals *ret_totals, struct error *err)
+{
+    struct log_file file;
+    int code;
+
+    reporter_done(&recording->reporter); /* nobody waits for an answer any more */
+    recording->packed.max_bytes = 0;     /* a little more, and it is whole */
+    recording->ring.is_ending = true;
+    code = write_samples(recording, err);
+    live_log_look(&recording->live);
+    file = recording->live.seen;
+    complete_clock(&file);
+    if (end)
+        complete_end(&file, end, recording->is_adopted && !(file.flags & LOG_FLAG_FORKED));
+    if (code == 0)
+        code = packing_finish(recording->packing, &file, err);
+    take_totals(recording, &file, ret_totals);
+    if (recording->packing->family) {
+        family_note_started(recording->packing->family, ret_totals->n_started);
+        family_note_end(recording->packing->family, family_pid(recording), ret_totals->end_kind,
+                        file.start_monotonic_ns, ret_totals->n_dropped);
+    }
+    if (code == 0 && is_used_up(&recording->live)) {
+        live_log_remove(&recording->live);
+        fault_point("removed");
+    }
+    return code;
+}
+
+void recording_abandon(struct recording *recording)
+{
+    packing_abandon(recording->packing);
+    atomic_store_explicit(&recording->live.file->recorder_pid, 0, memory_order_relaxed);
+}
+
+void recording_discard(struct recording *recording)
+{
+    if (recording->live.path)
+        live_log_remove(&recording->live);
+    if (recording->packed.path)
+        packed_log_remove(&recording->packed);
+    if (recording->is_aggregate && recording->packed.path)
+        log_ring_remove(recording->packed.path);
+}

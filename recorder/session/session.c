@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/session.h"
+
+#include "lib/base/monotonic.h"
+#include "lib/logfile/log_ring.h"
+#include "lib/process/running.h"
+#include "recorder/session/closing.h"
+#include "recorder/session/session_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MIN_SLEEP_NS = 1000000,
+    MAX_SLEEP_NS = 20000000,
+    MAX_SLEEP_NS_ASKED = 4000000,
+    MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded: the pool lasts for seconds */
+    NEWBORN_NS = 200000000,
+    LEAVE_NS = 1500000000, /* until who was followed has heard that it is left */
+    LEAD_NS = 200000000,   /* no sooner one that has no event is led back */
+    LOOK_NS = 50000000,    /* between looks whether the image is still there */
+    BUSY_SEGMENTS = 8,     /* so many at once: look more often */
+};
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* From here on signals wait for sigtimedwait: SIGIO comes from a client of --ctl (control_server.h), most others are for the
+ * program. Job control stays as it is: the terminal stops and continues the program together with us. So do the signals of
+ * faults: the kernel ends a process that has one of its own blocked. */
+static void prepare_signals(struct session *session)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    static const int left_alone[] = {SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU, SIGSEGV,
+                                     SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP};
+
+    sigfillset(&session->signals);
+    for (size_t i = 0; i < sizeof(left_alone) / sizeof(*left_alone); i++)
+        sigdelset(&session->signals, left_alone[i]);
+    sigprocmask(SIG_BLOCK, &session->signals, &session->state.mask);
+    sigaction(SIGCHLD, &standard, &session->state.child_action);
+    sigaction(SIGPIPE, &ignore, &session->state.pipe_action);
+    sigaction(SIGXFSZ, &ignore, &session->state.size_action);
+}
+
+/* Each child that is followed takes two. Our helpers keep what we have: an importer of many logs needs as many. */
+static void raise_descriptors(struct program_state *state)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_NOFILE, &state->descriptors) != 0)
+        return;
+    state->has_descriptors = true;
+    most = state->descriptors;
+    most.rlim_cur = most.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &most);
+}
+
+/* A timer that ran out before it was taken (program_take_timers). */
+static bool is_of_timer(int number)
+{
+    return number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
+}
+
+/* Our own writes are answered so. */
+static bool is_of_write(const siginfo_t *info)
+{
+    return (info->si_signo == SIGPIPE || info->si_signo == SIGXFSZ) && info->si_pid == getpid();
+}
+
+/* What others sent. What the terminal sends reaches the program by itself; other signals of the kernel are about us. */
+static void hand_on(const struct session *session, siginfo_t *info)
+{
+    const pid_t pid = session->program.pid;
+    const bool is_from_kernel = info->si_code > 0 && !is_of_timer(info->si_signo);
+
+    if (is_from_kernel || info->si_pid == pid || is_of_write(info))
+        return;
+    if (info->si_code == SI_QUEUE) /* with its value */
+        (void)syscall(SYS_rt_sigqueueinfo, pid, info->si_signo, info);
+    else
+        (void)kill(pid, info->si_signo);
+}
+
+static uint64_t peak_bytes(const struct rusage *usage)
+{
+    return (uint64_t)usage->ru_maxrss * 1024;
+}
+
+/* waitid with what the kernel answers, too, and libc's does not hand on. */
+static long look_at_ended(pid_t pid, siginfo_t *ret_info, struct rusage *ret_usage)
+{
+    return syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : (id_t)pid, ret_info,
+                   WEXITED | WNOHANG | WNOWAIT, ret_usage);
+}
+
+/* wait without waiting (-1: for any), with what else is known of the one that ended. Its ru_maxrss
+ * is the highest of itself, the images before it and the children that it waited for: of that
+ * only its own counts, which is more than the images before it had. */
+static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *ret_end)
+{
+    struct rusage usage = {.ru_maxrss = 0};
+    siginfo_t info = {.si_pid = 0};
+    int status;
+
+    if (look_at_ended(pid, &info, &usage) != 0)
+        return -1;
+    if (info.si_pid == 0)
+        return 0;
+    bool is_own = peak_bytes(&usage) > earlier_bytes && !running_has_waited(info.si_pid);
+    pid_t ended = waitpid(info.si_pid, &status, WNOHANG);
+
+    if (ended > 0)
+        *ret_end = (struct recording_end){.wait_status = status,
+                                          .max_rss_bytes = is_own ? peak_bytes(&usage) : 0};
+    return ended;
+}
+
+/* The signals by which others end us: what is attached to does not get them, nor what goes on behind the program. */
+static bool is_request_to_end(int number)
+{
+    static const int others[] = {SIGCHLD, SIGIO,   SIGUSR1,  SIGUSR2,
+                                 SIGPIPE, SIGXFSZ, SIGWINCH, SIGURG};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (number == others[i])
+            return false;
+    return number > 0;
+}
+
+/* Who asks again while it is tried does not want it any more. */
+static void ask_to_leave(struct session *session, int number)
+{
+    if (!is_request_to_end(number))
+        return;
+    session->site.must_leave = !session->is_trying;
+    session->is_trying = false;
+    if (!session->site.must_leave)
+        closing_warn("process %d is recorded on", (int)session->program.pid);
+}
+
+/* Sleeps up to ns; true when the program has ended. */
+static bool sleep_until_signal(struct session *session, uint64_t ns)
+{
+    const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
+                                     .tv_nsec = (long)(ns % 1000000000)};
+    siginfo_t info;
+    int number = sigtimedwait(&session->signals, &info, &timeout);
+
+    if (number == SIGCHLD && !session->attachment.pid) /* else it is none of our children */
+        return wait_for(session->program.pid, session->fork_bytes, &session->end)
+               == session->program.pid;
+    if (number > 0 && number == session->options->report_signal)
+        own_reports_ask(&session->reports);
+    else if (number > 0 && session->attachment.pid)
+        ask_to_leave(session, number);
+    else if (number > 0)
+        hand_on(session, &info);
+    return session->attachment.pid && attachment_has_ended(&session->attachment);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Said once, until it goes well again; of --max-local once at all, as it comes and goes with the network. Of a bounded log that is full the last line says what
+ * came of it. */
+static void complain(struct session *session, int code, const struct error *err)
+{
+    bool is_full = session->recording->packed.is_full;
+
+    if (code && !session->is_complaining && !(is_full && session->has_said_full)
+        && !session->recording->ring.is_full)
+        closing_warn("%s; events wait in '%s.live'", err->text, session->name);
+    session->is_complaining = code != 0;
+    session->has_said_full |= is_full;
+}
+
+/* What comes at a time of its own, and children, who may be short-lived, are looked at as often as a pool that fills. */
+static uint64_t most_sleep_ns(const struct session *session)
+{
+    const struct options *options = session->options;
+
+    if (recording_is_awaited(session->recording) || control_server_is_busy(&session->control))
+        return MAX_SLEEP_NS_ASKED;
+    if (options->sample_bytes == 0 || options->follows_children || options->report_every_ns
+        || own_windows_are_any(&session->windows))
+        return MAX_SLEEP_NS;
+    return MAX_SLEEP_NS_SAMPLED;
+}
+
+static void adapt_sleep(struct session *session, uint32_t n_packed)
+{
+    uint64_t most_ns = most_sleep_ns(session);
+
+    if (session->is_complaining)
+        session->sleep_ns = most_ns;
+    else if (n_packed >= BUSY_SEGMENTS)
+        session->sleep_ns /= 2;
+    else if (n_packed <= BUSY_SEGMENTS / 4)
+        session->sleep_ns += session->sleep_ns / 4;
+    if (session->sleep_ns < MIN_SLEEP_NS)
+        session->sleep_ns = MIN_SLEEP_NS;
+    if (session->sleep_ns > most_ns)
+        session->sleep_ns = most_ns;
+}
+
+static void finish_recording(struct session *session, const struct recording_end *end)
+{
+    session->finish_code =
+        recording_finish(session->recording, end, &session->totals, &session->finish_err);
+    session->has_totals = true;
+}
+
+/* Reports by time and by signal are made beside the first log, whatever the process is by then. */
+static bool is_replaced(struct session *session, uint64_t now_ns)
+{
+    if (now_ns < session->look_due_ns || session->is_complaining
+        || session->options->report_every_ns || session->options->report_signal)
+        return false;
+    session->look_due_ns = now_ns + LOOK_NS;
+    return recording_is_replaced(session->recording);
+}
+
+static bool hold(void *context, struct recording *recording)
+{
+    const uint64_t *instant_ns = context;
+
+    recording_hold_until(recording, *instant_ns);
+    return true;
+}
+
+static void step_reports(struct session *session)
+{
+    uint64_t instant_ns =
+        own_reports_step(&session->reports, monotonic_now_ns(), session->recording, session->path);
+
+    recording_hold_until(session->recording, instant_ns);
+    if (session->children && instant_ns)
+        children_each(session->children, hold, &instant_ns);
+}
+
+static uint32_t step_recording(struct session *session, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+    struct error err;
+
+    if (session->has_totals)
+        return 0;
+    complain(session, recording_step(session->recording, now_ns, &n_packed, &err), &err);
+    step_reports(session);
+    if (is_replaced(session, now_ns))
+        finish_recording(session, NULL);
+    return n_packed;
+}
+
+static void step_control(struct session *session, uint64_t now_ns)
+{
+    struct control_target target = control_site_target(&session->site);
+
+    session->site.recording = session->has_totals ? NULL : session->recording;
+    session->site.has_ended = session->has_ended;
+    control_site_step(&session->site, &session->windows, now_ns);
+    control_server_step(&session->control, now_ns, &target);
+}
+
+/* Samples of memory are as far apart as was asked for, though nobody sleeps shorter for them than in other sessions. */
+static uint64_t sleep_until_due(const struct session *session, uint64_t now_ns)
+{
+    uint64_t due_ns = session->has_totals ? UINT64_MAX : session->recording->samples_due_ns;
+    uint64_t later_ns = session->children ? children_samples_due_ns(session->children) : UINT64_MAX;
+
+    due_ns = later_ns < due_ns ? later_ns : due_ns;
+    if (session->sleep_ns <= MAX_SLEEP_NS || due_ns >= now_ns + session->sleep_ns)
+        return session->sleep_ns;
+    return due_ns > now_ns + MAX_SLEEP_NS ? due_ns - now_ns : MAX_SLEEP_NS;
+}
+
+/* Returns how long to sleep. */
+static uint64_t step(struct session *session)
+{
+    uint64_t now_ns = monotonic_now_ns();
+    uint32_t n_packed = step_recording(session, now_ns);
+
+    if (session->children)
+        n_packed += children_step(session->children, now_ns);
+    step_control(session, now_ns);
+    sender_process_step(&session->sender, now_ns);
+    adapt_sleep(session, n_packed);
+    return n_packed >= PACKING_STEP_MAX ? 0 : sleep_until_due(session, now_ns);
+}
+
+/* What it executes was given the collector at its start, and keeps it; it is told to record no more (leave_followed). */
+static void leave_executed(const struct session *session)
+{
+    closing_say(session->options->quiet,
+                "process %d executes another program by now, which keeps the collector and records "
+                "no more",
+                (int)session->program.pid);
+}
+
+/* True: the process is as it was, or has become another one. Else it is recorded on. */
+static bool leave(struct session *session)
+{
+    static struct error err;
+    bool is_busy;
+
+    if (session->has_totals || recording_is_replaced(session->recording)) {
+        leave_executed(session);
+        return true;
+    }
+    if (attachment_leave(&session->attachment, &is_busy, &err) == 0)
+        return true;
+    session->site.leave_error = err.text;
+    session->site.must_leave = is_busy;
+    if (!is_busy)
+        closing_warn("%s", err.text);
+    else if (!session->is_trying)
+        closing_warn("%s; still trying and recording, another ^C ends the trying", err.text);
+    session->is_trying = is_busy;
+    return false;
+}
+
+/* By who could not ask us for it: from another network namespace, say. */
+static bool is_left_by_other(const struct session *session)
+{
+    bool is_left =
+        session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
+
+    if (is_left)
+        closing_say(session->options->quiet, "process %d was left by another mtrace-record",
+                    (int)session->program.pid);
+    return is_left;
+}
+
+/* Until the program ends, or is left. */
+static void run(struct session *session)
+{
+    bool is_left = false;
+
+    while (!is_left && !sleep_until_signal(session, step(session)))
+        is_left = is_left_by_other(session) || (session->site.must_leave && leave(session));
+}
+
+static bool is_helper(const struct session *session, pid_t pid)
+{
+    return pid == session->sender.helper.pid || pid == session->keeper.helper.pid;
+}
+
+/* Whether anybody of our children but our helpers runs; where the kernel does not tell, it is thought that nobody does. */
+static bool has_other_children(const struct session *session)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    bool has_others = false;
+    int pid;
+
+    if (!file)
+        return errno == EMFILE || errno == ENFILE;
+    while (!has_others && fscanf(file, "%d", &pid) == 1)
+        has_others = !is_helper(session, pid);
+    fclose(file);
+    return has_others;
+}
+
+/* A process that just outlived its parent may not have a log yet. With --wait all such become our
+ * children: are there any? Those that ended are gone then. */
+static bool has_orphans(struct session *session)
+{
+    struct recording_end end;
+    pid_t pid;
+
+    while ((pid = wait_for(-1, 0, &end)) > 0) {
+        children_note_end(session->children, pid, &end);
+        sender_process_note_end(&session->sender, pid);
+        keeper_process_note_end(&session->keeper, pid);
+    }
+    bool has_helper = session->sender.helper.pid > 0 || session->keeper.helper.pid > 0;
+    return pid == 0 && (!has_helper || has_other_children(session));
+}
+
+/* A process that outlives the one that started it may be about to make its log. */
+static uint32_t settle_newborns(struct session *session)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    uint64_t until_ns = monotonic_now_ns() + NEWBORN_NS;
+    uint32_t n_running;
+
+    do {
+        n_running = children_settle(session->children, monotonic_now_ns());
+        if (!session->options->follows_children || !family_is_expecting(session->family))
+            break;
+        nanosleep(&pause, NULL);
+    } while (monotonic_now_ns() < until_ns);
+    return n_running;
+}
+
+static bool tell_to_leave(void *unused, struct recording *recording)
+{
+    static const struct order order = {.order = LOG_ORDER_LEAVE};
+
+    (void)unused;
+    if (recording->orders.wanted.order != LOG_ORDER_LEAVE)
+        (void)orders_ask(&recording->orders, &order);
+    recording_step_orders(recording);
+    return true;
+}
+
+static bool lead_back(void *unused, struct recording *recording)
+{
+    const pid_t pid = recording_process(recording);
+
+    (void)unused;
+    if (pid)
+        attachment_leave_also(pid);
+    return true;
+}
+
+/* Children of what was left, and what it executes by now: nobody reads any more what they would write. Returns how many have not heard it: who does
+ * nothing ends its log with its next event. */
+static uint32_t leave_followed(struct session *session)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const uint64_t begun_ns = monotonic_now_ns();
+    bool has_led = false;
+    uint32_t n_left;
+    uint64_t now_ns;
+
+    do {
+        children_each(session->children, tell_to_leave, NULL);
+        nanosleep(&pause, NULL);
+        now_ns = monotonic_now_ns();
+        n_left = children_settle(session->children, now_ns);
+        if (n_left && !has_led && now_ns >= begun_ns + LEAD_NS) {
+            children_each(session->children, lead_back, NULL);
+            has_led = true;
+        }
+    } while (n_left && now_ns < begun_ns + LEAVE_NS);
+    return n_left;
+}
+
+/* The program has ended; its recorded children may not have. An image that exec put in its place has
+ * its pid. */
+static void settle_children(struct session *session)
+{
+    if (!session->attachment.pid)
+        children_note_end(session->children, session->program.pid, &session->end);
+    else if (attachment_has_ended(&session->attachment))
+        children_note_end(session->children, session->program.pid, NULL);
+
+    /* Before the look at their logs: of one that ends meanwhile the log is seen. */
+    bool has_others = session->options->waits_for_children && has_orphans(session);
+    uint32_t n_running = settle_newborns(session);
+
+    if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
+        session->site.n_unheard = leave_followed(session);
+        n_running = 0; /* nobody waits for who was left */
+    }
+    bool is_waiting = session->options->waits_for_children && (n_running || has_others);
+    siginfo_t info;
+
+    if (is_waiting)
+        closing_say(session->options->quiet, "waiting for processes that go on; ^C leaves them");
+    while (is_waiting) {
+        const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
+        bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
+        has_others = has_orphans(session);
+        n_running = children_settle(session->children, monotonic_now_ns());
+        step_control(session, monotonic_now_ns());
+        is_waiting = !is_left && (n_running || has_others);
+    }
+    children_abandon(session->children);
+}
+
+static int exit_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* Not even a child has a log worth keeping. */
+static bool is_empty(const struct closing *closing)
+{
+    bool is_unseen =
+        !closing->totals.is_attached
+        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_allocations);
+
+    return is_unseen && closing->n_children == 0;
+}
+
+/* ^C leaves what is not sent. */
+static void finish_sending(struct session *session, bool is_whole)
+{
+    const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
+    siginfo_t info;
+    bool is_left = false;
+
+    sender_process_finish(&session->sender, is_whole, monotonic_now_ns());
+    while (!is_left && !sender_process_has_ended(&session->sender, monotonic_now_ns())) {
+        is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
+    }
+    if (is_left)
+        sender_process_leave(&session->sender);
+    sender_process_abandon(&session->sender);
+}
+
+/* Who asked to detach hears of it when there is a log. */
+static void answer_last(struct session *session)
+{
+    struct control_target target = control_site_target(&session->site);
+
+    session->site.recording = NULL;
+    control_server_step(&session->control, monotonic_now_ns(), &target);
+    control_server_close(&session->control);
+}
+
+/* It was waited for (HE-1), which somebody may wonder about. */
+static void say_who_was_killed(const struct session *session)
+{
+    if (session->keeper.was_killed || session->reports.own_keeper.was_killed
+        || (session->recording && session->recording->reporter.own_keeper.was_killed))
+        closing_warn("the importer beside the recording was killed, as it did not end within %d s; "
+                     "nothing is lost by that",
+                     (int)(HELPER_PATIENCE_NS / 1000000000));
+}
+
+/* What was sent may have been removed by the sender. */
+static bool is_gone(const struct session *session)
+{
+    return !session->options->gives_back && access(session->path, F_OK) != 0
+           && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static void finish(struct session *session)
+{
+    struct closing closing = {.name = session->name,
+                              .program = session->program.path,
+                              .is_culling =
+                                  session->options->cull_ms > 0 || session->options->is_aggregate,
+                              .is_bounded = session->options->is_aggregate,
+                              .follows_children = session->options->follows_children,
+                              .family = session->family,
+                              .starts_by_itself = session->options->windows.start_after_ns
+                                                  || session->options->windows.start_rss_bytes,
+                              .is_quiet = session->options->quiet,
+                              .is_elsewhere = session->options->gives_back};
+    session->has_ended = session->site.has_ended = true;
+    own_reports_done(&session->reports, session->path);
+    own_reports_describe(&session->reports, closing.reports, sizeof(closing.reports));
+    if (!session->options->waits_for_children)
+        keeper_process_done(&session->keeper);
+    if (!session->has_totals)
+        finish_recording(session, session->attachment.pid ? NULL : &session->end);
+    closing.totals = session->totals;
+    int code = session->finish_code;
+
+    if (session->children) {
+        settle_children(session); /* who waits for them is heard meanwhile */
+        children_get_totals(session->children, &closing.children, &closing.n_children);
+        closing.n_unpacked = children_get_unpacked(session->children, &closing.unpacked_err);
+        closing.was_left = session->site.n_unheard > 0;
+    }
+    keeper_process_done(&session->keeper);
+    /* Also what was noted while they ended. */
+    closing.was_disk_full = session->keeper.ring.was_disk_full
+                            || error_is_disk_full(&session->finish_err)
+                            || error_is_disk_full(&closing.unpacked_err);
+    /* No sooner: until then the keeper takes generations of any image away. */
+    if (closing.is_bounded)
+        closing.totals.file_bytes +=
+            log_ring_run_bytes(session->path) + log_ring_state_bytes(session->path);
+    answer_last(session);
+    say_who_was_killed(session);
+    if (code) {
+        closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
+                     session->finish_err.text, session->name, session->name);
+    } else if (is_empty(&closing)) {
+        sender_process_abandon(&session->sender);
+        recording_discard(session->recording);
+        closing_explain(&closing);
+        return;
+    }
+    closing.is_gone = is_gone(session);
+    closing_sum_up(&closing);
+    finish_sending(session, code == 0);
+    if (session->options->has_report && !closing.is_gone)
+        closing_report(session->path);
+}
+
+int session_run(const struct options *options, int *ret_status, struct error *err)
+{
+    struct session session = {.options = options,
+                              .sleep_ns = MIN_SLEEP_NS,
+                              .reports.every_ns = options->report_every_ns,
+                              .windows = options->windows};
+    struct error no_control = {0};
+    int code;
+
+    prepare_signals(&session);
+    if (!options->attached)
+        program_take_timers(&session.state);
+    raise_descriptors(&session.state);
+    if (control_server_open(&session.control, &no_control) != 0)
+        closing_say(options->quiet, "%s", no_control.text);
+    code = options->attached ? session_attach(&session, err) : session_start(&session, err);
+    session.site = (struct control_site){.children = session.children,
+                                         .reports = &session.reports,
+                                         .log_path = session.path,
+                                         .program_pid = session.program.pid,
+                                         .is_attached = session.attachment.pid != 0};
+    if (code == 0) {
+        run(&session);
+        finish(&session);
+        *ret_status = session.attachment.pid ? 0 : exit_status(session.end.wait_status);
+    }
+    recording_free(session.recording);
+    children_free(session.children);
+    family_free(session.family);
+    program_done(&session.program);
+    attachment_done(&session.attachment);
+    entry_plan_done(&session.allocator.plan);
+    free((char *)(uintptr_t)session.programs.import);
+    free((char *)(uintptr_t)session.programs.query);
+    free(session.sender_program);
+    free(session.name);
+    free(session.path);
+    return code;
+}

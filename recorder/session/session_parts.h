@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_parts: the inside of a session, for what starts the program or attaches to it.
+ *
+ * Model, invariants and failure are those of session.h.
+ */
+#ifndef MTRACE_RECORDER_SESSION_PARTS_H
+#define MTRACE_RECORDER_SESSION_PARTS_H
+
+#include "recorder/patch/allocator.h"
+#include "recorder/session/attachment.h"
+#include "recorder/session/children.h"
+#include "recorder/session/control_site.h"
+#include "recorder/session/options.h"
+#include "recorder/session/own_reports.h"
+#include "recorder/session/program.h"
+#include "recorder/session/recording.h"
+#include "remote/sender/sender_process.h"
+
+#include <signal.h>
+
+struct session {
+    const struct options *options;
+    struct program program;
+    struct attachment attachment; /* pid 0: the program is our child */
+    struct program_state state;
+    struct recording *recording;
+    struct children *children;
+    struct family *family;
+    char *name; /* as the user wrote it */
+    char *path; /* absolute */
+    sigset_t signals;
+    uint64_t sleep_ns;
+    uint64_t fork_bytes; /* most that our fork, its first image, can have had */
+    struct allocator_use allocator;
+    struct recording_end end;
+    struct recording_totals totals; /* has_totals: of `recording`, which is finished */
+    struct error finish_err;
+    int finish_code;
+    bool has_totals;
+    bool has_ended; /* the program */
+    uint64_t look_due_ns;
+    struct reporter_programs programs; /* owned */
+    struct own_reports reports;
+    struct own_windows windows;
+    struct control_server control;
+    struct control_site site;
+    bool is_trying;      /* to leave a process that was attached to, and it was said */
+    bool is_complaining; /* packing failed and was said to */
+    bool has_said_full;  /* as of --max-local */
+    struct sender_process sender;
+    struct keeper_process keeper; /* of a bounded run */
+    char *sender_program;         /* owned; NULL: nothing is sent, or it is not there */
+};
+
+/* Starts the program, recorded from its first call on. What was begun is owned by the session, however it went. */
+int session_start(struct session *session, struct error *err);
+
+/* Attaches to the process that the options name; the same is true. */
+int session_attach(struct session *session, struct error *err);
+
+#endif

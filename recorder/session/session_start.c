@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/abi/elf_loader.h"
+#include "lib/abi/settings.h"
+#include "lib/logfile/log_name.h"
+#include "lib/process/thread_status.h"
+#include "recorder/session/closing.h"
+#include "recorder/session/collector_library.h"
+#include "recorder/session/log_place.h"
+#include "recorder/session/session_parts.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ZSTD_LEVEL = 1
+};
+
+static uint64_t own_peak_bytes(void)
+{
+    struct rusage usage = {.ru_maxrss = 0};
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void get_settings(struct session *session, struct recording_settings *ret_settings)
+{
+    *ret_settings = (struct recording_settings){
+        .force = session->options->force,
+        .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
+        .cull_ns = session->options->cull_ms * 1000000,
+        .sample_ms = session->options->sample_ms,
+        .keep_symbols_bytes = session->options->keep_symbols_bytes,
+        .max_live_bytes = session->options->max_live_bytes,
+        .max_packed_bytes = session->options->max_local_bytes / 2,
+        .programs = &session->programs,
+        .run_keeper = session->options->is_aggregate ? &session->keeper : NULL,
+        .family = session->family,
+    };
+}
+
+static int choose_name(struct session *session, struct error *err)
+{
+    const struct log_name_values values = {
+        .program = session->attachment.pid ? session->program.path : session->options->argv[0],
+        .unix_seconds = (int64_t)time(NULL),
+        .pid = session->program.pid};
+    const char *pattern = session->options->output ? session->options->output : LOG_NAME_DEFAULT;
+    int code = log_name_expand(pattern, &values, &session->name, err);
+
+    if (code)
+        return code;
+    session->path = log_name_absolute(session->name);
+    if (!session->path)
+        return error_set_errno(err, errno, "cannot find the working directory");
+    if (!settings_can_hold(session->path))
+        return error_set(
+            err, ERROR_USAGE,
+            "the working directory has a line break or a unit separator (0x1f) in its name; "
+            "give a whole path with -o");
+    return 0;
+}
+
+static int release(struct session *session, const char *library, struct error *err)
+{
+    const struct entry_plan *plan = &session->allocator.plan;
+    char *settings = NULL;
+    int code;
+
+    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n%s%s%s",
+                 session->options->settings, session->recording->live.path, session->path,
+                 (int)getpid(), plan->text ? "MTRACE_INSIDE=" : "", plan->text ? plan->text : "",
+                 plan->text ? "\n" : "")
+        < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = program_release(&session->program, library, settings, err);
+    free(settings);
+    return code;
+}
+
+/* Children's logs go where the pool went, but only a link beside the first log tells us of them. */
+static void tell_of_weakness(const struct session *session)
+{
+    const struct live_log *live = &session->recording->live;
+
+    if (!live->weakness)
+        return;
+    closing_warn(
+        "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
+        "goes down",
+        live->path, session->name, live->weakness);
+    if (session->options->follows_children && !live->link_path)
+        closing_warn("children will not be recorded: beside '%s' no links can be made; choose "
+                     "another folder with -o",
+                     session->name);
+}
+
+static int make_files(struct session *session, const char *path, struct error *err)
+{
+    struct recording_settings settings;
+    int code = log_place_check(session->path, err);
+
+    if (code)
+        return code;
+    session->family = family_new();
+    if (!session->family)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    session->keeper.ring.log_path = session->path;
+    get_settings(session, &settings);
+    session->reports.run_keeper = settings.run_keeper;
+    code = recording_create(path, session->program.pid, &settings, &session->recording, err);
+    if (code == 0) {
+        bool is_following = session->options->follows_children;
+        session->children =
+            children_new(session->path, session->program.pid, is_following, &settings);
+        if (!session->children)
+            code = error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    return code;
+}
+
+/* Whenever we wake up, the program's threads would be interrupted for us. What we do can wait until
+ * their time slice is over; the pool lasts longer. */
+static void be_patient(void)
+{
+    const struct sched_param no_priority = {0};
+
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        (void)sched_setscheduler(0, SCHED_BATCH, &no_priority);
+}
+
+/* Before anything is started: who may not send shall know at once. */
+static int prepare_sending(struct session *session, struct error *err)
+{
+    if (!session->options->has_receiver)
+        return 0;
+    session->sender_program = program_find_sibling(PROGRAM_SENDER);
+    return sender_process_check(session->sender_program, &session->options->sending, err);
+}
+
+/* A bounded run needs whoever takes its events in; else the first 512 MiB of them would be all. */
+static int find_programs(struct session *session, struct error *err)
+{
+    char why[ERROR_TEXT_BYTES / 2];
+
+    session->programs.import = program_find_sibling("mtrace-import");
+    session->programs.query = program_find_sibling("mtrace-query");
+    if (!session->options->is_aggregate || session->programs.import)
+        return 0;
+    program_explain_sibling("mtrace-import", why, sizeof(why));
+    return error_set(
+        err, ERROR_USAGE,
+        "--aggregate needs mtrace-import, which takes the events in while they come: %s", why);
+}
+
+static int find_library(const struct session *session, char **ret_library, struct error *err)
+{
+    const struct program_look look = program_look(session->program.path);
+    char *library = NULL;
+    int code;
+
+    if (look.is_not_of_glibc)
+        return 0;
+    code = collector_library_find(look.is_elf ? &look.kind : NULL, session->allocator.has_operators,
+                                  &library, err);
+    if (code || !library || !look.has_no_loader) {
+        *ret_library = library;
+        return code;
+    }
+    if (asprintf(ret_library, "%s%s", ELF_LOADER_ROOT, library) < 0)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    free(library);
+    return code;
+}
+
+static int begin_attached(struct session *session, struct error *err)
+{
+    char *settings = NULL;
+    int code;
+
+    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n",
+                 session->options->settings, session->recording->live.path, session->path,
+                 (int)getpid())
+        < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = attachment_begin(&session->attachment, settings, err);
+    free(settings);
+    return code;
+}
+
+/* To whom the process runs as, which opens it: root attaches to others, too. */
+static void give_pool(const struct session *session)
+{
+    const pid_t pid = session->program.pid;
+    struct thread_status status;
+
+    if (thread_status_read(pid, pid, &status) && status.uid != geteuid())
+        (void)!fchown(session->recording->live.fd, status.uid, (gid_t)-1);
+}
+
+/* What --force replaces stays until the process has the log. */
+static int make_files_beside(struct session *session, struct error *err)
+{
+    char *beside = NULL;
+    int code = log_place_beside(session->path, &beside, err);
+
+    if (code == 0)
+        code = make_files(session, beside, err);
+    free(beside);
+    return code;
+}
+
+static int take_place(struct session *session, struct error *err)
+{
+    struct error failure;
+    bool is_busy;
+    int code = log_place_take(session->recording, session->path, err);
+
+    if (code)
+        (void)attachment_leave(&session->attachment, &is_busy, &failure);
+    return code;
+}
+
+int session_attach(struct session *session, struct error *err)
+{
+    const bool may_replace = session->options->force;
+    int code = attachment_look(&session->attachment, session->options->attached,
+                               &session->program.path, err);
+
+    if (code == 0)
+        code = attachment_check(&session->attachment, err);
+    session->program.pid = session->options->attached;
+    session->program.settings_pipe = session->program.failure_pipe = -1;
+    if (code == 0)
+        code = prepare_sending(session, err);
+    if (code == 0)
+        code = find_programs(session, err);
+    if (code == 0)
+        code = choose_name(session, err);
+    if (code == 0)
+        code =
+            may_replace ? make_files_beside(session, err) : make_files(session, session->path, err);
+    if (code == 0)
+        give_pool(session);
+    if (code == 0)
+        code = attachment_take_over(&session->attachment, err);
+    if (code == 0)
+        code = begin_attached(session, err);
+    if (code == 0 && may_replace)
+        code = take_place(session, err);
+    if (code && session->recording)
+        recording_discard(session->recording);
+    if (code)
+        return code;
+    tell_of_weakness(session);
+    be_patient();
+    if (session->sender_program)
+        sender_process_start(&session->sender, session->sender_program, &session->options->sending,
+                             session->path);
+    closing_say(
+        session->options->quiet,
+        "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
+        (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
+        (int)session->program.pid);
+    if (session->attachment.lacks_executable)
+        closing_warn(
+            "warning: no call by '%s' itself is recorded: this executable calls no function that "
+            "mtrace records, or has an allocator inside; calls by its libraries are recorded",
+            session->program.path);
+    return 0;
+}
+
+int session_start(struct session *session, struct error *err)
+{
+    char *library = NULL;
+    int code = program_find(session->options->argv, &session->program, err);
+
+    if (code == 0)
+        code = prepare_sending(session, err);
+    if (code == 0)
+        code = find_programs(session, err);
+    if (code)
+        return code;
+    allocator_look(session->program.path, getenv("LD_PRELOAD"), session->options->patch,
+                   &session->allocator);
+    code = find_library(session, &library, err);
+    if (session->options->waits_for_children)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
+    if (code == 0)
+        code = program_start(&session->program, &session->state, err);
+    session->fork_bytes = own_peak_bytes();
+    if (code == 0)
+        code = choose_name(session, err);
+    if (code == 0)
+        code = make_files(session, session->path, err);
+    if (code == 0) {
+        tell_of_weakness(session);
+        code = release(session, library, err);
+    }
+    be_patient();
+    if (code == 0 && session->sender_program)
+        sender_process_start(&session->sender, session->sender_program, &session->options->sending,
+                             session->path);
+    if (code && session->recording)
+        recording_discard(session->recording);
+    free(library);
+    return code;
+}

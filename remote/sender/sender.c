@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "remote/sender/sender.h"
+
+#include "lib/base/monotonic.h"
+#include "remote/sender/hearing.h"
+#include "remote/sender/sender_process.h"
+#include "remote/sender/sender_state.h"
+#include "remote/sender/sent_summary.h"
+#include "remote/sender/speaking.h"
+#include "remote/wire/discovery.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    CONNECT_MS = 5000,
+    LEAST_CONNECT_MS = 500, /* one try is made in any case */
+    FIND_SHARE = 50,        /* looking for later logs takes a fiftieth of our time */
+};
+
+static const uint64_t ms_ns = 1000000;
+static const uint64_t look_ns = 100 * UINT64_C(1000000);  /* between looks at the files */
+static const uint64_t find_ns = UINT64_C(1000000000);     /* between looks for later logs */
+static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver waits a minute */
+static const uint64_t silence_ns = UINT64_C(30000000000); /* of the receiver, which should answer */
+static const uint64_t quiet_ns = UINT64_C(60000000000);   /* it is the program's terminal */
+static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
+static const uint64_t most_pause_ns = UINT64_C(5000000000);
+
+/* ---- the connection ---- */
+
+static void disconnect(struct sender *sender, const struct error *err)
+{
+    if (sender->is_connected)
+        channel_close(&sender->channel);
+    sender->is_connected = false;
+    sender->has_greeted = false;
+    sent_objects_restart(&sender->objects);
+    sent_logs_wait(&sender->logs);
+    sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
+    if (sender->pause_ns > most_pause_ns)
+        sender->pause_ns = most_pause_ns;
+    sender->retry_ns = monotonic_now_ns() + sender->pause_ns;
+    (void)snprintf(sender->why, sizeof(sender->why), "%s", err->text);
+    if (sender->has_complained
+        || (sender->said_ns && monotonic_now_ns() - sender->said_ns < quiet_ns))
+        return;
+    (void)fprintf(stderr,
+                  "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
+                  "is kept in '%s'\n",
+                  sender->settings->to, err->text, sender->settings->log);
+    sender->has_complained = true;
+    sender->said_ns = monotonic_now_ns();
+}
+
+static uint64_t due_ns(const struct sender *sender)
+{
+    uint64_t since_ns = sender->settings->end_pipe < 0 && sender->progress_ns > sender->over_ns
+                            ? sender->progress_ns
+                            : sender->over_ns;
+
+    return sender->is_over ? since_ns + sender->settings->timeout_ns : UINT64_MAX;
+}
+
+/* How long a step of the connection may take, SN-3. */
+static int patience_ms(const struct sender *sender)
+{
+    uint64_t due = due_ns(sender);
+    uint64_t now = monotonic_now_ns();
+    uint64_t left_ms = due > now ? (due - now) / ms_ns : 0;
+
+    if (left_ms < LEAST_CONNECT_MS)
+        return LEAST_CONNECT_MS;
+    return left_ms < CONNECT_MS ? (int)left_ms : CONNECT_MS;
+}
+
+/* All of it is limited, not each part: the other side may send one byte at a time. */
+static int shake(struct sender *sender, struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + (uint64_t)patience_ms(sender) * ms_ns;
+    int code;
+
+    while ((code = channel_shake(&sender->channel, err)) > 0) {
+        struct pollfd ready = {.fd = sender->channel.fd,
+                               .events = channel_events(&sender->channel, true)};
+        uint64_t now = monotonic_now_ns();
+        if (now >= until_ns || poll(&ready, 1, (int)((until_ns - now) / ms_ns) + 1) == 0)
+            return error_set(err, ERROR_IO, "the other side does not answer");
+    }
+    return code;
+}
+
+static int connect_now(struct sender *sender, struct error *err)
+{
+    const struct sender_settings *settings = sender->settings;
+    struct address address = settings->address;
+    struct wire_hello hello;
+    int fd;
+    int code = 0;
+
+    if (settings->is_discovering)
+        code = discovery_find_one(settings->security, settings->discovery_port, &address, err);
+    if (code == 0)
+        code = address_connect(&address, settings->security->is_insecure, patience_ms(sender), &fd,
+                               err);
+    if (code)
+        return code;
+    code = channel_open(fd, settings->security, false, address.host, &sender->channel, err);
+    if (code)
+        return code;
+    sender->is_connected = true;
+    wire_reader_init(sender->reader);
+    code = shake(sender, err);
+    sender->now_ns = monotonic_now_ns();
+    sender->heard_ns = sender->now_ns;
+    sender->asked_ns = 0;
+    wire_make_hello(&hello);
+    return code ? code : speaking_say(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+}
+
+/* ---- all of it ---- */
+
+/* What a recorder that died left can still be packed: behind its last frame nothing counts. */
+static enum sent_growth growth(const struct sender *sender)
+{
+    if (sender->is_over && sender->settings->end_pipe < 0)
+        return SENT_GROWTH_OF_EACH;
+    return sender->is_over && sender->is_finished ? SENT_GROWTH_IS_OVER : SENT_GROWTH_GOES_ON;
+}
+
+static void find_logs(struct sender *sender)
+{
+    uint64_t begun_ns = monotonic_now_ns();
+
+    sent_logs_find(&sender->logs, sender->settings->log);
+    sender->find_due_ns =
+        monotonic_now_ns() + find_ns + FIND_SHARE * (monotonic_now_ns() - begun_ns);
+}
+
+static void hear_of_end(struct sender *sender)
+{
+    char byte;
+    ssize_t n = read(sender->settings->end_pipe, &byte, 1);
+
+    if (n < 0)
+        return;
+    sender->is_finished = n == 1 && byte == SENDER_PROCESS_FINISHED;
+    sender->is_over = true;
+    sender->over_ns = monotonic_now_ns();
+    sender->look_due_ns = sender->find_due_ns = 0;
+    sender->retry_ns = 0;
+}
+
+static int converse(struct sender *sender, struct error *err)
+{
+    int code = hearing_take_all(sender, err);
+
+    if (code == 0 && sender->has_greeted)
+        code = speaking_send_logs(sender, err);
+    if (code == 0 && sender->has_greeted)
+        code = speaking_send_objects(sender, err);
+    if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
+        code = speaking_say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+    if (code == 0)
+        code = channel_flush(&sender->channel, err);
+    if (code == 0 && sender->asked_ns && sender->now_ns - sender->asked_ns > silence_ns)
+        code = error_set(err, ERROR_IO, "the other side does not answer");
+    return code;
+}
+
+static void step(struct sender *sender)
+{
+    struct error err = {0};
+    int code = 0;
+
+    sender->now_ns = monotonic_now_ns();
+    if (sender->now_ns >= sender->find_due_ns)
+        find_logs(sender);
+    if (sender->now_ns >= sender->look_due_ns) {
+        sent_logs_look(&sender->logs, growth(sender));
+        sender->look_due_ns = sender->now_ns + look_ns;
+    }
+    if (!sender->is_connected && sender->now_ns < sender->retry_ns)
+        return;
+    if (!sender->is_connected)
+        code = connect_now(sender, &err);
+    if (code == 0)
+        code = converse(sender, &err);
+    if (code)
+        disconnect(sender, &err);
+}
+
+static void wait_for_more(struct sender *sender)
+{
+    struct pollfd ready[2] = {
+        {.fd = sender->is_over ? -1 : sender->settings->end_pipe, .events = POLLIN},
+        {.fd = sender->is_connected ? sender->channel.fd : -1}};
+
+    if (sender->is_connected)
+        ready[1].events = channel_events(&sender->channel, false);
+    if (poll(ready, 2, (int)(look_ns / ms_ns)) > 0 && ready[0].revents)
+        hear_of_end(sender);
+}
+
+static bool is_too_late(const struct sender *sender)
+{
+    return monotonic_now_ns() > due_ns(sender);
+}
+
+static bool are_objects_over(const struct sender *sender)
+{
+    return !sender->is_asked_for_objects || sent_objects_are_settled(&sender->objects);
+}
+
+static void done(struct sender *sender)
+{
+    if (sender->is_connected)
+        channel_close(&sender->channel);
+    sent_logs_done(&sender->logs);
+    sent_objects_done(&sender->objects);
+    free(sender->reader);
+}
+
+bool sender_run(const struct sender_settings *settings)
+{
+    struct sender sender = {.settings = settings, .channel.fd = -1};
+    bool is_sent;
+
+    sender.reader = malloc(sizeof(*sender.reader));
+    if (!sender.reader)
+        return false;
+    sent_objects_init(&sender.objects);
+    sender.is_over = settings->end_pipe < 0;
+    sender.over_ns = monotonic_now_ns();
+    for (;;) {
+        step(&sender);
+        if (sender.is_over
+            && ((sent_logs_are_over(&sender.logs) && are_objects_over(&sender))
+                || is_too_late(&sender)))
+            break;
+        wait_for_more(&sender);
+    }
+    is_sent = sent_logs_are_sent(&sender.logs);
+    sent_summary_print(&sender);
+    done(&sender);
+    return is_sent;
+}

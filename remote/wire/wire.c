@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "remote/wire/wire.h"
+
+#include "lib/abi/log_format.h"
+#include "lib/base/error.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static const struct {
+    uint32_t least, most;
+} lengths[WIRE_KINDS] = {
+    [WIRE_HELLO] = {sizeof(struct wire_hello), sizeof(struct wire_hello)},
+    [WIRE_BEGIN] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
+    [WIRE_ANEW] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
+    [WIRE_HAVE] = {sizeof(uint64_t), sizeof(uint64_t)},
+    [WIRE_DATA] = {1, WIRE_MAX_BYTES},
+    [WIRE_OBJECT] = {sizeof(struct wire_object), sizeof(struct wire_object)},
+    [WIRE_OBJECT_DATA] = {1, WIRE_MAX_BYTES},
+    [WIRE_HEADER] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES},
+    [WIRE_REFUSED] = {0, WIRE_TEXT_BYTES},
+};
+
+void wire_reader_init(struct wire_reader *reader)
+{
+    reader->begin = 0;
+    reader->end = 0;
+}
+
+void *wire_reader_room(struct wire_reader *reader, size_t *ret_n_bytes)
+{
+    if (reader->begin > 0) {
+        memmove(reader->bytes, reader->bytes + reader->begin, reader->end - reader->begin);
+        reader->end -= reader->begin;
+        reader->begin = 0;
+    }
+    *ret_n_bytes = sizeof(reader->bytes) - reader->end;
+    return reader->bytes + reader->end;
+}
+
+void wire_reader_add(struct wire_reader *reader, size_t n_bytes)
+{
+    reader->end += n_bytes;
+}
+
+static bool is_possible(const struct wire_head *head)
+{
+    return head->kind >= WIRE_HELLO && head->kind < WIRE_KINDS
+           && head->n_bytes >= lengths[head->kind].least
+           && head->n_bytes <= lengths[head->kind].most;
+}
+
+int wire_reader_next(struct wire_reader *reader, struct wire_head *ret_head,
+                     const void **ret_payload, struct error *err)
+{
+    size_t n_bytes = reader->end - reader->begin;
+
+    if (n_bytes < sizeof(*ret_head))
+        return 0;
+    memcpy(ret_head, reader->bytes + reader->begin, sizeof(*ret_head));
+    if (!is_possible(ret_head))
+        return error_set(err, ERROR_FORMAT, "what it sends is no message of mtrace");
+    if (n_bytes - sizeof(*ret_head) < ret_head->n_bytes)
+        return 0;
+    *ret_payload = reader->bytes + reader->begin + sizeof(*ret_head);
+    reader->begin += sizeof(*ret_head) + ret_head->n_bytes;
+    return 1;
+}
+
+void wire_make_hello(struct wire_hello *ret_hello)
+{
+    *ret_hello = (struct wire_hello){.version = WIRE_VERSION};
+    memcpy(ret_hello->magic, WIRE_MAGIC, sizeof(ret_hello->magic));
+}
+
+int wire_check_hello(const struct wire_head *head, const void *payload, struct error *err)
+{
+    struct wire_hello hello;
+
+    if (head->kind != WIRE_HELLO)
+        return error_set(err, ERROR_FORMAT, "what it sends first is no greeting of mtrace");
+    memcpy(&hello, payload, sizeof(hello));
+    if (memcmp(hello.magic, WIRE_MAGIC, sizeof(hello.magic)) != 0)
+        return error_set(err, ERROR_FORMAT, "what it sends first is no greeting of mtrace");
+    if (hello.version != WIRE_VERSION)
+        return error_set(err, ERROR_VERSION,
+                         "it speaks version %u, this program %u; use the same mtrace on both sides",
+                         hello.version, WIRE_VERSION);
+    return 0;
+}
+
+int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err)
+{
+    uint64_t begin = LOG_FILE_HEADER_BYTES;
+    uint8_t *bytes;
+    size_t n_bytes;
+    ssize_t n;
+
+    if (end > begin + WIRE_HASHED_BYTES)
+        begin = end - WIRE_HASHED_BYTES;
+    n_bytes = end > begin ? (size_t)(end - begin) : 0;
+    bytes = malloc(WIRE_HASHED_BYTES);
+    if (!bytes)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    n = n_bytes ? pread(fd, bytes, n_bytes, (off_t)begin) : 0;
+    *ret_hash = n == (ssize_t)n_bytes ? XXH64(bytes, n_bytes, end) : 0;
+    free(bytes);
+    return n == (ssize_t)n_bytes ? 0 : error_set_errno(err, n < 0 ? errno : EIO, "cannot read it");
+}
+
+const char *wire_wish_text(enum wire_wish wish)
+{
+    static const char *const texts[WIRE_WISHES] = {
+        [WIRE_ABSENT] = "not there any more, or not as the program loaded it",
+        [WIRE_TOO_LARGE] = "larger than a receiver takes",
+        [WIRE_NO_ROOM] = "without room at the receiver (--max-bytes, --max-sender-bytes)",
+        [WIRE_NOT_WRITTEN] = "not written by the receiver, whose disk may be full",
+        [WIRE_NOT_IT] = "changed while it was sent",
+    };
+
+    return (unsigned)wish < WIRE_WISHES ? texts[wish] : NULL;
+}

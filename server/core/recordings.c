@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/core/recordings.h"
+
+#include "lib/base/error.h"
+#include "lib/base/growing.h"
+#include "lib/sqlite/database_file.h"
+#include "queries/db/rundb.h"
+#include "server/core/file_state.h"
+#include "server/core/follower.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+static const char first_process_sql[] =
+    "SELECT start_unix_ns, pid, executable, (SELECT max(end_ns) FROM processes),"
+    " (SELECT count(*) FROM processes) FROM processes ORDER BY process_id LIMIT 1";
+
+static const char largest_process_sql[] =
+    "SELECT process_id, start_unix_ns, start_ns, duration_ns, peak_ns, peak_bytes FROM processes"
+    " ORDER BY peak_bytes DESC, process_id LIMIT 1";
+
+static void make_id(struct recording *recording, int64_t pid)
+{
+    char text[PATH_MAX + 64];
+    XXH128_hash_t hash;
+    int length =
+        snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %s", recording->start_unix_ns, pid,
+                 recording->executable ? recording->executable : "");
+
+    hash = XXH3_128bits(text, length < (int)sizeof(text) ? (size_t)length : sizeof(text) - 1);
+    (void)snprintf(recording->id, sizeof(recording->id), "%016" PRIx64 "%016" PRIx64, hash.high64,
+                   hash.low64);
+}
+
+/* Another one than those of the list. */
+static void make_id_other(const struct recordings *recordings, struct recording *recording)
+{
+    for (uint64_t n = 2; recordings_find(recordings, recording->id); n++) {
+        XXH128_hash_t hash = XXH3_128bits_withSeed(recording->id, strlen(recording->id), n);
+
+        (void)snprintf(recording->id, sizeof(recording->id), "%016" PRIx64 "%016" PRIx64,
+                       hash.high64, hash.low64);
+    }
+}
+
+static int read_first_process(const struct rundb *database, struct recording *recording,
+                              struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    const char *executable;
+    int rc = rundb_prepare(database, first_process_sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(database, stmt, err);
+    if (rc == 1) {
+        executable = (const char *)sqlite3_column_text(stmt, 2);
+        recording->start_unix_ns = sqlite3_column_int64(stmt, 0);
+        recording->executable = executable ? strdup(executable) : NULL;
+        recording->duration_ns = sqlite3_column_int64(stmt, 3);
+        recording->n_processes = sqlite3_column_int64(stmt, 4);
+        make_id(recording, sqlite3_column_int64(stmt, 1));
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0)
+        return error_set(err, ERROR_FORMAT, "'%s' has no process in it; import the recording again",
+                         database->path);
+    return rc < 0 ? rc : 0;
+}
+
+static int64_t known_or(struct sqlite3_stmt *row, int column, int64_t otherwise)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise
+                                                           : sqlite3_column_int64(row, column);
+}
+
+static int read_largest_process(const struct rundb *database, struct recording *recording,
+                                struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database, largest_process_sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(database, stmt, err);
+    if (rc == 1) {
+        recording->largest =
+            (struct recording_process){.process_id = sqlite3_column_int64(stmt, 0),
+                                       .start_unix_ns = sqlite3_column_int64(stmt, 1),
+                                       .start_ns = sqlite3_column_int64(stmt, 2),
+                                       .duration_ns = sqlite3_column_int64(stmt, 3),
+                                       .peak_ns = known_or(stmt, 4, RECORDINGS_NO_PEAK),
+                                       .peak_bytes = known_or(stmt, 5, RECORDINGS_NO_PEAK)};
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+static const char *last_piece(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int read_recording(const char *path, struct recording *recording, struct error *err)
+{
+    struct rundb database;
+    int rc;
+
+    (void)stat(path, &recording->read); /* before it is read */
+    rc = rundb_open(&database, path, NULL, err);
+    if (rc != 0)
+        return rc;
+    rc = read_first_process(&database, recording, err);
+    if (rc == 0)
+        rc = read_largest_process(&database, recording, err);
+    rundb_close(&database);
+    recording->path = rc == 0 ? strdup(path) : NULL;
+    if (rc == 0 && !recording->path)
+        return error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
+    if (rc == 0)
+        recording->name = last_piece(recording->path);
+    return rc;
+}
+
+static int add_file(struct recordings *recordings, const char *path, struct error *err)
+{
+    struct recording recording = {0};
+    struct recording *larger;
+    int rc = read_recording(path, &recording, err);
+
+    if (rc != 0) {
+        free(recording.executable);
+        return rc;
+    }
+    make_id_other(recordings, &recording);
+    larger = growing_reserve(recordings->items, &recordings->capacity, recordings->n_items + 1,
+                             sizeof(*larger));
+    if (!larger) {
+        free(recording.executable);
+        free(recording.path);
+        return error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
+    }
+    recordings->items = larger;
+    recordings->items[recordings->n_items++] = recording;
+    return 0;
+}
+
+/* What cannot be read is left out: a folder may hold anything. */
+static int add_folder(struct recordings *recordings, const char *path, struct error *err)
+{
+    size_t n_before = recordings->n_items;
+    struct dirent **names;
+    char file[PATH_MAX];
+    int n_names = scandir(path, &names, NULL, alphasort);
+
+    if (n_names < 0)
+        return error_set_errno(err, errno, "cannot read the folder '%s'", path);
+    for (int i = 0; i < n_names; i++) {
+        int length = snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name);
+
+        if (length < (int)sizeof(file) && database_file_owner(file) == DATABASE_FILE_OURS)
+            (void)add_file(recordings, file, NULL);
+        free(names[i]);
+    }
+    free(names);
+    if (recordings->n_items == n_before)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "no database of mtrace is in the folder '%s'; mtrace-import makes them",
+                         path);
+    return 0;
+}
+
+int recordings_add(struct recordings *recordings, const char *path, struct error *err)
+{
+    struct stat status;
+    bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+
+    return is_folder ? add_folder(recordings, path, err) : add_file(recordings, path, err);
+}
+
+int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err)
+{
+    struct follower *follower = NULL;
+    char database[PATH_MAX];
+    int rc = follower_start(log_path, database, sizeof(database), &follower, err);
+
+    if (rc == 0)
+        rc = add_file(recordings, database, err);
+    if (rc != 0)
+        follower_stop(follower);
+    else
+        recordings->items[recordings->n_items - 1].follower = follower;
+    return rc;
+}
+
+bool recording_is_growing(const struct recording *recording)
+{
+    return recording->follower && follower_is_running(recording->follower);
+}
+
+void recordings_read_again(const struct recording *recording, struct recording *ret_now)
+{
+    struct recording now = {0};
+    struct stat status;
+
+    *ret_now = *recording;
+    ret_now->executable = NULL;
+    ret_now->path = NULL;
+    if (stat(recording->path, &status) != 0 || !file_state_has_changed(&status, &recording->read))
+        return;
+    if (read_recording(recording->path, &now, NULL) == 0) {
+        ret_now->duration_ns = now.duration_ns;
+        ret_now->n_processes = now.n_processes;
+        ret_now->largest = now.largest;
+    }
+    recordings_read_done(&now);
+}
+
+void recordings_read_done(struct recording *now)
+{
+    free(now->executable);
+    free(now->path);
+    now->executable = now->path = NULL;
+}
+
+void recordings_interrupt(const struct recordings *recordings)
+{
+    for (size_t i = 0; i < recordings->n_items; i++)
+        follower_interrupt(recordings->items[i].follower);
+}
+
+void recordings_done(struct recordings *recordings)
+{
+    for (size_t i = 0; i < recordings->n_items; i++) {
+        follower_stop(recordings->items[i].follower);
+        free(recordings->items[i].path);
+        free(recordings->items[i].executable);
+    }
+    free(recordings->items);
+    *recordings = (struct recordings){0};
+}
+
+static const struct recording *find_last(const struct recordings *recordings)
+{
+    const struct recording *last = NULL;
+
+    for (size_t i = 0; i < recordings->n_items; i++)
+        if (!last || recordings->items[i].start_unix_ns > last->start_unix_ns)
+            last = &recordings->items[i];
+    return last;
+}
+
+const struct recording *recordings_find(const struct recordings *recordings, const char *id)
+{
+    if (strcmp(id, "last") == 0)
+        return find_last(recordings);
+    for (size_t i = 0; i < recordings->n_items; i++)
+        if (strcmp(recordings->items[i].id, id) == 0)
+            return &recordings->items[i];
+    return NULL;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* What calls for pools write into the log, word by word; what they refuse; and what comes after the last pool. */
+#include "collector/events/record.h"
+#include "collector/groups/groups.h"
+#include "collector/hooks/api_pools.h"
+#include "collector/log/name_table.h"
+#include "collector/os/real.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+#include "tests/unit/collector/recording_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_SEGMENTS = 64,
+    N_THREADS = 4,
+    N_ROUNDS = 5000,
+    LAST_POOL = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1,
+    BYTES = 100,
+};
+
+static struct log_fixture g_log;
+static char g_slab[4096];
+static bool g_jumps; /* to the last id */
+
+uint32_t __real_name_table_add(struct name_table *table, const char *text, size_t text_bytes);
+uint32_t __wrap_name_table_add(struct name_table *table, const char *text, size_t text_bytes);
+
+uint32_t __wrap_name_table_add(struct name_table *table, const char *text, size_t text_bytes)
+{
+    if (g_jumps)
+        table->next_id = LAST_POOL;
+    g_jumps = false;
+    return __real_name_table_add(table, text, text_bytes);
+}
+
+static int begin_recording(void **state)
+{
+    static const struct config config = {.unwinder = CONFIG_UNWINDER_FAST};
+
+    (void)state;
+    g_real.malloc = malloc; /* ready */
+    return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+/* The record written last has so many words. */
+static const uint64_t *last_words(unsigned n)
+{
+    return g_thread.cursor - n;
+}
+
+static unsigned kind_of(const uint64_t *words)
+{
+    return words[0] & 0xff;
+}
+
+static uint64_t address_of(const uint64_t *words)
+{
+    return words[1] & (((uint64_t)1 << LOG_ADDRESS_BITS) - 1);
+}
+
+static uint64_t size_word(uint32_t pool, uint64_t size_bytes)
+{
+    return size_bytes | (uint64_t)pool << LOG_SIZE_BITS;
+}
+
+static void each_call_is_one_record(void **state)
+{
+    const uint32_t pool = api_pool_create("words");
+    const uint64_t *words;
+
+    (void)state;
+    api_pool_alloc(pool, g_slab, BYTES);
+    words = last_words(3);
+    assert_int_equal(kind_of(words), LOG_POOL_ALLOC);
+    assert_int_equal(address_of(words), (uintptr_t)g_slab);
+    assert_int_equal(words[2], size_word(pool, BYTES));
+    assert_true(words[0] >> 32 >= LOG_NODE_FIRST);
+
+    api_pool_resize(pool, g_slab, g_slab + 1000, 2 * BYTES);
+    words = last_words(4);
+    assert_int_equal(kind_of(words), LOG_POOL_RESIZE);
+    assert_int_equal(address_of(words), (uintptr_t)g_slab + 1000);
+    assert_int_equal(words[2], size_word(pool, 2 * BYTES));
+    assert_int_equal(words[3], (uintptr_t)g_slab);
+
+    api_pool_free(pool, g_slab + 1000);
+    words = last_words(3);
+    assert_int_equal(kind_of(words), LOG_POOL_FREE);
+    assert_int_equal(address_of(words), (uintptr_t)g_slab + 1000);
+    assert_int_equal(words[2], pool);
+
+    api_pool_destroy(pool);
+    words = last_words(2);
+    assert_int_equal(kind_of(words), LOG_POOL_END);
+    assert_int_equal(address_of(words), pool);
+}
+
+/* The largest block and the highest address there can be. */
+static void limits_are_recorded_and_what_is_beyond_is_counted(void **state)
+{
+    const uint64_t most_bytes = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
+    const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
+    const uint32_t pool = api_pool_create("limits");
+    const uint64_t n_bad = groups_counters().bad_handles;
+    const uint64_t *before;
+
+    (void)state;
+    if (sizeof(uintptr_t) < sizeof(uint64_t))
+        skip(); /* there is nothing beyond */
+    api_pool_alloc(pool, g_slab, (size_t)most_bytes);
+    assert_int_equal(last_words(3)[2], size_word(pool, most_bytes));
+    api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 16);
+    assert_int_equal(address_of(last_words(3)), end - 16);
+    before = g_thread.cursor;
+    api_pool_alloc(pool, (void *)(uintptr_t)(end - 16), 17);
+    api_pool_alloc(pool, (void *)(uintptr_t)end, 0);
+    api_pool_alloc(pool, g_slab, (size_t)(most_bytes + 1));
+    api_pool_free(pool, (void *)(uintptr_t)end);
+    assert_ptr_equal(g_thread.cursor, before);
+    assert_int_equal(groups_counters().bad_handles, n_bad + 4);
+}
+
+static void what_is_no_block_or_no_pool_writes_nothing(void **state)
+{
+    const uint32_t pool = api_pool_create("nothing");
+    const uint64_t n_bad = groups_counters().bad_handles;
+    const uint64_t *before;
+
+    (void)state;
+    api_pool_alloc(pool, g_slab, 1);
+    before = g_thread.cursor;
+    api_pool_alloc(0, g_slab, 1);
+    api_pool_alloc(pool, NULL, 1);
+    api_pool_free(pool, NULL);
+    api_pool_resize(pool, g_slab, NULL, 1);
+    api_pool_resize(pool, NULL, NULL, 1);
+    api_pool_destroy(0);
+    assert_int_equal(groups_counters().bad_handles, n_bad);
+    api_pool_alloc(pool + 1, g_slab, 1);
+    api_pool_free(UINT32_MAX, g_slab);
+    api_pool_resize(UINT32_MAX, g_slab, g_slab, 1);
+    api_pool_destroy(pool + 1);
+    assert_true(groups_counters().bad_handles >= n_bad + 4);
+    assert_ptr_equal(g_thread.cursor, before);
+}
+
+/* Ends are, and what becomes of a block that is resized has none: V9 while nothing is traced. */
+static void while_nothing_is_traced_only_ends_are_written(void **state)
+{
+    const uint32_t pool = api_pool_create("untraced");
+    const uint64_t *before;
+
+    (void)state;
+    api_pool_alloc(pool, g_slab, 1);
+    before = g_thread.cursor;
+    state_set_tracing(false);
+    api_pool_alloc(pool, g_slab + 16, 1);
+    assert_ptr_equal(g_thread.cursor, before);
+    api_pool_resize(pool, g_slab, g_slab + 32, 2);
+    assert_int_equal(kind_of(last_words(3)), LOG_POOL_FREE);
+    assert_int_equal(address_of(last_words(3)), (uintptr_t)g_slab);
+    before = g_thread.cursor;
+    api_pool_destroy(pool);
+    assert_ptr_equal(g_thread.cursor, before + 2);
+    state_set_tracing(true);
+}
+
+static void *take_and_give(void *number)
+{
+    char *slab = malloc(4096);
+    const uint32_t pool = api_pool_create("of a thread");
+
+    (void)number;
+    for (size_t i = 0; i < N_ROUNDS; i++) {
+        api_pool_alloc(pool, slab + i % 64 * 64, 1 + i % 64);
+        api_pool_free(pool, slab + i % 64 * 64);
+    }
+    free(slab);
+    return (void *)(uintptr_t)pool;
+}
+
+static void threads_have_pools_of_their_own(void **state)
+{
+    pthread_t threads[N_THREADS];
+    void *pools[N_THREADS];
+
+    (void)state;
+    for (uintptr_t i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, (void *)i), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], &pools[i]), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        for (unsigned k = 0; k < i; k++)
+            assert_ptr_not_equal(pools[i], pools[k]);
+}
+
+/* The last one works as any other; who gets none calls for 0, which is nothing, and it is counted. Comes last. */
+static void after_the_last_pool_there_is_none(void **state)
+{
+    const uint64_t n_refused = groups_counters().refused_groups;
+    const uint64_t n_bad = groups_counters().bad_handles;
+    const uint64_t *before;
+    uint32_t last;
+
+    (void)state;
+    g_jumps = true;
+    last = api_pool_create("last");
+    assert_int_equal(last, LAST_POOL);
+    api_pool_alloc(last, g_slab, BYTES);
+    assert_int_equal(last_words(3)[2], size_word(last, BYTES));
+    api_pool_free(last, g_slab);
+    assert_int_equal(last_words(3)[2], last);
+    before = g_thread.cursor;
+    for (unsigned i = 0; i < 3; i++)
+        api_pool_alloc(api_pool_create("one too many"), g_slab, BYTES);
+    assert_int_equal(groups_counters().refused_groups, n_refused + 3);
+    assert_int_equal(groups_counters().bad_handles, n_bad);
+    api_pool_alloc(last + 1, g_slab, BYTES);
+    assert_int_equal(groups_counters().bad_handles, n_bad + 1);
+    assert_ptr_equal(g_thread.cursor, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_is_one_record),
+        cmocka_unit_test(limits_are_recorded_and_what_is_beyond_is_counted),
+        cmocka_unit_test(what_is_no_block_or_no_pool_writes_nothing),
+        cmocka_unit_test(while_nothing_is_traced_only_ends_are_written),
+        cmocka_unit_test(threads_have_pools_of_their_own),
+        cmocka_unit_test(after_the_last_pool_there_is_none),
+    };
+
+    return cmocka_run_group_tests_name("api_pools", tests, begin_recording, finish);
+}

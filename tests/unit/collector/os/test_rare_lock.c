@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* The lock waits for who is kept from running, and for nobody who is not there. */
+#include "collector/groups/object_roots.h"
+#include "collector/os/rare_lock.h"
+#include "collector/os/sys.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    HELD_NS = 300000000,
+    N_THREADS = 8,
+    N_ROUNDS = 2000,
+};
+
+static struct rare_lock g_lock;
+static pthread_barrier_t g_taken;
+static _Atomic bool g_was_given_up;
+
+static void *hold_for_long(void *unused)
+{
+    struct rare_hold hold;
+
+    (void)unused;
+    assert_true(rare_lock_take(&g_lock, &hold));
+    pthread_barrier_wait(&g_taken);
+    sys_nap(HELD_NS);
+    g_was_given_up = true;
+    rare_lock_give_up(&g_lock, &hold);
+    return NULL;
+}
+
+static void who_is_kept_from_running_keeps_it(void **state)
+{
+    struct rare_hold hold;
+    pthread_t thread;
+
+    (void)state;
+    pthread_barrier_init(&g_taken, NULL, 2);
+    assert_int_equal(pthread_create(&thread, NULL, hold_for_long, NULL), 0);
+    pthread_barrier_wait(&g_taken);
+    assert_true(rare_lock_take(&g_lock, &hold));
+    assert_true(g_was_given_up);
+    rare_lock_give_up(&g_lock, &hold);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void a_child_takes_it_from_its_parents_thread(void **state)
+{
+    struct rare_hold hold;
+    pthread_t thread;
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    g_was_given_up = false;
+    assert_int_equal(pthread_create(&thread, NULL, hold_for_long, NULL), 0);
+    pthread_barrier_wait(&g_taken);
+    child = fork();
+    if (child == 0)
+        _exit(rare_lock_take(&g_lock, &hold) && !g_was_given_up ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void *end_with_it(void *unused)
+{
+    struct rare_hold hold;
+
+    (void)unused;
+    assert_true(rare_lock_take(&g_lock, &hold));
+    return NULL;
+}
+
+static void who_has_ended_has_it_no_more(void **state)
+{
+    struct rare_hold hold;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, end_with_it, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(rare_lock_take(&g_lock, &hold));
+    rare_lock_give_up(&g_lock, &hold);
+}
+
+/* The kernel gives ids of threads again. */
+static void who_has_the_id_of_an_ended_holder_takes_it(void **state)
+{
+    struct rare_hold hold;
+
+    (void)state;
+    g_lock.holder = (uint64_t)getpid() << 32 | (uint32_t)gettid();
+    assert_true(rare_lock_take(&g_lock, &hold));
+    rare_lock_give_up(&g_lock, &hold);
+    assert_int_equal(g_lock.holder, 0);
+}
+
+static void who_has_it_is_not_kept_waiting_for_himself(void **state)
+{
+    struct rare_hold hold;
+    struct rare_hold again;
+
+    (void)state;
+    assert_true(rare_lock_take(&g_lock, &hold));
+    assert_false(rare_lock_take(&g_lock, &again));
+    rare_lock_give_up(&g_lock, &hold);
+    assert_true(rare_lock_take(&g_lock, &again));
+    rare_lock_give_up(&g_lock, &again);
+}
+
+/* ---- what it guards ----------------------------------------------------------------------------
+ */
+
+static char g_objects[N_THREADS][3];
+
+static void *register_and_remove(void *objects)
+{
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        for (unsigned k = 0; k < 3; k++) {
+            const struct mtrace_root root = {"root", (char *)objects + k, 1, NULL};
+            assert_true(object_roots_add(&root));
+        }
+        object_roots_remove((char *)objects + i % 3);
+    }
+    return NULL;
+}
+
+static unsigned count_of(const void *object)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < object_roots_count(); i++)
+        n += object_roots_at(i).object == object;
+    return n;
+}
+
+static void each_root_is_there_once(void **state)
+{
+    pthread_t threads[N_THREADS];
+
+    (void)state;
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, register_and_remove, g_objects[i]), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(count_of(&g_objects[i][k]), k != (N_ROUNDS - 1) % 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_kept_from_running_keeps_it),
+        cmocka_unit_test(a_child_takes_it_from_its_parents_thread),
+        cmocka_unit_test(who_has_ended_has_it_no_more),
+        cmocka_unit_test(who_has_the_id_of_an_ended_holder_takes_it),
+        cmocka_unit_test(who_has_it_is_not_kept_waiting_for_himself),
+        cmocka_unit_test(each_root_is_there_once),
+    };
+
+    return cmocka_run_group_tests_name("rare_lock", tests, NULL, NULL);
+}

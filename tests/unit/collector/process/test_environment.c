@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program sees of its environment. */
+#include "collector/process/environment.h"
+#include "collector/thread/state.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_ROUNDS = 30000
+};
+
+static void assert_left(const char *preload, const char *expected)
+{
+    char text[256] = "";
+    struct fmt out = FMT_BUFFER(text);
+    bool is_any_left = environment_without_us(preload, &out);
+
+    assert_int_equal(is_any_left, expected != NULL);
+    if (expected)
+        assert_string_equal(text, expected);
+}
+
+static void our_entry_leaves_what_was_there(void **state)
+{
+    (void)state;
+    assert_left("/usr/lib/mtrace/libmtrace.so", NULL);
+    assert_left("libmtrace.so", NULL);
+    assert_left("/x/libmtrace.so:", "");
+    assert_left("/x/libmtrace.so:liba.so", "liba.so");
+    assert_left("/x/libmtrace.so liba.so:libb.so", "liba.so:libb.so");
+    assert_left("liba.so", "liba.so");
+    assert_left("/x/notlibmtrace.so", "/x/notlibmtrace.so");
+}
+
+/* The array of main's third argument keeps its length: no NULL comes early. */
+static void variables_go_and_others_stay_in_order(void **state)
+{
+    char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
+    char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
+    char *initial[] = {(char[]){"A=1"}, preload, recorder, (char[]){"MTRACE_OUTPUT=y"},
+                       (char[]){"B=2"}, NULL};
+    char **old = environ;
+
+    (void)state;
+    environ = initial;
+    environment_restore(initial);
+    assert_ptr_not_equal(environ, initial);
+    assert_string_equal(environ[0], "A=1");
+    assert_string_equal(environ[1], "LD_PRELOAD=liba.so");
+    assert_string_equal(environ[2], "MTRACE_OUTPUT=y");
+    assert_string_equal(environ[3], "B=2");
+    assert_null(environ[4]);
+    for (unsigned i = 0; i < 4; i++)
+        assert_string_equal(initial[i], environ[i]);
+    assert_string_equal(initial[4], "B=2");
+    assert_null(initial[5]);
+    environ = old;
+}
+
+/* As setenv in a constructor leaves it. */
+static void an_array_that_is_not_the_kernels_is_restored_in_place(void **state)
+{
+    char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
+    char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
+    char *initial[] = {preload, recorder, (char[]){"A=1"}, NULL};
+    char *other[] = {recorder, preload, (char[]){"A=1"}, (char[]){"C=3"}, NULL};
+    char **old = environ;
+
+    (void)state;
+    environ = other;
+    environment_restore(initial);
+    assert_ptr_equal(environ, other);
+    assert_string_equal(other[0], "LD_PRELOAD=liba.so");
+    assert_string_equal(other[1], "A=1");
+    assert_string_equal(other[2], "C=3");
+    assert_null(other[3]);
+    assert_string_equal(initial[0], "LD_PRELOAD=liba.so");
+    assert_string_equal(initial[1], "A=1");
+    environ = old;
+}
+
+static void assert_options(const char *recorders, const char *expected)
+{
+    char text[256];
+    char *initial[] = {text, (char[]){"A=1"}, NULL};
+    char **old = environ;
+
+    (void)snprintf(text, sizeof(text), "ASAN_OPTIONS=%s", recorders);
+    environ = initial;
+    environment_restore(initial);
+    assert_string_equal(initial[0], expected);
+    environ = old;
+}
+
+static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
+{
+    (void)state;
+    assert_options("verify_asan_link_order=0", "ASAN_OPTIONS=verify_asan_link_order=0");
+    g_state_config.adds_asan_option = true;
+    assert_options("verify_asan_link_order=0", "A=1");
+    assert_options(":verify_asan_link_order=0", "ASAN_OPTIONS=");
+    assert_options("exitcode=3:verify_asan_link_order=0", "ASAN_OPTIONS=exitcode=3");
+    assert_options("verify_asan_link_order=0:exitcode=3",
+                   "ASAN_OPTIONS=verify_asan_link_order=0:exitcode=3");
+    g_state_config.adds_asan_option = false;
+}
+
+/* ---- what is executed is told of us ---------------------------------------------------------------- */
+
+static _Atomic unsigned g_n_come;
+
+/* Both go on at the same time. */
+static void meet(unsigned round)
+{
+    atomic_fetch_add(&g_n_come, 1);
+    while (atomic_load(&g_n_come) < 2 * round)
+        ;
+}
+
+static void *switch_always(void *unused)
+{
+    for (unsigned i = 1; i < 2 * N_ROUNDS; i += 2) {
+        meet(i);
+        environment_note_tracing(true);
+        meet(i + 1);
+    }
+    return unused;
+}
+
+static void who_is_left_stays_so_whoever_switches_meanwhile(void **state)
+{
+    char *none[] = {NULL};
+    char **old = environ;
+    unsigned n_wrong = 0;
+    struct log_fixture log;
+    pthread_t thread;
+    const char *digit;
+
+    (void)state;
+    log_fixture_open(&log, 1, 1 << 24);
+    environ = none;
+    environment_announce();
+    digit = strrchr(environ[0], ':') - 1;
+    assert_int_equal(pthread_create(&thread, NULL, switch_always, NULL), 0);
+    for (unsigned i = 1; i < 2 * N_ROUNDS; i += 2) {
+        environment_update();
+        meet(i);
+        environment_note_left();
+        meet(i + 1);
+        n_wrong += *digit != CONFIG_ANCESTOR_LEFT;
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(n_wrong, 0);
+    environ = old;
+    log_fixture_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_entry_leaves_what_was_there),
+        cmocka_unit_test(variables_go_and_others_stay_in_order),
+        cmocka_unit_test(an_array_that_is_not_the_kernels_is_restored_in_place),
+        cmocka_unit_test(only_the_recorders_own_option_of_a_sanitizer_goes),
+        cmocka_unit_test(who_is_left_stays_so_whoever_switches_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

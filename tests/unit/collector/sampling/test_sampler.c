@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/sampling/sampler.h"
+#include "tests/unit/collector/kernel.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MEAN = 524288,
+    N_DRAWS = 1000000,
+    N_CLASSES = 100,
+    N_WORDS = 10,
+    BITS_BYTES = N_WORDS * 8,
+    N_CHILDREN = 400,
+};
+
+/* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of freedom. */
+static void intervals_are_exponential(void **state)
+{
+    static unsigned counts[N_CLASSES];
+    uint64_t generator = 42;
+    double chi_square = 0;
+    double sum = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < N_DRAWS; i++) {
+        double interval = (double)sampler_interval(MEAN, &generator) - 0.5;
+        counts[(unsigned)(-expm1(-interval / MEAN) * N_CLASSES)]++;
+        sum += interval;
+    }
+    for (unsigned i = 0; i < N_CLASSES; i++) {
+        double off = (double)counts[i] - (double)N_DRAWS / N_CLASSES;
+        chi_square += off * off / ((double)N_DRAWS / N_CLASSES);
+    }
+    print_message("chi-square %.1f, mean %.1f\n", chi_square, sum / N_DRAWS);
+    assert_true(chi_square > 66.5 && chi_square < 138.99); /* 0.5 % on either side */
+    assert_true(fabs(sum / N_DRAWS - MEAN) < 3. * MEAN / 1000);
+}
+
+/* The ends: the shortest interval is one byte, the longest that 64 bits can draw 44 times the mean. */
+static void intervals_are_at_least_a_byte(void **state)
+{
+    uint64_t generator = 7;
+
+    (void)state;
+    for (unsigned i = 0; i < N_DRAWS; i++) {
+        uint64_t interval = sampler_interval(1, &generator);
+        assert_in_range(interval, 1, 45);
+        assert_in_range(sampler_interval((uint64_t)1 << 40, &generator), 1, (uint64_t)45 << 40);
+    }
+}
+
+/* SA-1, by counting: sizes far below, near and far above the mean, in turn. */
+static void blocks_are_drawn_by_their_size(void **state)
+{
+    static const size_t sizes[] = {0, 1, 100, 3000, 4096, 10000, 1 << 20};
+    unsigned drawn[7] = {0};
+
+    (void)state;
+    sampler_begin(4096, 5);
+    for (unsigned i = 0; i < N_DRAWS; i++)
+        for (unsigned k = 0; k < 7; k++)
+            drawn[k] += sampler_takes(sizes[k]);
+    for (unsigned k = 0; k < 7; k++) {
+        double p = -expm1(-(double)(sizes[k] ? sizes[k] : 1) / 4096);
+        double deviation = sqrt(p * (1 - p) * N_DRAWS);
+        print_message("%zu bytes: %u of %.0f\n", sizes[k], drawn[k], p * N_DRAWS);
+        assert_true(fabs(drawn[k] - p * N_DRAWS) <= 4 * deviation);
+    }
+}
+
+static void *draw_bits(void *ret_bits)
+{
+    uint64_t *bits = ret_bits;
+
+    for (unsigned i = 0; i < N_WORDS * 64; i++)
+        bits[i / 64] |= (uint64_t)sampler_takes(300) << i % 64;
+    return NULL;
+}
+
+static void draw_in_thread(uint64_t seed, uint64_t *ret_bits)
+{
+    pthread_t thread;
+
+    memset(ret_bits, 0, BITS_BYTES);
+    if (seed)
+        sampler_begin(1024, seed);
+    assert_int_equal(pthread_create(&thread, NULL, draw_bits, ret_bits), 0);
+    pthread_join(thread, NULL);
+}
+
+/* SA-3 */
+static void threads_draw_apart_and_runs_alike(void **state)
+{
+    uint64_t first[N_WORDS], second[N_WORDS], again[N_WORDS];
+
+    (void)state;
+    draw_in_thread(77, first);
+    draw_in_thread(0, second); /* the second thread of the same run */
+    draw_in_thread(77, again);
+    assert_memory_not_equal(first, second, sizeof(first));
+    assert_memory_equal(first, again, sizeof(first));
+}
+
+/* How many of the children that are made one after the other, and each by this call, draw one block of a probability of 1/2. */
+static unsigned n_children_that_draw(bool is_counted)
+{
+    unsigned n_drawn = 0;
+
+    for (unsigned i = 0; i < N_CHILDREN; i++) {
+        int status = 0;
+        pid_t pid;
+        if (is_counted)
+            sampler_fork_begins();
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (is_counted)
+            sampler_fork_ended(pid == 0);
+        if (pid == 0)
+            _exit(sampler_takes(710));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        n_drawn += WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    }
+    return n_drawn;
+}
+
+/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of 400. */
+static void children_draw_for_themselves(void **state)
+{
+    unsigned counted, uncounted;
+
+    (void)state;
+    sampler_begin(1024, 99);
+    (void)sampler_takes(1);
+    counted = n_children_that_draw(true);
+    print_message("%u of %u children draw\n", counted, N_CHILDREN);
+    assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
+    KERNEL_NEEDS(wipes_on_fork);
+    uncounted = n_children_that_draw(false);
+    print_message("%u of %u draw that nobody counted\n", uncounted, N_CHILDREN);
+    assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
+}
+
+static void draw_in_grandchild(uint64_t *ret_bits, unsigned n_generations)
+{
+    pid_t pid;
+
+    sampler_fork_begins();
+    pid = fork();
+    sampler_fork_ended(pid == 0);
+    if (pid != 0) {
+        waitpid(pid, NULL, 0);
+        return;
+    }
+    if (n_generations > 1)
+        draw_in_grandchild(ret_bits, n_generations - 1);
+    else
+        draw_bits(ret_bits);
+    _exit(0);
+}
+
+/* SA-4, of all their lives. */
+static void children_have_numbers_of_their_own(void **state)
+{
+    uint64_t(*bits)[N_WORDS] =
+        mmap(NULL, 5 * BITS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(bits, MAP_FAILED);
+    sampler_begin(1024, 5);
+    draw_in_grandchild(bits[0], 1);
+    draw_in_grandchild(bits[1], 1);
+    draw_in_grandchild(bits[2], 2);
+    draw_in_grandchild(bits[3], 2);
+    draw_bits(bits[4]);
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned k = 0; k < i; k++)
+            assert_memory_not_equal(bits[i], bits[k], BITS_BYTES);
+    munmap(bits, 5 * BITS_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_are_exponential),
+        cmocka_unit_test(intervals_are_at_least_a_byte),
+        cmocka_unit_test(blocks_are_drawn_by_their_size),
+        cmocka_unit_test(threads_draw_apart_and_runs_alike),
+        cmocka_unit_test(children_draw_for_themselves),
+        cmocka_unit_test(children_have_numbers_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

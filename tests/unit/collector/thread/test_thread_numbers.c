@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of threads: shared ones are given on, one thread's at a time, and there are no more than lived at once. */
+#include "collector/thread/thread_numbers.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    THREADS = 4,
+    ROUNDS = 20000,
+    AT_ONCE = 3,
+    MOST = 8 * THREADS
+           * AT_ONCE /* who looks while others take and leave may miss one, and has a new one */
+};
+
+static int forget(void **state)
+{
+    (void)state;
+    thread_numbers_forget();
+    return 0;
+}
+
+static void what_was_left_is_taken_again(void **state)
+{
+    bool is_new;
+
+    (void)state;
+    for (uint32_t i = 1; i <= 5; i++) {
+        assert_int_equal(thread_numbers_take(&is_new), i);
+        assert_true(is_new);
+    }
+    thread_numbers_leave(4);
+    assert_int_equal(thread_numbers_take(&is_new), 4);
+    assert_false(is_new);
+    assert_int_equal(thread_numbers_take(&is_new), 6);
+    assert_true(is_new);
+    assert_false(thread_numbers_is_shared(5, 5));
+    assert_true(thread_numbers_is_shared(6, 5));
+    assert_false(thread_numbers_is_shared(6, 0));
+}
+
+static void another_log_begins_with_the_first(void **state)
+{
+    bool is_new;
+
+    (void)state;
+    assert_int_equal(thread_numbers_take(&is_new), 1);
+    thread_numbers_leave(1);
+    thread_numbers_forget();
+    assert_int_equal(thread_numbers_take(&is_new), 1);
+    assert_true(is_new);
+}
+
+/* More than there are places for are nobody's. */
+static void as_many_wait_as_there_are_places_for(void **state)
+{
+    bool is_new;
+
+    (void)state;
+    for (uint32_t i = 1; i <= THREAD_NUMBERS_WAITING + 5; i++)
+        thread_numbers_take(&is_new);
+    for (uint32_t i = 1; i <= THREAD_NUMBERS_WAITING + 5; i++)
+        thread_numbers_leave(i);
+    for (uint32_t i = 1; i <= THREAD_NUMBERS_WAITING; i++) {
+        assert_in_range(thread_numbers_take(&is_new), 1, THREAD_NUMBERS_WAITING);
+        assert_false(is_new);
+    }
+    assert_int_equal(thread_numbers_take(&is_new), THREAD_NUMBERS_WAITING + 6);
+}
+
+static _Atomic uint32_t g_owners[MOST + 1];
+static _Atomic bool g_is_wrong;
+
+static void *come_and_go(void *argument)
+{
+    uint32_t numbers[AT_ONCE];
+    bool is_new;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            numbers[k] = thread_numbers_take(&is_new);
+            if (numbers[k] > MOST || atomic_fetch_add(&g_owners[numbers[k]], 1) != 0)
+                g_is_wrong = true;
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (numbers[k] <= MOST)
+                atomic_fetch_sub(&g_owners[numbers[k]], 1);
+            thread_numbers_leave(numbers[k]);
+        }
+    }
+    return argument;
+}
+
+/* TN-1 */
+static void a_number_is_one_threads_at_a_time(void **state)
+{
+    pthread_t threads[THREADS];
+    bool is_new;
+
+    (void)state;
+    for (int i = 0; i < THREADS * AT_ONCE; i++)
+        thread_numbers_take(&is_new);
+    for (uint32_t i = 1; i <= THREADS * AT_ONCE; i++)
+        thread_numbers_leave(i);
+    g_is_wrong = false;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_false(g_is_wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_was_left_is_taken_again, forget),
+        cmocka_unit_test_setup(another_log_begins_with_the_first, forget),
+        cmocka_unit_test_setup(as_many_wait_as_there_are_places_for, forget),
+        cmocka_unit_test_setup(a_number_is_one_threads_at_a_time, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

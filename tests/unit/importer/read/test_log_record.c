@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/* What the words of each kind of record become. */
+#include "importer/model/definitions.h"
+#include "importer/read/log_record.h"
+#include "lib/abi/log_format.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    NODE = 9, /* its backtrace is 100 */
+    BACKTRACE = 100,
+    BASE = 1000,
+    TIME = 5, /* of the records of these tests */
+    THREAD = 3,
+};
+
+#define WORD_0(kind) ((kind) | TIME << 8 | (uint64_t)NODE << 32)
+
+static struct text_arena arena;
+static struct log_names names;
+
+static void define(uint8_t kind, uint32_t id, const char *text)
+{
+    static _Alignas(8) char payload[LOG_DEF_ALIGN * 2];
+    struct log_def *def = (struct log_def *)(void *)payload;
+    uint64_t n_unknown = 0;
+
+    memset(payload, 0, sizeof(payload));
+    def->kind = kind;
+    def->id = id;
+    def->text_bytes = (uint16_t)strlen(text);
+    def->magic = LOG_DEF_MAGIC;
+    memcpy(def + 1, text, strlen(text));
+    assert_int_equal(log_names_add_defs(&names, payload, sizeof(payload), &n_unknown), 0);
+}
+
+static int setup(void **state)
+{
+    static const struct log_node node = {.parent = LOG_NODE_COMPLETE, .address = 1};
+
+    (void)state;
+    log_names_init(&names, &arena);
+    assert_int_equal(log_names_add_nodes(&names, &node, sizeof(node), NODE), 0);
+    names.backtrace_pages[0][NODE] = BACKTRACE;
+    names.process = 2;
+    names.unknown_thread = 77;
+    define(LOG_DEF_PATH, 6, "/tmp/mapped");
+    define(LOG_DEF_MARKER, 6, "now");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    log_names_done(&names);
+    text_arena_done(&arena);
+    return 0;
+}
+
+/* Decodes words that are one event. */
+static struct event decode_half(const uint64_t *words, size_t n, enum log_record_half half)
+{
+    struct log_record_reader reader = {
+        .at = words, .end = words + n, .base_ticks = BASE, .thread = THREAD};
+    struct log_record record;
+    struct event event;
+    uint64_t n_lost = 0;
+
+    memset(&event, 0xee, sizeof(event));
+    assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
+    assert_ptr_equal(reader.at, words + n);
+    assert_int_equal(record.ticks, BASE + TIME);
+    assert_int_equal(record.thread, THREAD);
+    log_record_decode(&record, half, &names, 40, &n_lost, &event);
+    assert_int_equal(event.process, 2);
+    assert_int_equal(n_lost, 0);
+    assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_NO_MORE);
+    assert_int_equal(reader.n_unknown, 0);
+    return event;
+}
+
+#define DECODE(...)                              \
+    decode_half((const uint64_t[]){__VA_ARGS__}, \
+                sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), LOG_RECORD_WHOLE)
+
+static void test_allocations(void **state)
+{
+    uint64_t flags = LOG_CALL_CALLOC | LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED;
+    struct event event =
+        DECODE(WORD_0(LOG_ALLOC), 0xfffffffffff0, 1000 | 24ull << 40 | flags << 56);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_ALLOC);
+    assert_int_equal(event.address, 0xfffffffffff0);
+    assert_int_equal(event.size, 1000);
+    assert_int_equal(event.usable, 1024);
+    assert_int_equal(event.call, LOG_CALL_CALLOC);
+    assert_int_equal(event.chunk_flags, LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED);
+    assert_int_equal(event.alignment_log2, 0);
+    assert_int_equal(event.node, BACKTRACE);
+    assert_int_equal(event.thread, 40);
+
+    event = DECODE(WORD_0(LOG_ALLOC_WIDE), 0x4000, LOG_CALL_ALIGNED_ALLOC | 12 << 8, 1ull << 45,
+                   (1ull << 45) + 8);
+    assert_int_equal(event.kind, EVENT_ALLOC);
+    assert_int_equal(event.size, 1ull << 45);
+    assert_int_equal(event.usable, (1ull << 45) + 8);
+    assert_int_equal(event.alignment_log2, 12);
+    assert_int_equal(event.call, LOG_CALL_ALIGNED_ALLOC);
+
+    event = DECODE(WORD_0(LOG_FREE), 0x4000);
+    assert_int_equal(event.kind, EVENT_FREE);
+    assert_int_equal(event.address, 0x4000);
+    assert_int_equal(event.size, 0);
+
+    event = DECODE(WORD_0(LOG_FAILURE), 0x4000, LOG_CALL_REALLOC | ENOMEM << 8, 1ull << 60);
+    assert_int_equal(event.kind, EVENT_FAILURE);
+    assert_int_equal(event.call, LOG_CALL_REALLOC);
+    assert_int_equal(event.value, ENOMEM);
+    assert_int_equal(event.size, 1ull << 60);
+    assert_int_equal(event.address, 0x4000);
+}
+
+static void test_reallocs(void **state)
+{
+    const uint64_t narrow[] = {WORD_0(LOG_REALLOC), 0x5000,
+                               100 | 12ull << 40 | (uint64_t)LOG_CALL_REALLOCARRAY << 56,
+                               0x4000 | 3ull << 48};
+    const uint64_t wide[] = {
+        WORD_0(LOG_REALLOC_WIDE), 0x5000, LOG_CALL_REALLOC | 900ull << 8, 0x4000, 100, 112};
+    struct log_record record = {.words = wide, .ticks = BASE + TIME};
+    struct event event;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        event = decode_half(i ? wide : narrow, i ? 6 : 4, LOG_RECORD_BEGIN);
+        assert_int_equal(event.kind, EVENT_REALLOC_BEGIN);
+        assert_int_equal(event.address, 0x4000);
+        event = decode_half(i ? wide : narrow, i ? 6 : 4, LOG_RECORD_END);
+        assert_int_equal(event.kind, EVENT_REALLOC_END);
+        assert_int_equal(event.address, 0x5000);
+        assert_int_equal(event.old_address, 0x4000);
+        assert_int_equal(event.size, 100);
+        assert_int_equal(event.usable, 112);
+        assert_int_equal(event.call, i ? LOG_CALL_REALLOC : LOG_CALL_REALLOCARRAY);
+    }
+    assert_true(log_record_is_pair(&record));
+    assert_int_equal(log_record_begin_ticks(&record), BASE + TIME - 900);
+    record.words = narrow;
+    assert_int_equal(log_record_begin_ticks(&record), BASE + TIME - 3);
+    record.ticks = 2;
+    assert_int_equal(log_record_begin_ticks(&record), 0);
+}
+
+/* realloc(NULL, n) and realloc(p, 0), should a log hold them. */
+static void test_reallocs_of_one_block(void **state)
+{
+    const uint64_t born[] = {WORD_0(LOG_REALLOC), 0x5000, 100, 0};
+    const uint64_t dead[] = {WORD_0(LOG_REALLOC), 0, 0, 0x4000};
+    struct log_record record = {.words = born};
+
+    (void)state;
+    assert_false(log_record_is_pair(&record));
+    assert_int_equal(decode_half(born, 4, LOG_RECORD_WHOLE).kind, EVENT_ALLOC);
+    record.words = dead;
+    assert_false(log_record_is_pair(&record));
+    assert_true(log_record_ends_block(&record, LOG_RECORD_WHOLE));
+    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).kind, EVENT_FREE);
+    assert_int_equal(decode_half(dead, 4, LOG_RECORD_WHOLE).address, 0x4000);
+}
+
+static void test_address_space(void **state)
+{
+    struct event event = DECODE(WORD_0(LOG_MMAP), 0x10000, 8192, 3 | 0x80000022ull << 16,
+                                0xffffffff | 6ull << 32, 4096);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_MMAP);
+    assert_int_equal(event.size, 8192);
+    assert_int_equal(event.prot, 3);
+    assert_int_equal((uint32_t)event.flags, 0x80000022);
+    assert_int_equal(event.fd, -1);
+    assert_int_equal(event.file_offset, 4096);
+    assert_string_equal(event.text, "/tmp/mapped");
+
+    event = DECODE(WORD_0(LOG_MMAP), 0x10000, 8192, 0, 3, 0);
+    assert_null(event.text);
+    assert_int_equal(event.fd, 3);
+
+    event = DECODE(WORD_0(LOG_MUNMAP), 0x10000, 4096);
+    assert_int_equal(event.kind, EVENT_MUNMAP);
+    assert_int_equal(event.size, 4096);
+
+    event = DECODE(WORD_0(LOG_MREMAP), 0x20000, 0x10000, 4096, 12288);
+    assert_int_equal(event.kind, EVENT_MREMAP);
+    assert_int_equal(event.address, 0x20000);
+    assert_int_equal(event.old_address, 0x10000);
+    assert_int_equal(event.old_size, 4096);
+    assert_int_equal(event.size, 12288);
+
+    event = DECODE(WORD_0(LOG_BRK), 0x30000, 0x20000);
+    assert_int_equal(event.kind, EVENT_BRK);
+    assert_int_equal(event.address, 0x30000);
+    assert_int_equal(event.old_address, 0x20000);
+
+    event = DECODE(WORD_0(LOG_HEAP_EXTENT), 0x30000, 0x40000, LOG_HEAP_ARENA);
+    assert_int_equal(event.kind, EVENT_HEAP_EXTENT);
+    assert_int_equal(event.old_address, 0x40000);
+    assert_int_equal(event.value, LOG_HEAP_ARENA);
+
+    event = DECODE(WORD_0(LOG_MALLOPT), 0, (uint64_t)-3, 65536, 1 | 1ull << 32);
+    assert_int_equal(event.kind, EVENT_MALLOPT);
+    assert_int_equal(event.parameter, -3);
+    assert_int_equal(event.value, 65536);
+    assert_int_equal(event.result, 1);
+    assert_int_equal(event.call, 1);
+}
+
+static void test_process(void **state)
+{
+    struct event event = DECODE(WORD_0(LOG_FORK), 0, 4711);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_FORK);
+    assert_int_equal(event.value, 4711);
+
+    event = DECODE(WORD_0(LOG_MARK), 0, 6);
+    assert_int_equal(event.kind, EVENT_MARKER);
+    assert_string_equal(event.text, "now");
+
+    event = DECODE(WORD_0(LOG_TRACING), 0);
+    assert_int_equal(event.kind, EVENT_TRACING);
+    assert_int_equal(event.value, NODE);
+    assert_int_equal(event.node, DEFINITIONS_NO_BACKTRACE);
+
+    event = DECODE(WORD_0(LOG_END), 0, LOG_END_EXIT | (uint64_t)(uint32_t)-1 << 32);
+    assert_int_equal(event.kind, EVENT_END);
+    assert_int_equal(event.value, LOG_END_EXIT);
+    assert_int_equal(event.result, -1);
+
+    event = DECODE(WORD_0(LOG_EXEC_FAILED), 0);
+    assert_int_equal(event.kind, EVENT_END);
+    assert_int_equal(event.value, LOG_END_UNKNOWN);
+
+    event = DECODE(WORD_0(LOG_CULLED), 7ull << 32, 6 | 300ull << 16 | (uint64_t)NODE << 32,
+                   100 | 12ull << LOG_SIZE_BITS, 90 | 20ull << 32, 12345);
+    assert_int_equal(event.kind, EVENT_CULLED);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+    assert_int_equal(event.lifetime_ns, 12345);
+    assert_int_equal(event.pair, 90 | 20ull << 32);
+    assert_int_equal(event.result, 7);
+    assert_int_equal(event.free_node, BACKTRACE);
+
+    event = DECODE(WORD_0(LOG_CULLED), 0, 5 | 1ull << 16, 100, 90 | 20ull << 32);
+    assert_int_equal(event.lifetime_ns, 20);
+    assert_int_equal(event.pair, 90 | 90ull << 32);
+
+    event = DECODE(WORD_0(LOG_CULLED_MIXED), 7ull << 32, 8 | 300ull << 16 | (uint64_t)NODE << 32,
+                   30000 | 3600ull << 32, 90 | 20ull << 32, 12345, 10 | 200ull << 32,
+                   700 | 40ull << 32);
+    assert_int_equal(event.kind, EVENT_CULLED_MIXED);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+    assert_int_equal(event.lifetime_ns, 12345);
+    assert_int_equal(event.pair, 90 | 20ull << 32);
+    assert_int_equal(event.result, 7);
+    assert_int_equal(event.free_node, BACKTRACE);
+    assert_int_equal(event.least_bytes, 10);
+    assert_int_equal(event.largest_bytes, 200);
+    assert_int_equal(event.temporary_bytes, 700);
+    assert_int_equal(event.largest_ns_ago, 40);
+
+    event = DECODE(LOG_CULLED_SIZES | 5 << 8 | 7ull << 32, 300 | 20ull << 24, 30000, 3600);
+    assert_int_equal(event.kind, EVENT_CULLED_SIZES);
+    assert_int_equal(event.call, 7);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.result, 20);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+
+    event = DECODE(LOG_CULLED_LIVES | 5 << 8 | 7ull << 32, 300, 4000);
+    assert_int_equal(event.kind, EVENT_CULLED_LIVES);
+    assert_int_equal(event.value, 7);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 4000);
+
+    event = DECODE(LOG_CULLED_BIRTHS | 5 << 8 | 300ull << 32, 4000);
+    assert_int_equal(event.kind, EVENT_CULLED_BIRTHS);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 4000);
+
+    event = DECODE(LOG_NEXT_OWNER | 5 << 8, 0);
+    assert_int_equal(event.kind, EVENT_NEXT_OWNER);
+}
+
+/* A group holds until the next one, or until another thread writes. */
+static void test_groups(void **state)
+{
+    const uint64_t words[] = {
+        LOG_FREE, 0x1000, LOG_GROUP | 5ull << 32, 0, LOG_FREE, 0x1000, LOG_THREAD | 8ull << 32, 0,
+        LOG_FREE, 0x1000,
+    };
+    const uint32_t groups[] = {LOG_GROUP_ROOT, 5, LOG_GROUP_ROOT};
+    struct log_record_reader reader = {
+        .at = words, .end = words + sizeof(words) / sizeof(*words), .group = LOG_GROUP_ROOT};
+    struct log_record record;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
+        assert_int_equal(record.group, groups[i]);
+    }
+    assert_int_equal(reader.n_unknown, 0);
+}
+
+static void test_side_groups(void **state)
+{
+    const uint64_t none[] = {LOG_FREE, 0x1000};
+    const uint64_t code = log_group_code(0xfedcba98);
+    const uint64_t large[] = {LOG_FREE | (code & 0xffffff) << 8, 0x1000 | code >> 24 << 48};
+
+    (void)state;
+    assert_int_equal(log_record_side_group(none), LOG_GROUP_ROOT);
+    assert_int_equal(log_record_side_group(large), 0xfedcba98);
+}
+
+static void test_moves_and_phases(void **state)
+{
+    struct event event = DECODE(LOG_MOVE | TIME << 8 | (uint64_t)LOG_GROUP_ROOT << 32, 0x7000);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_MOVE);
+    assert_int_equal(event.address, 0x7000);
+    assert_int_equal(event.group, 0);
+
+    event = DECODE(WORD_0(LOG_PHASE), 0, 99 | 7ull << 32); /* a name the log lost */
+    assert_int_equal(event.kind, EVENT_PHASE);
+    assert_int_equal(event.value, 7);
+    assert_string_equal(event.text, "");
+
+    event = DECODE(WORD_0(LOG_PHASE), 0, 7ull << 32);
+    assert_null(event.text);
+}
+
+static void test_pools(void **state)
+{
+    struct event event =
+        DECODE(WORD_0(LOG_POOL_RESIZE), 0x7010, 500 | 3ull << LOG_SIZE_BITS, 0x7000);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_POOL_RESIZE);
+    assert_int_equal(event.address, 0x7010);
+    assert_int_equal(event.old_address, 0x7000);
+    assert_int_equal(event.size, 500);
+    assert_int_equal(event.value, 0); /* the log has no pool 3 */
+
+    event = DECODE(WORD_0(LOG_POOL_END), 3);
+    assert_int_equal(event.kind, EVENT_POOL_END);
+    assert_int_equal(event.address, 0);
+}
+
+/* State records and unknown kinds of every length are passed over. */
+static void test_what_is_no_event(void **state)
+{
+    const uint64_t words[] = {
+        LOG_THREAD | 8ull << 32,
+        0,                    /* */
+        LOG_EVENT_KIND(0, 9), /* one word */
+        LOG_EVENT_KIND(3, 30),
+        1,
+        2,
+        3, /* four words */
+        LOG_TIME_BASE,
+        5000, /* */
+        LOG_EVENT_KIND(6, 1),
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7, /* eight words */
+        LOG_EVENT_KIND(7, 9),
+        1,
+        4,
+        3, /* says itself: four */
+        LOG_CULLED,
+        0,
+        4,
+        0, /* too short to be one */
+        LOG_FREE | 1 << 8,
+        0x1000 | 2ull << 48,
+    };
+    struct log_record_reader reader = {.at = words, .end = words + sizeof(words) / sizeof(*words)};
+    struct log_record record;
+
+    (void)state;
+    assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
+    assert_int_equal(record.thread, 8);
+    assert_int_equal(record.ticks, 5000 + 1 + (2 << 24));
+    assert_int_equal(reader.n_unknown, 5);
+    assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_NO_MORE);
+}
+
+static void test_lengths_beyond_the_payload(void **state)
+{
+    static const uint64_t inputs[][3] = {
+        {LOG_ALLOC, 0x1000, 1}, {LOG_REALLOC_WIDE, 1, 2}, {LOG_CULLED, 0, 513},
+        {LOG_CULLED, 0, 2},     {LOG_CULLED, 0, 4},       {LOG_CULLED, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
+        for (size_t n = i == 0 ? 2 : 3; n > 0; n--) {
+            /* Exactly n words on the heap, so that a sanitizer sees one read too many. */
+            uint64_t *words = malloc(n * sizeof(*words));
+            struct log_record_reader reader = {.at = words, .end = words + n};
+            struct log_record record;
+            assert_non_null(words);
+            memcpy(words, inputs[i], n * sizeof(*words));
+            assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_DAMAGED);
+            assert_ptr_equal(reader.at, words);
+            free(words);
+        }
+    }
+}
+
+/* RC-3 */
+static void test_what_cannot_have_happened(void **state)
+{
+    const uint64_t big = EVENT_MAX_BYTES + 1;
+
+    const struct {
+        uint64_t words[8];
+        bool is_possible;
+    } cases[] = {
+        {{LOG_ALLOC, 0, 16}, false},
+        {{LOG_ALLOC, 1, 16}, true},
+        {{LOG_ALLOC_WIDE, 0, 0, 16, 16}, false},
+        {{LOG_ALLOC_WIDE, 1, 0, EVENT_MAX_BYTES, EVENT_MAX_BYTES}, true},
+        {{LOG_ALLOC_WIDE, 1, 0, big, 0}, false},
+        {{LOG_ALLOC_WIDE, 1, 0, 0, big}, true},
+        {{LOG_ALLOC_WIDE, 1, 47 << 8, 16, 16}, true},
+        {{LOG_ALLOC_WIDE, 1, 48 << 8, 16, 16}, false},
+        {{LOG_ALLOC_WIDE, 1, 255 << 8, 16, 16}, false},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, 16, 16}, true},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, big, 16}, false},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, 16, UINT64_MAX}, true},
+        {{LOG_REALLOC, 0, 0, 2}, true}, /* a free */
+        {{LOG_MMAP, 0, EVENT_MAX_BYTES}, true},
+        {{LOG_MMAP, 0, UINT64_MAX}, false},
+        {{LOG_MUNMAP, 0, big}, false},
+        {{LOG_MREMAP, 4096, 8192, 1, 1}, true},
+        {{LOG_MREMAP, 0, UINT64_MAX & ~UINT64_C(4095), 1, 1}, false},
+        {{LOG_MREMAP, 0, 4096, big, 1}, false},
+        {{LOG_MREMAP, 0, 4096, 1, big}, false},
+        {{LOG_MREMAP, 0, 1, 1, 1}, false},
+        {{LOG_MREMAP, 1, 0, 1, 1}, false},
+        {{LOG_MMAP, 4095, 1}, false},
+        {{LOG_BRK, 0x1000, 0x2000}, true},
+        {{LOG_BRK, 0x1000, 1ull << 48}, false},
+        {{LOG_HEAP_EXTENT, 0x1000, UINT64_MAX, 1}, false},
+        {{LOG_RESIDENT, 0x1000, 0x4000, 0x3000 | LOG_RESIDENT_CONTINUES}, true},
+        {{LOG_RESIDENT, 0x1000, 0x4000, 0x5000}, false},
+        {{LOG_RESIDENT, 0x1000, 0x4000, LOG_RESIDENT_UNKNOWN}, true},
+        {{LOG_RESIDENT, 0x1008, 0x4000, 0}, false},
+        {{LOG_MUNMAP, 1, 1}, false},
+        {{LOG_CULLED, 0, 5 | 1 << 16, UINT64_MAX, UINT64_MAX}, true},
+        {{LOG_CULLED, 2ull << 32, 5 | 1 << 16, 16, 0}, false}, /* more temporary ones than all */
+        {{LOG_CULLED, 0, 6, 16, 0, 0}, false},
+        {{LOG_CULLED, 0, 6 | 2 << 16, 16, 0, UINT64_MAX}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 0}, true},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 61, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 19, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_MIXED, 0, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 41}, false},
+        {{LOG_CULLED_MIXED, 3ull << 32, 8 | 2 << 16, 40, 0, 0, 10 | 30ull << 32, 0}, false},
+        {{LOG_CULLED_SIZES | 236ull << 32, 1, 1, UINT32_MAX}, true},
+        {{LOG_CULLED_SIZES | 237ull << 32, 1, 1, 1}, false},
+        {{LOG_CULLED_SIZES, 1 | 2 << 24, 1, 1}, false},
+        {{LOG_CULLED_SIZES, 1, 1, 1ull << 32}, false},
+        {{LOG_CULLED_SIZES, 1, EVENT_MAX_SUM + 1, 1}, false},
+        {{LOG_CULLED_LIVES | 40ull << 32, 1, 1}, false},
+        {{LOG_CULLED_LIVES | 39ull << 32, 1, EVENT_MAX_SUM + 1}, false},
+        {{LOG_FAILURE, 0, 0, UINT64_MAX}, true}, /* asked for, not given */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct log_record_reader reader = {.at = cases[i].words, .end = cases[i].words + 8};
+        struct log_record record;
+        bool is_found =
+            log_record_next(&reader, &record) == LOG_RECORD_FOUND && record.words == cases[i].words;
+        assert_int_equal(is_found, cases[i].is_possible);
+        if (is_found)
+            assert_true(log_record_claimed_bytes(&record) <= EVENT_MAX_SUM + 1);
+        else
+            assert_true(reader.n_impossible > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_reallocs),
+        cmocka_unit_test(test_reallocs_of_one_block),
+        cmocka_unit_test(test_address_space),
+        cmocka_unit_test(test_process),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_side_groups),
+        cmocka_unit_test(test_moves_and_phases),
+        cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_what_is_no_event),
+        cmocka_unit_test(test_what_cannot_have_happened),
+        cmocka_unit_test(test_lengths_beyond_the_payload),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of events are counted as each by itself: random programs, both ways, and every sum compared. */
+#include "importer/totals/facts_parts.h"
+#include "importer/totals/facts_run.h"
+#include "lib/totals/lifetime_class.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_PROCESSES = 2,
+    N_THREADS = 4,   /* the first three are of the first process */
+    FIRST_STACK = 3, /* DF-4 */
+    N_STACKS = 12,
+    N_ADDRESSES = 200,
+    N_EVENTS = 40000,
+    N_SEEDS = 6,
+};
+
+struct program {
+    struct definitions definitions;
+    struct definitions_process processes[N_PROCESSES + 1];
+    struct definitions_thread threads[N_THREADS + 1];
+    struct definitions_frame frames[N_STACKS + 1];
+    struct definitions_backtrace backtraces[N_STACKS + 1];
+    struct event events[N_EVENTS];
+};
+
+/* What snapshots say, one after the other. */
+struct told {
+    uint64_t n, sum;
+};
+
+static int on_event(void *context, const struct event *event, struct error *err)
+{
+    (void)context;
+    (void)event;
+    (void)err;
+    return 0;
+}
+
+static int on_mapping(void *context, const struct mapping *mapping, struct error *err)
+{
+    (void)context;
+    (void)mapping;
+    (void)err;
+    return 0;
+}
+
+static int on_memory(void *context, const struct memory_sample *sample, struct error *err)
+{
+    (void)context;
+    (void)sample;
+    (void)err;
+    return 0;
+}
+
+static int on_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
+{
+    struct told *told = context;
+
+    (void)err;
+    for (size_t i = 0; i < snapshot->n_stacks; i++)
+        told->sum = told->sum * 31 + snapshot->stacks[i].node + snapshot->stacks[i].live_bytes;
+    told->sum = told->sum * 31 + snapshot->at_ns;
+    told->n++;
+    return 0;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return *state >> 33;
+}
+
+/* Births and frees of what is live mostly, of one thread for a while; a block of another thread, nothing that is live, or what is none of
+ * both, in between. */
+static void make_events(struct program *program, uint64_t seed)
+{
+    uint64_t time_ns = 0;
+    uint32_t thread = 1;
+
+    for (size_t i = 0; i < N_EVENTS; i++) {
+        struct event *event = &program->events[i];
+        uint64_t what = next_random(&seed) % 1000;
+        if (what < 20)
+            thread = 1 + (uint32_t)(next_random(&seed) % N_THREADS);
+        time_ns += next_random(&seed) % 4 ? next_random(&seed) % 300 : 0;
+        *event = (struct event){.kind = next_random(&seed) % 2 ? EVENT_ALLOC : EVENT_FREE,
+                                .time_ns = time_ns,
+                                .address = 0x10000 + 40960 * (next_random(&seed) % N_ADDRESSES),
+                                .process = program->threads[thread].process,
+                                .thread = thread};
+        event->node = FIRST_STACK + (uint32_t)(next_random(&seed) % (N_STACKS - FIRST_STACK));
+        if (event->kind == EVENT_ALLOC) {
+            event->size = next_random(&seed) % (what < 100 ? 400000 : 300);
+            event->usable = event->size + next_random(&seed) % (what < 50 ? 200000 : 20);
+            event->call = (uint8_t)(next_random(&seed) % 3);
+            event->chunk_flags = what % 5 ? LOG_CHUNK_KNOWN : 0;
+            if (what % 55 == 1)
+                event->chunk_flags |= LOG_CHUNK_NON_MAIN;
+        } else if (what % 7 == 0) {
+            event->node = DEFINITIONS_NO_BACKTRACE;
+        }
+        if (what >= 998)
+            event->kind = what == 999 ? EVENT_CULLED_BIRTHS : EVENT_NEXT_OWNER;
+    }
+    for (uint32_t id = 1; id <= N_PROCESSES; id++)
+        program->processes[id].last_ns = time_ns;
+}
+
+static struct program *make_program(uint64_t seed)
+{
+    struct program *program = calloc(1, sizeof *program);
+
+    assert_non_null(program);
+    for (uint32_t id = 1; id <= N_PROCESSES; id++)
+        program->processes[id] =
+            (struct definitions_process){.pid = 100 + id, .end_kind = "exit", .page_bytes = 4096};
+    for (uint32_t id = 1; id <= N_THREADS; id++)
+        program->threads[id] =
+            (struct definitions_thread){.process = 1 + (id == N_THREADS), .tid = 200 + id};
+    for (uint32_t id = 1; id <= N_STACKS; id++)
+        program->backtraces[id] =
+            (struct definitions_backtrace){.last_descendant = id, .frame = id, .depth = 1};
+    program->definitions = (struct definitions){.processes = program->processes,
+                                                .threads = program->threads,
+                                                .frames = program->frames,
+                                                .backtraces = program->backtraces,
+                                                .n_processes = N_PROCESSES,
+                                                .n_threads = N_THREADS,
+                                                .n_frames = N_STACKS,
+                                                .n_backtraces = N_STACKS};
+    make_events(program, seed);
+    return program;
+}
+
+/* Returns how many events runs took. */
+static size_t feed(struct facts *facts, const struct program *program, bool has_runs)
+{
+    size_t n_taken = 0;
+
+    for (size_t i = 0; i < N_EVENTS; i++) {
+        size_t n = 0;
+        if (has_runs)
+            assert_int_equal(facts_run_take(facts, &program->events[i], N_EVENTS - i,
+                                            program->events[i].time_ns + 5000, &n, NULL),
+                             0);
+        n_taken += n;
+        i += n;
+        if (i == N_EVENTS)
+            break;
+        assert_int_equal(facts_event(facts, &program->events[i], NULL), 0);
+        if (has_runs)
+            facts_expect(facts, &program->events[i], N_EVENTS - i);
+    }
+    return n_taken;
+}
+
+/* Where heaps reach, and what is known of them, as a state has it. Other parts have padding, or are compared field by field. */
+struct saved {
+    uint8_t bytes[1 << 20];
+    size_t n;
+};
+
+static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    const struct state_chunk *head = chunk;
+    struct saved *saved = context;
+
+    (void)err;
+    if (head->part != STATE_HEAPS && head->part != STATE_SAMPLES)
+        return 0;
+    assert_true(saved->n + n_bytes <= sizeof saved->bytes);
+    memcpy(saved->bytes + saved->n, chunk, n_bytes);
+    saved->n += n_bytes;
+    return 0;
+}
+
+static void save(struct facts *facts, struct saved *ret)
+{
+    const struct state_sink sink = {.put = put, .context = ret};
+    struct state_io *io;
+
+    ret->n = 0;
+    assert_int_equal(state_io_save(&sink, NULL, &io, NULL), 0);
+    facts_visit(facts, io);
+    assert_int_equal(state_io_end(io), 0);
+    state_io_close(io);
+}
+
+static struct facts *count(const struct program *program, bool has_runs, struct told *told,
+                           struct saved *ret_saved, size_t *ret_n_taken)
+{
+    const struct facts_sink sink = {.context = told,
+                                    .event = on_event,
+                                    .mapping = on_mapping,
+                                    .memory = on_memory,
+                                    .snapshot = on_snapshot};
+    struct facts *facts;
+
+    assert_int_equal(facts_new(&program->definitions, NULL, &sink, "facts_run", &facts, NULL), 0);
+    assert_int_equal(facts_keep_moments(facts, NULL), 0);
+    facts_leave_rows_out(facts);
+    *ret_n_taken = feed(facts, program, has_runs);
+    save(facts, ret_saved);
+    assert_int_equal(facts_finish(facts, NULL), 0);
+    return facts;
+}
+
+static void compare_process(const struct facts *a, const struct facts *b, uint32_t id)
+{
+    const struct process_totals *left = &a->totals->processes[id];
+    const struct process_totals *right = &b->totals->processes[id];
+    const struct timeline *first = &a->processes[id].timeline;
+    const struct timeline *second = &b->processes[id].timeline;
+
+    assert_int_equal(left->live_bytes, right->live_bytes);
+    assert_int_equal(left->live_blocks, right->live_blocks);
+    assert_int_equal(left->peak_bytes, right->peak_bytes);
+    assert_int_equal(left->peak_blocks, right->peak_blocks);
+    assert_int_equal(left->peak_ns, right->peak_ns);
+    assert_int_equal(left->n_births, right->n_births);
+    assert_int_equal(left->n_ends, right->n_ends);
+    assert_int_equal(left->n_stacks, right->n_stacks);
+    for (uint32_t i = 0; i < left->n_stacks; i++)
+        assert_memory_equal(totals_stack(left, i), totals_stack(right, i),
+                            sizeof(struct stack_totals));
+    assert_int_equal(left->n_sizes, right->n_sizes);
+    assert_memory_equal(left->sizes, right->sizes, left->n_sizes * sizeof *left->sizes);
+    assert_memory_equal(left->lifetimes, right->lifetimes,
+                        LIFETIME_CLASSES * sizeof *left->lifetimes);
+    assert_int_equal(first->n_kept, second->n_kept);
+    assert_memory_equal(first->kept, second->kept, first->n_kept * sizeof *first->kept);
+    assert_int_equal(a->processes[id].n_events, b->processes[id].n_events);
+    assert_int_equal(a->processes[id].event_ns, b->processes[id].event_ns);
+    assert_int_equal(a->processes[id].last_ns, b->processes[id].last_ns);
+    assert_int_equal(a->processes[id].allocated_bytes, b->processes[id].allocated_bytes);
+    assert_int_equal(a->processes[id].heap_block_bytes, b->processes[id].heap_block_bytes);
+    assert_int_equal(a->processes[id].own_block_bytes, b->processes[id].own_block_bytes);
+}
+
+static void compare_tallies(const struct keyed *a, const struct keyed *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->elements, b->elements, a->n * sizeof(struct tally_entry));
+}
+
+static void compare_moments(struct facts *a, struct facts *b, uint32_t process)
+{
+    size_t n_left;
+    size_t n_right;
+    const struct moment_block *left = moment_blocks_ended_since(a->blocks, process, &n_left);
+    const struct moment_block *right = moment_blocks_ended_since(b->blocks, process, &n_right);
+
+    assert_int_equal(n_left, n_right);
+    for (size_t i = 0; i < n_left; i++) {
+        assert_int_equal(left[i].allocation_id, right[i].allocation_id);
+        assert_int_equal(left[i].size_bytes, right[i].size_bytes);
+    }
+}
+
+/* FN-1 */
+static void runs_count_as_events_do(void **state)
+{
+    static struct saved left;
+    static struct saved right;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
+        struct program *program = make_program(seed);
+        struct told told_left = {0};
+        struct told told_right = {0};
+        size_t n_taken;
+        struct facts *a = count(program, false, &told_left, &left, &n_taken);
+        struct facts *b = count(program, true, &told_right, &right, &n_taken);
+        assert_true(n_taken > N_EVENTS / 4);
+        assert_int_equal(left.n, right.n);
+        assert_memory_equal(left.bytes, right.bytes, left.n);
+        for (uint32_t id = 1; id <= N_PROCESSES; id++) {
+            compare_process(a, b, id);
+            compare_moments(a, b, id);
+        }
+        assert_memory_equal(a->totals->threads, b->totals->threads,
+                            (N_THREADS + 1) * sizeof *a->totals->threads);
+        compare_tallies(&a->totals->free_sites, &b->totals->free_sites);
+        compare_tallies(&a->totals->flows, &b->totals->flows);
+        assert_memory_equal(pairing_counts_get(a->pairing), pairing_counts_get(b->pairing),
+                            sizeof(struct pairing_counts));
+        assert_int_equal(heap_ranges_count(a->heaps), heap_ranges_count(b->heaps));
+        assert_int_equal(told_left.n, told_right.n);
+        assert_int_equal(told_left.sum, told_right.sum);
+        facts_free(a);
+        facts_free(b);
+        free(program);
+    }
+}
+
+/* A stack is one of the process whose table the seat is of, though the event that comes there is another process's. */
+static void a_seat_of_another_event_keeps_its_stack(void **state)
+{
+    struct live_table live = {.n_slots = 0};
+    struct live_table other_live = {.n_slots = 0};
+    struct process_totals totals = {.pages = NULL};
+    struct stack_totals other_stack = {.node = FIRST_STACK};
+    const struct expecting own = {.process = 1, .live = &live, .totals = &totals};
+    const struct event event = {
+        .kind = EVENT_ALLOC, .process = 1, .address = 4096, .node = FIRST_STACK};
+    struct expected expected = {.seat = {.table = &other_live, .address = 4096},
+                                .stack = &other_stack};
+
+    (void)state;
+    facts_expect_stack(&own, &event, &expected);
+    assert_ptr_equal(expected.stack, &other_stack);
+    expected.seat.table = &live;
+    facts_expect_stack(&own, &event, &expected);
+    assert_null(expected.stack);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_count_as_events_do),
+                                       cmocka_unit_test(a_seat_of_another_event_keeps_its_stack)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

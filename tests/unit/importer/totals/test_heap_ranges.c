@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/heap_ranges.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+#define MAIN_HEAP UINT64_C(0x555555560000)
+#define ARENA     UINT64_C(0x7f0000000000)
+#define MIB       (UINT64_C(1) << 20)
+
+enum {
+    MAIN = LOG_CHUNK_KNOWN,
+    IN_ARENA = LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN,
+    OWN_MAPPING = LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED,
+    FOREIGN = 0,
+};
+
+static const uint8_t word_bytes[] = {0, 8, 8};
+static const uint32_t page_bytes[] = {0, 4096, 4096};
+
+static struct heap_ranges *new_ranges(void)
+{
+    struct heap_ranges *ranges;
+
+    assert_int_equal(heap_ranges_new(2, page_bytes, word_bytes, &ranges, NULL), 0);
+    return ranges;
+}
+
+static void born_at(struct heap_ranges *ranges, uint64_t time_ns, uint32_t process, int call,
+                    uint64_t address, uint64_t bytes)
+{
+    struct heap_birth birth = {.time_ns = time_ns,
+                               .address = address,
+                               .usable_bytes = bytes,
+                               .process = process,
+                               .call = (uint8_t)call};
+
+    assert_int_equal(heap_ranges_born(ranges, &birth, NULL), 0);
+}
+
+static void born(struct heap_ranges *ranges, uint32_t process, int call, uint64_t address,
+                 uint64_t bytes)
+{
+    born_at(ranges, 0, process, call, address, bytes);
+}
+
+static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t process,
+                  enum log_heap_kind kind, uint64_t start, uint64_t end)
+{
+    const struct heap_range *heap = heap_ranges_get(ranges, id);
+
+    assert_int_equal(heap->heap_id, id);
+    assert_int_equal(heap->process, process);
+    assert_int_equal(heap->kind, kind);
+    assert_int_equal(heap->start, start);
+    assert_int_equal(heap->end, end);
+}
+
+/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own mappings.
+ */
+static void glibc(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    born(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
+    born(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    born(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
+    born(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
+    born(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 4);
+    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 20 * MIB + 4096);
+    check(ranges, 2, 1, LOG_HEAP_ARENA, ARENA, ARENA + 4096);
+    check(ranges, 3, 1, LOG_HEAP_ARENA, ARENA + 64 * MIB, ARENA + 64 * MIB + 8192);
+    check(ranges, 4, 2, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 4096);
+    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP + 10 * MIB), 1);
+    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 0x8c0), 2);
+    assert_int_equal(heap_ranges_find(ranges, 2, MAIN_HEAP), 4);
+    assert_int_equal(heap_ranges_find(ranges, 2, ARENA), 0);
+    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP - 1), 0);
+    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 128 * MIB + 16), 0);
+    assert_int_equal(heap_ranges_get(ranges, 1)->lowest_block, MAIN_HEAP + 0x290);
+    heap_ranges_free(ranges);
+}
+
+/* A 32-bit program: arenas lie in 1 MiB each, and a header has 4 bytes. */
+static void narrow(void **state)
+{
+    static const uint8_t narrow_words[] = {0, 4, 8};
+    struct heap_ranges *ranges;
+
+    (void)state;
+    assert_int_equal(heap_ranges_new(2, page_bytes, narrow_words, &ranges, NULL), 0);
+    for (uint32_t process = 1; process <= 2; process++) {
+        born(ranges, process, MAIN, 0x56560000 + 0x198, 100);
+        born(ranges, process, IN_ARENA, 0xf6500000 + 0x8c0, 100);
+        born(ranges, process, IN_ARENA, 0xf6600000 + 0x30, 100);
+    }
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 5);
+    check(ranges, 1, 1, LOG_HEAP_BRK, 0x56560000, 0x56561000);
+    check(ranges, 2, 1, LOG_HEAP_ARENA, 0xf6500000, 0xf6501000);
+    check(ranges, 3, 1, LOG_HEAP_ARENA, 0xf6600000, 0xf6601000);
+    check(ranges, 5, 2, LOG_HEAP_ARENA, 0xf4000000, 0xf6601000);
+    assert_int_equal(heap_ranges_get(ranges, 1)->header_bytes, 4);
+    assert_int_equal(heap_ranges_get(ranges, 3)->header_bytes, 4);
+    assert_int_equal(heap_ranges_get(ranges, 5)->header_bytes, 8);
+    heap_ranges_free(ranges);
+}
+
+/* Blocks of an allocator that says nothing: one heap per stretch. */
+static void foreign(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++)
+        born(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
+    born(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 2);
+    check(ranges, 1, 1, LOG_HEAP_OTHER, ARENA, ARENA + 3 * MIB + 4096);
+    check(ranges, 2, 1, LOG_HEAP_OTHER, ARENA + 100 * MIB, ARENA + 100 * MIB + 4096);
+    heap_ranges_free(ranges);
+}
+
+/* What was seen from outside: true bounds, and how far the heap reached when. */
+static void extents(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(heap_ranges_extent(ranges, 1, i * 1000, MAIN_HEAP, MAIN_HEAP + i * MIB,
+                                            LOG_HEAP_BRK, NULL),
+                         0);
+    assert_int_equal(heap_ranges_extent(ranges, 1, 5000, 0x1000, 0x2000, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 1);
+    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 3 * MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 999), 0);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 1000), MAIN_HEAP + MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 2999), MAIN_HEAP + 2 * MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 9999), MAIN_HEAP + 3 * MIB);
+    heap_ranges_free(ranges);
+}
+
+/* HR-5: two heaps that grow and shrink all the time: few extents are kept, the highest of each among them. */
+static void bounded(void **state)
+{
+    enum {
+        MOST = 64,
+        MANY = 10000,
+        HIGHEST = 7777
+    };
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    heap_ranges_bound(ranges, MOST);
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        uint64_t n_pages = i == HIGHEST ? 1000 : 10 + i % 7;
+        assert_int_equal(heap_ranges_extent(ranges, 1 + i % 2, i * 1000, MAIN_HEAP,
+                                            MAIN_HEAP + n_pages * 4096, LOG_HEAP_BRK, NULL),
+                         0);
+        assert_true(heap_ranges_count_extents(ranges) <= MOST);
+    }
+    assert_int_equal(heap_ranges_count_extents(ranges) + heap_ranges_n_left_out(ranges), MANY);
+    uint64_t highest = 0;
+    for (size_t i = 0; i < heap_ranges_count_extents(ranges); i++)
+        if (heap_ranges_get_extent(ranges, i).end > highest)
+            highest = heap_ranges_get_extent(ranges, i).end;
+    assert_int_equal(highest, MAIN_HEAP + 1000 * 4096);
+    heap_ranges_free(ranges);
+}
+
+/* HR-5: as many heaps as there is room for, and more: the highest of each that had room is kept, and an extent costs the same as
+ * if there were few: a million of them take less than a second, where each that looks at all would take hours. */
+static void bounded_with_many_heaps(void **state)
+{
+    enum {
+        MOST = 1 << 14,
+        HEAPS = MOST + 100,
+        ROUNDS = 64,
+        HIGHEST = 40
+    };
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    heap_ranges_bound(ranges, MOST);
+    for (uint64_t round = 1; round <= ROUNDS; round++)
+        for (uint64_t heap = 0; heap < HEAPS; heap++) {
+            uint64_t start = ARENA + heap * 64 * MIB;
+            uint64_t n_pages = round == HIGHEST ? 1000 : 10 + round;
+            assert_int_equal(heap_ranges_extent(ranges, 1, round * 1000 + heap, start,
+                                                start + n_pages * 4096, LOG_HEAP_ARENA, NULL),
+                             0);
+        }
+    assert_int_equal(heap_ranges_count_extents(ranges), MOST);
+    assert_int_equal(heap_ranges_n_left_out(ranges), ROUNDS * HEAPS - MOST);
+    for (size_t i = 0; i < MOST; i++)
+        assert_int_equal(heap_ranges_get_extent(ranges, i).end % (64 * MIB),
+                         (ARENA + 1000 * 4096) % (64 * MIB));
+    heap_ranges_free(ranges);
+}
+
+/* HR-4: a heap in which the parent had a block before the fork may have inherited ones; one that
+ * the parent made later, or that lies elsewhere, is the child's alone. */
+static void unseen_blocks(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born_at(ranges, 100, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    born_at(ranges, 200, 2, MAIN, MAIN_HEAP + 3 * MIB, 100);
+    born_at(ranges, 300, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    born_at(ranges, 300, 2, IN_ARENA, ARENA + 0x8c0, 100);
+    born_at(ranges, 400, 2, MAIN, MAIN_HEAP + 0x400, 100);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 4);
+    heap_ranges_mark_inherited(ranges, 2, 1, 99);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_mark_inherited(ranges, 2, 1, 150);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_mark_untracked(ranges, 2);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_UNTRACKED);
+    heap_ranges_mark_inherited(ranges, 2, 0, 0);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 1)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_free(ranges);
+}
+
+/* No log can make a block cover all pages there are. */
+static void implausible(void **state)
+{
+    (void)state;
+    assert_true(heap_ranges_is_heap_block(MAIN, 1 << 30));
+    assert_false(heap_ranges_is_heap_block(MAIN, UINT64_C(1) << 40));
+    assert_false(heap_ranges_is_heap_block(OWN_MAPPING, 100));
+    assert_false(heap_ranges_is_heap_block(FOREIGN, UINT64_C(64) << 20));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(glibc),         cmocka_unit_test(narrow),
+        cmocka_unit_test(foreign),       cmocka_unit_test(extents),
+        cmocka_unit_test(bounded),       cmocka_unit_test(bounded_with_many_heaps),
+        cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

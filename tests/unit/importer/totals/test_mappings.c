@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/totals/mappings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+/* clang-format on */
+
+#define PAGE UINT64_C(4096)
+
+struct told {
+    struct mapping pieces[64];
+    size_t n;
+};
+
+static int on_ended(void *context, const struct mapping *piece, struct error *err)
+{
+    struct told *told = context;
+
+    (void)err;
+    told->pieces[told->n++] = *piece;
+    return 0;
+}
+
+static void do_event(struct mappings *mappings, struct event event)
+{
+    event.address *= PAGE;
+    event.old_address *= PAGE;
+    event.size *= PAGE;
+    event.old_size *= PAGE;
+    assert_int_equal(mappings_event(mappings, &event, NULL), 0);
+}
+
+/* "call:first+pages@from-to" of every piece, in the order they were told; addresses in pages. */
+static const char *describe(const struct told *told)
+{
+    static char text[1024];
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < told->n; i++) {
+        const struct mapping *piece = &told->pieces[i];
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%s%d:%d+%d@%d-%d", i ? " " : "",
+                             (int)piece->call_id, (int)(piece->address / PAGE),
+                             (int)(piece->length / PAGE), (int)piece->mapped_ns,
+                             piece->unmapped_ns == MAPPINGS_NEVER ? 0 : (int)piece->unmapped_ns);
+    }
+    return text;
+}
+
+static void run(const struct event *events, size_t n_events, const char *expected)
+{
+    struct mappings mappings;
+    struct told told = {.n = 0};
+    uint64_t last_id = 0;
+
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    for (size_t i = 0; i < n_events; i++)
+        do_event(&mappings, events[i]);
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    assert_string_equal(describe(&told), expected);
+    mappings_done(&mappings);
+}
+
+#define RUN(expected, ...)                   \
+    run((const struct event[]){__VA_ARGS__}, \
+        sizeof((const struct event[]){__VA_ARGS__}) / sizeof(struct event), expected)
+#define MMAP(at, where, pages)                                                             \
+    {                                                                                      \
+        .kind = EVENT_MMAP, .time_ns = (at), .address = (where), .size = (pages), .fd = -1 \
+    }
+#define MUNMAP(at, where, pages)                                                   \
+    {                                                                              \
+        .kind = EVENT_MUNMAP, .time_ns = (at), .address = (where), .size = (pages) \
+    }
+
+static void whole(void **state)
+{
+    (void)state;
+    RUN("1:16+4@1-2", MMAP(1, 16, 4), MUNMAP(2, 16, 4));
+    RUN("1:16+4@1-0", MMAP(1, 16, 4));
+    RUN("", MUNMAP(1, 16, 4)); /* mapped before the recording */
+}
+
+static void partial(void **state)
+{
+    (void)state;
+    RUN("1:16+1@1-2 1:17+3@1-0", MMAP(1, 16, 4), MUNMAP(2, 16, 1));
+    RUN("1:19+1@1-2 1:16+3@1-0", MMAP(1, 16, 4), MUNMAP(2, 19, 9));
+    RUN("1:17+2@1-2 1:16+1@1-0 1:19+1@1-0", MMAP(1, 16, 4), MUNMAP(2, 17, 2));
+}
+
+/* One munmap ends parts of two mappings and all of one between them. */
+static void across(void **state)
+{
+    (void)state;
+    RUN("1:18+2@1-4 2:20+2@2-4 3:22+1@3-4 1:16+2@1-0 3:23+1@3-0", MMAP(1, 16, 4), MMAP(2, 20, 2),
+        MMAP(3, 22, 2), MUNMAP(4, 18, 5));
+}
+
+static void fixed_over_another(void **state)
+{
+    (void)state;
+    /* Ids: the call is 1, its two rests 3 and 4, the new call 2. */
+    RUN("1:17+2@1-2 1:16+1@1-0 2:17+2@2-0 1:19+1@1-0", MMAP(1, 16, 4), MMAP(2, 17, 2));
+}
+
+static void moved(void **state)
+{
+    struct mappings mappings;
+    struct told told = {.n = 0};
+    uint64_t last_id = 0;
+
+    (void)state;
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP,
+                                       .time_ns = 1,
+                                       .address = 16,
+                                       .size = 4,
+                                       .prot = 3,
+                                       .flags = 34,
+                                       .fd = -1,
+                                       .text = "/file"});
+    do_event(&mappings, (struct event){.kind = EVENT_MREMAP,
+                                       .time_ns = 2,
+                                       .old_address = 16,
+                                       .old_size = 4,
+                                       .address = 64,
+                                       .size = 8});
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    assert_string_equal(describe(&told), "1:16+4@1-2 2:64+8@2-0");
+    assert_int_equal(told.pieces[1].remapped_from_id, told.pieces[0].mmap_id);
+    assert_int_equal(told.pieces[1].prot, 3);
+    assert_string_equal(told.pieces[1].path, "/file");
+    mappings_done(&mappings);
+}
+
+/* MA-1 and MA-2 against a page map, for many random calls. */
+static void random_calls(void **state)
+{
+    enum {
+        PAGES = 64,
+        CALLS = 2000
+    };
+    static struct told told;
+    static struct mapping all[20000];
+    size_t n_all = 0;
+    struct mappings mappings;
+    uint64_t last_id = 0, lengths[20000] = {0};
+    uint64_t owner[PAGES] = {0}, seed = 1;
+
+    (void)state;
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    for (int i = 1; i <= CALLS; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint64_t first = seed >> 33 & 31, pages = 1 + (seed >> 40 & 15);
+        bool maps = seed >> 50 & 1;
+        told.n = 0;
+        do_event(&mappings, (struct event){.kind = maps ? EVENT_MMAP : EVENT_MUNMAP,
+                                           .time_ns = (uint64_t)i,
+                                           .address = first + 1,
+                                           .size = pages,
+                                           .fd = -1});
+        for (size_t piece = 0; piece < told.n; piece++) {
+            for (uint64_t page = 0; page < told.pieces[piece].length / PAGE; page++)
+                assert_int_equal(owner[told.pieces[piece].address / PAGE + page],
+                                 told.pieces[piece].mapped_ns);
+            all[n_all++] = told.pieces[piece];
+        }
+        for (uint64_t page = first + 1; page < first + 1 + pages; page++)
+            owner[page] = maps ? (uint64_t)i : 0;
+        if (maps)
+            lengths[i] = pages * PAGE;
+    }
+    told.n = 0;
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    for (size_t piece = 0; piece < told.n; piece++)
+        all[n_all++] = told.pieces[piece];
+    for (size_t piece = 0; piece < n_all; piece++)
+        lengths[all[piece].mapped_ns] -= all[piece].length;
+    for (int i = 1; i <= CALLS; i++)
+        assert_int_equal(lengths[i], 0);
+    mappings_done(&mappings);
+}
+
+/* Samples by share of length, summed up over an instant, and divided with the piece. */
+static void samples(void **state)
+{
+    struct mappings mappings;
+    struct told told = {.n = 0};
+    uint64_t last_id = 0;
+
+    (void)state;
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 10, .fd = -1});
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 20, .size = 30, .fd = -1});
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 60, .size = 1, .fd = -1});
+    mappings_sample(&mappings, 1, 10 * PAGE, 50 * PAGE, 8 * PAGE); /* one of both: 2 and 6 pages */
+    mappings_sample(&mappings, 2, 20 * PAGE, 30 * PAGE, 5 * PAGE); /* the second in parts: 9 */
+    mappings_sample(&mappings, 2, 30 * PAGE, 50 * PAGE, 4 * PAGE);
+    mappings_sample(&mappings, 3, 20 * PAGE, 50 * PAGE, 3 * PAGE);
+    do_event(&mappings, (struct event){.kind = EVENT_MUNMAP, .address = 20, .size = 10});
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    assert_int_equal(told.n, 4);
+    assert_int_equal(told.pieces[0].address, 20 * PAGE); /* what was unmapped: a third of 9 */
+    assert_int_equal(told.pieces[0].peak_rss_bytes, 3 * PAGE);
+    assert_int_equal(told.pieces[1].peak_rss_bytes, 2 * PAGE);
+    assert_int_equal(told.pieces[2].peak_rss_bytes, 6 * PAGE);
+    assert_int_equal(told.pieces[3].peak_rss_bytes, MAPPINGS_NEVER);
+    mappings_done(&mappings);
+}
+
+#define LOOK(where, pages, bytes, is_run)                      \
+    do_event(&mappings, (struct event){.kind = EVENT_RESIDENT, \
+                                       .address = (where),     \
+                                       .size = (pages),        \
+                                       .value = (bytes),       \
+                                       .call = (is_run)})
+
+/* What a process finds in its own memory goes to the part that it looks at, not by length. */
+static void looks(void **state)
+{
+    struct mappings mappings;
+    struct told told = {.n = 0};
+    uint64_t last_id = 0;
+
+    (void)state;
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 30, .fd = -1});
+    LOOK(20, 5, 0, 0);
+    LOOK(20, 1, PAGE, 1);
+    LOOK(22, 2, 2 * PAGE, 1);
+    do_event(&mappings, (struct event){.kind = EVENT_MUNMAP, .address = 20, .size = 5});
+    LOOK(25, 15, 0, 0); /* comes to no end: that it found nothing says nothing */
+    LOOK(30, 10, -1, 1);
+    LOOK(10, 10, 0, 0);
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    assert_int_equal(told.n, 3);
+    assert_int_equal(told.pieces[0].address, 20 * PAGE);
+    assert_int_equal(told.pieces[0].length, 5 * PAGE);
+    assert_int_equal(told.pieces[0].peak_rss_bytes, 3 * PAGE);
+    assert_int_equal(told.pieces[1].address, 10 * PAGE);
+    assert_int_equal(told.pieces[1].peak_rss_bytes, 0);
+    assert_int_equal(told.pieces[2].address, 25 * PAGE);
+    assert_true(told.pieces[2].peak_rss_bytes == MAPPINGS_NEVER);
+    assert_int_equal(mappings.n_unknown, 1);
+    mappings_done(&mappings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole),  cmocka_unit_test(partial),
+        cmocka_unit_test(across), cmocka_unit_test(fixed_over_another),
+        cmocka_unit_test(moved),  cmocka_unit_test(samples),
+        cmocka_unit_test(looks),  cmocka_unit_test(random_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

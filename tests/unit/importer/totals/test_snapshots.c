@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Regular snapshots against a history of what was live, told whole, in pieces, and in windows. */
+#include "importer/totals/snapshots.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_STACKS = 7,
+    N_STEPS = 600,
+    N_BLOCKS = 40,
+    MAX_GAPS = 4,
+    MAX_TOLD = SNAPSHOTS_MAX + 6,
+};
+
+struct step {
+    uint64_t time_ns;
+    unsigned block;
+    bool is_birth;
+};
+
+/* Steps between which nothing is recorded, though blocks end; begin < end. */
+struct gap {
+    int begin, end;
+};
+
+struct history {
+    struct step steps[N_STEPS];
+    struct gap gaps[MAX_GAPS]; /* in order */
+    int n_gaps;
+    struct live_block blocks[N_STEPS]; /* by step, of births */
+    uint64_t start_ns, end_ns;
+};
+
+/* What was told, as the levels of all stacks. */
+struct told {
+    unsigned n;
+    uint64_t at_ns[MAX_TOLD];
+    uint64_t bytes[MAX_TOLD][N_STACKS], blocks[MAX_TOLD][N_STACKS];
+    size_t n_rows[MAX_TOLD];
+    unsigned n_peaks, n_ends;
+    uint64_t now_bytes[N_STACKS], now_blocks[N_STACKS];
+};
+
+static uint64_t next_random(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return *random >> 33;
+}
+
+static void make_history(struct history *history, uint64_t start_ns, uint64_t *random)
+{
+    int live[N_BLOCKS];
+    uint64_t now = start_ns;
+
+    memset(live, -1, sizeof live);
+    history->start_ns = now;
+    for (int i = 0; i < N_STEPS; i++) {
+        unsigned block = (unsigned)(next_random(random) % N_BLOCKS);
+        uint64_t rest = next_random(random) % 16;
+        now += rest == 0  ? next_random(random) % 10000000
+               : rest < 4 ? 0
+                          : next_random(random) % 20000;
+        history->steps[i] =
+            (struct step){.time_ns = now, .block = (unsigned)i, .is_birth = live[block] < 0};
+        if (live[block] < 0) {
+            struct live_block *born = &history->blocks[i];
+            *born = (struct live_block){.thread = 1};
+            born->alloc_ns = now & ((UINT64_C(1) << 56) - 1);
+            born->size = next_random(random) % 500 & ((UINT64_C(1) << 48) - 1);
+            born->node = (uint32_t)(next_random(random) % N_STACKS) + 1;
+            live[block] = i;
+        } else {
+            history->steps[i].block = (unsigned)live[block];
+            live[block] = -1;
+        }
+    }
+    history->end_ns = now + next_random(random) % 3000000;
+}
+
+static int on_told(void *context, const struct snapshot *snapshot, struct error *err)
+{
+    struct told *told = context;
+
+    (void)err;
+    told->n_peaks += strcmp(snapshot->reason, "peak") == 0;
+    told->n_ends += strcmp(snapshot->reason, "end") == 0;
+    if (strcmp(snapshot->reason, "regular") != 0)
+        return 0;
+    assert_in_range(told->n, 0, MAX_TOLD - 1);
+    for (size_t i = 0; i < snapshot->n_stacks; i++) {
+        const struct snapshot_stack *stack = &snapshot->stacks[i];
+        uint32_t k = stack->node - 1;
+        assert_true(stack->live_bytes != told->now_bytes[k]
+                    || stack->live_blocks != told->now_blocks[k]);
+        told->now_bytes[k] = stack->live_bytes;
+        told->now_blocks[k] = stack->live_blocks;
+    }
+    told->at_ns[told->n] = snapshot->at_ns;
+    told->n_rows[told->n] = snapshot->n_stacks;
+    memcpy(told->bytes[told->n], told->now_bytes, sizeof told->now_bytes);
+    memcpy(told->blocks[told->n], told->now_blocks, sizeof told->now_blocks);
+    told->n++;
+    return 0;
+}
+
+static void run(const struct history *history, unsigned n_idle, struct told *told)
+{
+    const struct pairing_end freed = {.ended_by = PAIRING_FREED, .intervening = PAIRING_UNKNOWN};
+    struct totals *totals;
+    struct snapshots *snapshots;
+    uint64_t peak_id, end_id;
+
+    memset(told, 0, sizeof *told);
+    assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
+    assert_int_equal(snapshots_new(1, "/tmp/x", on_told, told, &snapshots, NULL), 0);
+    snapshots_plan(snapshots, 1, history->start_ns);
+    for (int i = 0; i < N_STEPS; i++) {
+        const struct step *step = &history->steps[i];
+        uint64_t before_ns = i ? history->steps[i - 1].time_ns : history->start_ns;
+        struct pairing_end end = freed;
+        end.time_ns = step->time_ns;
+        for (unsigned k = 1; k <= n_idle; k++)
+            assert_int_equal(
+                snapshots_advance(snapshots, totals, 1,
+                                  before_ns + (step->time_ns - before_ns) * k / (n_idle + 1), NULL),
+                0);
+        if (totals_advance(totals, 1, step->time_ns))
+            assert_int_equal(snapshots_advance(snapshots, totals, 1, step->time_ns, NULL), 0);
+        for (int k = 0; k < history->n_gaps; k++) {
+            if (history->gaps[k].begin == i)
+                snapshots_pause(snapshots, 1, step->time_ns);
+            if (history->gaps[k].end == i)
+                snapshots_resume(snapshots, 1, step->time_ns);
+        }
+        struct totals_block counted;
+        totals_block_read(totals, 1, &history->blocks[step->block], &counted);
+        if (step->is_birth)
+            assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+        else
+            assert_int_equal(totals_ended(totals, 1, &counted, &end, NULL), 0);
+    }
+    totals_finish(totals);
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, history->end_ns, NULL), 0);
+    assert_int_equal(
+        snapshots_finish(snapshots, totals, 1, history->end_ns, &peak_id, &end_id, NULL), 0);
+    assert_int_equal(peak_id, told->n + 1);
+    assert_int_equal(end_id, told->n + 2);
+    snapshots_free(snapshots);
+    totals_free(totals);
+}
+
+/* SN-1 */
+static void check_levels(const struct history *history, const struct told *told)
+{
+    for (unsigned n = 0; n < told->n; n++) {
+        uint64_t bytes[N_STACKS] = {0};
+        uint64_t blocks[N_STACKS] = {0};
+        for (int i = 0; i < N_STEPS && history->steps[i].time_ns <= told->at_ns[n]; i++) {
+            const struct step *step = &history->steps[i];
+            const struct live_block *block = &history->blocks[step->block];
+            bytes[block->node - 1] += step->is_birth ? block->size : -(uint64_t)block->size;
+            blocks[block->node - 1] += step->is_birth ? 1 : -UINT64_C(1);
+        }
+        assert_memory_equal(told->bytes[n], bytes, sizeof bytes);
+        assert_memory_equal(told->blocks[n], blocks, sizeof blocks);
+    }
+}
+
+/* Of the time until then, what was recorded. */
+static uint64_t recorded_ns(const struct history *history, uint64_t until_ns)
+{
+    uint64_t sum = until_ns - history->start_ns;
+
+    for (int i = 0; i < history->n_gaps; i++) {
+        uint64_t begin = history->steps[history->gaps[i].begin].time_ns;
+        uint64_t end = history->gaps[i].end < N_STEPS ? history->steps[history->gaps[i].end].time_ns
+                                                      : history->end_ns;
+        if (until_ns > begin)
+            sum -= (until_ns < end ? until_ns : end) - begin;
+    }
+    return sum;
+}
+
+/* SN-2: as many as the width allows, none at the end. */
+static void check_instants(const struct history *history, const struct told *told)
+{
+    uint64_t all_ns = recorded_ns(history, history->end_ns);
+
+    assert_in_range(told->n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
+    for (unsigned n = 0; n < told->n; n++) {
+        assert_int_equal(recorded_ns(history, told->at_ns[n]),
+                         (n + 1) * recorded_ns(history, told->at_ns[0]));
+        assert_true(recorded_ns(history, told->at_ns[n]) <= all_ns - all_ns / SNAPSHOTS_TAIL);
+    }
+}
+
+static void levels(void **state)
+{
+    static struct history history;
+    static struct told told, again;
+    uint64_t random = 11;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        make_history(&history, round % 2 ? 1000 : 0, &random);
+        run(&history, 0, &told);
+        check_levels(&history, &told);
+        check_instants(&history, &told);
+        /* SN-3 */
+        run(&history, 3, &again);
+        assert_memory_equal(&again, &told, sizeof told);
+        assert_int_equal(told.n_peaks, 1);
+        assert_int_equal(told.n_ends, 1);
+    }
+}
+
+/* The last gap may last until the end. */
+static void make_gaps(struct history *history, uint64_t *random)
+{
+    int at = (int)(next_random(random) % 100);
+
+    history->n_gaps = 0;
+    while (history->n_gaps < MAX_GAPS && at < N_STEPS - 1) {
+        struct gap *gap = &history->gaps[history->n_gaps++];
+        gap->begin = at;
+        gap->end = at + 1 + (int)(next_random(random) % 300);
+        at = gap->end + 1 + (int)(next_random(random) % 150);
+        if (gap->end > N_STEPS)
+            gap->end = N_STEPS;
+    }
+}
+
+/* Instants are those of recorded time, as many of a short window as of a life. */
+static void windows(void **state)
+{
+    static struct history history;
+    static struct told told;
+    uint64_t random = 12;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        make_history(&history, round % 2 ? 1000 : 0, &random);
+        make_gaps(&history, &random);
+        run(&history, 0, &told);
+        check_levels(&history, &told);
+        check_instants(&history, &told);
+    }
+}
+
+/* Recording begins long after the process does. */
+static void late(void **state)
+{
+    struct snapshots *snapshots;
+    static struct told told;
+    struct totals *totals;
+    uint64_t peak_id, end_id;
+
+    (void)state;
+    memset(&told, 0, sizeof told);
+    assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
+    assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+    snapshots_plan(snapshots, 1, 1000);
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000000000), NULL), 0);
+    snapshots_plan(snapshots, 1, UINT64_C(50000000000));
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000200000), NULL), 0);
+    snapshots_pause(snapshots, 1, UINT64_C(50000200000));
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(90000000000), NULL), 0);
+    totals_finish(totals);
+    assert_int_equal(
+        snapshots_finish(snapshots, totals, 1, UINT64_C(90000000000), &peak_id, &end_id, NULL), 0);
+    assert_in_range(told.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
+    assert_in_range(told.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
+    assert_in_range(told.at_ns[told.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
+    snapshots_free(snapshots);
+    totals_free(totals);
+}
+
+/* A log with a wrong clock: the last instants would lie behind the last one that a number can say. */
+static void at_the_end_of_time(void **state)
+{
+    static const uint64_t starts[] = {0, 1000, UINT64_MAX / 2, UINT64_MAX - 5000};
+    static const uint64_t ends[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_C(0xff000c17350822e9),
+                                    UINT64_C(0xfffc000000000000)};
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        static struct told told;
+        struct snapshots *snapshots;
+        struct totals *totals;
+        uint64_t peak_id, end_id;
+        memset(&told, 0, sizeof told);
+        assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
+        assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+        snapshots_plan(snapshots, 1, starts[i % 4]);
+        assert_int_equal(snapshots_advance(snapshots, totals, 1, ends[i / 4], NULL), 0);
+        totals_finish(totals);
+        assert_int_equal(
+            snapshots_finish(snapshots, totals, 1, ends[i / 4], &peak_id, &end_id, NULL), 0);
+        assert_in_range(told.n, 0, SNAPSHOTS_MAX);
+        snapshots_free(snapshots);
+        totals_free(totals);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(late),
+        cmocka_unit_test(at_the_end_of_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

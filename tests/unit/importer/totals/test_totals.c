@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of blocks that were not born here, as by a state that somebody made. */
+#include "importer/totals/totals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void refuses_chains_of_no_stack(void **state)
+{
+    const struct live_block block = {
+        .address = 4096, .alloc_ns = 1, .size = 100, .node = 1, .thread = 1};
+    struct totals_block counted;
+    struct totals *totals;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(totals_new(1, 1, 100000, &totals, NULL), 0);
+    totals_advance(totals, 1, 1);
+    totals_block_read(totals, 1, &block, &counted);
+    assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+    totals_finish(totals);
+    assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, 1, &err), 0);
+    assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, 2, &err), ERROR_FORMAT);
+    assert_non_null(strstr(err.text, "state of the recording"));
+    assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, 100000, &err), ERROR_FORMAT);
+    totals_free(totals);
+}
+
+/* TO-6: blocks of stack 1 are freed on stacks 2 to 11, one after the other and all over again. */
+static void pairs_beyond_the_first_are_one(void **state)
+{
+    enum {
+        MOST = 4,
+        N_SITES = 10,
+        N = 1000
+    };
+    const struct live_block block = {
+        .address = 4096, .alloc_ns = 1, .size = 100, .node = 1, .thread = 1};
+    struct totals_block counted;
+    struct totals *totals;
+
+    (void)state;
+    assert_int_equal(totals_new(1, 1, 100, &totals, NULL), 0);
+    totals_bound(totals, MOST);
+    totals_advance(totals, 1, 1);
+    totals_block_read(totals, 1, &block, &counted);
+    for (uint32_t i = 0; i < N; i++) {
+        const struct pairing_end end = {
+            .time_ns = 1, .node = 2 + i % N_SITES, .thread = 1, .ended_by = PAIRING_FREED};
+        assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+        assert_int_equal(totals_ended(totals, 1, &counted, &end, NULL), 0);
+    }
+    totals_finish(totals);
+    assert_int_equal(totals_flush(totals, NULL), 0);
+    assert_int_equal(totals->free_sites.n, MOST + 1);
+    for (uint32_t to = 2; to < 2 + N_SITES; to++) {
+        const struct tally_entry *entry = tally_find(&totals->free_sites, 1, 1, to);
+        assert_int_equal(entry ? entry->blocks : 0, to < 2 + MOST ? N / N_SITES : 0);
+    }
+    assert_int_equal(tally_find(&totals->free_sites, 1, 1, 0)->bytes, 100 * N / N_SITES * 6);
+    assert_int_equal(totals->n_untold_free_sites, N / N_SITES * 6);
+    assert_int_equal(totals->n_untold_flows, 0);
+    totals_free(totals);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_chains_of_no_stack),
+                                       cmocka_unit_test(pairs_beyond_the_first_are_one)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/json_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void check(const char *text, const char *expected)
+{
+    char *written = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&written, &size);
+
+    assert_non_null(out);
+    json_text_put(out, text);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(written, expected);
+    free(written);
+}
+
+static void plain_text_is_quoted(void **state)
+{
+    (void)state;
+    check("", "\"\"");
+    check(NULL, "\"\"");
+    check("operator new(unsigned long)", "\"operator new(unsigned long)\"");
+}
+
+static void what_json_forbids_is_escaped(void **state)
+{
+    (void)state;
+    check("a\"b\\c", "\"a\\\"b\\\\c\"");
+    check("\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"");
+}
+
+static void characters_stay(void **state)
+{
+    (void)state;
+    check("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+          "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\"");
+}
+
+/* Latin-1, a lone tail, a cut character, an overlong slash, a surrogate, one above U+10FFFF. */
+static void bytes_that_are_no_text_are_replaced(void **state)
+{
+    (void)state;
+    check("\xfc!", "\"\\ufffd!\"");
+    check("\x80", "\"\\ufffd\"");
+    check("\xe2\x82", "\"\\ufffd\\ufffd\"");
+    check("\xc0\xaf", "\"\\ufffd\\ufffd\"");
+    check("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
+    check("\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_text_is_quoted),
+        cmocka_unit_test(what_json_forbids_is_escaped),
+        cmocka_unit_test(characters_stay),
+        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+    };
+
+    return cmocka_run_group_tests_name("json_text", tests, NULL, NULL);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/* A file appears whole or not at all, on file systems that know every way to do it and on others. */
+#include "lib/base/error.h"
+#include "lib/process/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static char folder[] = "/tmp/test_output_file.XXXXXX";
+static char target[64], other[64];
+
+/* ---- file systems that know less (linked with --wrap) ---- */
+
+static bool knows_noreplace, knows_links;
+static bool abandons_in_exchange, has_abandoned; /* a signal comes there; and its handler */
+
+int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags)
+{
+    if (abandons_in_exchange)
+        has_abandoned = output_file_abandon();
+    errno = EINVAL;
+    return knows_noreplace ? __real_renameat2(from_folder, from, to_folder, to, flags) : -1;
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    errno = EPERM;
+    return knows_links ? __real_link(from, to) : -1;
+}
+
+/* ---- what is brought to the disk ---- */
+
+static unsigned n_synced;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    n_synced++;
+    return __real_fsync(fd);
+}
+
+/* ---- helpers ---- */
+
+static size_t n_files(void)
+{
+    char pattern[80];
+    glob_t found;
+    size_t n;
+
+    (void)snprintf(pattern, sizeof(pattern), "%s/*", folder);
+    n = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+    return n;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect(const char *path, const char *text)
+{
+    char found[64] = "";
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    (void)!fread(found, 1, sizeof(found) - 1, file);
+    (void)fclose(file);
+    assert_string_equal(found, text);
+}
+
+static void begin(struct output_file *file, const char *path, bool may_replace)
+{
+    struct error err;
+
+    if (output_file_open(file, path, may_replace, 0666, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(write(file->fd, "new", 3), 3);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    knows_noreplace = knows_links = true;
+    if (!mkdtemp(folder))
+        return -1;
+    (void)snprintf(target, sizeof(target), "%s/target", folder);
+    (void)snprintf(other, sizeof(other), "%s/other", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    int rc;
+
+    (void)state;
+    (void)unlink(target);
+    (void)unlink(other);
+    rc = rmdir(folder);
+    memcpy(strrchr(folder, '.'), ".XXXXXX", 7);
+    return rc;
+}
+
+/* ---- tests ---- */
+
+/* What is replaced comes back, with its room, as what is written next; where it cannot, or there was nothing, or a link, it is a commit. */
+static void swapped(void **state)
+{
+    struct output_file file;
+    struct stat old, kept;
+    bool has_old;
+
+    (void)state;
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    output_file_close(&file);
+    expect(target, "new");
+    assert_int_equal(stat(target, &old), 0);
+
+    begin(&file, target, true);
+    assert_int_equal(pwrite(file.fd, "second", 6, 0), 6);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_true(has_old);
+    expect(target, "second");
+    assert_int_equal(fstat(file.fd, &kept), 0);
+    assert_int_equal(kept.st_ino, old.st_ino);
+    assert_int_equal(n_files(), 2);
+    assert_int_equal(pwrite(file.fd, "third", 5, 0), 5);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    expect(target, "third");
+    assert_true(has_old);
+    output_file_close(&file);
+    expect(target, "third");
+    assert_int_equal(n_files(), 1);
+
+    knows_noreplace = false; /* nor any other flag */
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    knows_noreplace = true;
+    assert_false(has_old);
+    expect(target, "new");
+    output_file_close(&file);
+
+    assert_int_equal(unlink(target), 0);
+    put(other, "linked");
+    assert_int_equal(symlink(other, target), 0);
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    output_file_close(&file);
+    expect(target, "new");
+    expect(other, "linked");
+    assert_int_equal(n_files(), 2);
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+/* OF-4: whoever changes them changes those of all that come. */
+static void swapped_ones_hand_permissions_on(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    for (int i = 0; i < 4; i++) {
+        unsigned mode = i < 2 ? 0644 : 0600;
+        assert_int_equal(chmod(target, mode), 0);
+        assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+        assert_true(has_old);
+        assert_int_equal(mode_of(target), mode);
+    }
+    output_file_close(&file);
+}
+
+/* What has another name, as in a copy made of links, is not written. */
+static void other_names_keep_what_was_swapped(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    assert_int_equal(link(target, other), 0);
+    begin(&file, target, true);
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    assert_false(has_old);
+    assert_int_equal(file.fd, -1);
+    output_file_close(&file);
+    expect(target, "new");
+    expect(other, "old");
+    assert_int_equal(n_files(), 2);
+}
+
+/* OF-5: on its way to its place it is not removed; what comes back is. */
+static void swapped_ones_are_abandoned_between(void **state)
+{
+    struct output_file file;
+    bool has_old;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    abandons_in_exchange = true;
+    assert_int_equal(output_file_swap(&file, &has_old, NULL), 0);
+    abandons_in_exchange = false;
+    assert_true(has_old);
+    assert_false(has_abandoned);
+    expect(target, "new");
+    assert_int_equal(n_files(), 2);
+    assert_true(output_file_abandon());
+    assert_int_equal(n_files(), 1);
+    output_file_close(&file);
+    expect(target, "new");
+}
+
+static void whole_or_not_at_all(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    begin(&file, target, false);
+    assert_int_not_equal(access(target, F_OK), 0);
+    output_file_close(&file);
+    assert_int_equal(n_files(), 0);
+    begin(&file, target, false);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_files(), 1);
+    expect(target, "new");
+}
+
+static void replaces_only_when_told(void **state)
+{
+    struct output_file file;
+    struct error err;
+    struct stat status;
+
+    (void)state;
+    put(target, "old");
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(output_file_open(&file, target, false, 0666, &err), ERROR_EXISTS);
+    assert_non_null(strstr(err.text, "--force"));
+    output_file_close(&file);
+    begin(&file, target, true);
+    expect(target, "old");
+    output_file_close(&file); /* given up */
+    expect(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    expect(target, "new");
+    assert_int_equal(stat(target, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    assert_int_equal(n_files(), 1);
+}
+
+/* What somebody else made between open and commit stays. */
+static void never_replaces_what_came_meanwhile(void **state)
+{
+    struct output_file file;
+    struct error err;
+
+    (void)state;
+    for (int knows = 0; knows < 4; knows++) {
+        knows_noreplace = knows & 1;
+        knows_links = knows & 2;
+        begin(&file, target, false);
+        put(target, "theirs");
+        assert_int_equal(output_file_commit(&file, &err), ERROR_EXISTS);
+        output_file_close(&file);
+        expect(target, "theirs");
+        assert_int_equal(unlink(target), 0);
+        begin(&file, target, false);
+        assert_int_equal(output_file_commit(&file, &err), 0);
+        output_file_close(&file);
+        expect(target, "new");
+        assert_int_equal(n_files(), 1);
+        assert_int_equal(unlink(target), 0);
+    }
+}
+
+static void links_are_not_followed(void **state)
+{
+    struct output_file file;
+    struct stat status;
+
+    (void)state;
+    put(other, "precious");
+    assert_int_equal(symlink(other, target), 0);
+    assert_int_equal(output_file_open(&file, target, false, 0666, NULL), ERROR_EXISTS);
+    output_file_close(&file);
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    expect(other, "precious");
+    expect(target, "new");
+    assert_int_equal(lstat(target, &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+}
+
+static void what_is_no_file_is_written_itself(void **state)
+{
+    struct output_file file;
+    char text[8] = "";
+    int fd;
+
+    (void)state;
+    assert_int_equal(mkfifo(target, 0600), 0);
+    fd = open(target, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    begin(&file, target, false);
+    assert_null(file.temporary);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(read(fd, text, sizeof(text)), 3);
+    assert_string_equal(text, "new");
+    (void)close(fd);
+    assert_int_equal(n_files(), 1);
+    begin(&file, "/dev/null", false);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+}
+
+static void inputs_are_no_outputs(void **state)
+{
+    struct error err;
+
+    (void)state;
+    put(target, "log");
+    assert_int_equal(link(target, other), 0);
+    assert_int_equal(output_file_check_input(target, target, &err), ERROR_USAGE);
+    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
+    assert_non_null(strstr(err.text, other));
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(output_file_check_input(other, target, &err), 0);
+    assert_int_equal(symlink(target, other), 0);
+    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
+    assert_int_equal(output_file_check_input(target, NULL, &err), 0);
+}
+
+/* OF-5 */
+static void a_signal_removes_what_is_unfinished(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(n_files(), 2);
+    assert_true(output_file_abandon());
+    assert_int_equal(n_files(), 1);
+    output_file_close(&file);
+    begin(&file, target, true);
+    output_file_close(&file); /* given up */
+    assert_true(output_file_abandon());
+    expect(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    assert_false(output_file_abandon());
+    output_file_close(&file);
+    assert_false(output_file_abandon());
+    expect(target, "new");
+    assert_int_equal(n_files(), 1);
+}
+
+static void failures_name_the_target(void **state)
+{
+    struct output_file file;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(output_file_open(&file, "no/such/folder/x", false, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "'no/such/folder/x'"));
+    output_file_close(&file);
+    assert_int_equal(output_file_open(&file, folder, true, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "directory"));
+    output_file_close(&file);
+}
+
+/* The file of a process that was killed goes when the next one begins; that of one that goes on stays,
+ * and so do files that only have such a name. */
+static void what_the_killed_left_is_removed(void **state)
+{
+    struct output_file file;
+    char similar[80];
+    siginfo_t end;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        begin(&file, target, false);
+        (void)raise(SIGKILL);
+    }
+    assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+    assert_int_equal(n_files(), 1);
+    (void)snprintf(similar, sizeof(similar), "%s.part-%d", target, (int)pid);
+    put(similar, "mine");
+    begin(&file, other, false);
+    assert_int_equal(n_files(), 3);
+    output_file_close(&file);
+
+    struct output_file second;
+    begin(&file, target, false);
+    assert_int_equal(n_files(), 2);
+    begin(&second, target, false);
+    assert_int_equal(n_files(), 3);
+    output_file_close(&second);
+    output_file_close(&file);
+    assert_int_equal(waitpid(pid, NULL, 0), pid); /* gone already when it was not waited for */
+    expect(similar, "mine");
+    assert_int_equal(unlink(similar), 0);
+    assert_int_equal(n_files(), 0);
+}
+
+static void only_what_stays_gets_to_the_disk(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    n_synced = 0;
+    begin(&file, target, false);
+    file.is_passing = true;
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 0);
+    expect(target, "new");
+
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_synced, 2); /* the file and its name */
+    assert_int_equal(n_files(), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(swapped, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(only_what_stays_gets_to_the_disk, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(swapped_ones_hand_permissions_on, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(other_names_keep_what_was_swapped, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(swapped_ones_are_abandoned_between, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(whole_or_not_at_all, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(replaces_only_when_told, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(never_replaces_what_came_meanwhile, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(links_are_not_followed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_itself, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(inputs_are_no_outputs, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_signal_removes_what_is_unfinished, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(what_the_killed_left_is_removed, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(failures_name_the_target, make_folder, remove_folder),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

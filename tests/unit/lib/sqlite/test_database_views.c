@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Every view that is embedded is found, and no number of tables that stand in for some is too many. */
+#include "lib/sqlite/database_views.h"
+#include "lib/sqlite/embedded_sql.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static size_t count(const struct embedded_sql *part)
+{
+    static const char create[] = "\nCREATE VIEW ";
+    size_t n = 0;
+
+    for (; part->name; part++)
+        for (const char *at = strstr(part->text, create); at; at = strstr(at + 1, create))
+            n++;
+    return n;
+}
+
+static void test_all_are_found(void **state)
+{
+    struct database_views views;
+    const size_t n = count(embedded_schema) + count(embedded_views);
+    static char names[200][8];
+
+    (void)state;
+    assert_true(n > 0);
+    assert_int_equal(database_views_find(&views, NULL), 0);
+    assert_int_equal(views.n, n);
+    for (size_t i = 0; i < 200; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "made%zu", i);
+        assert_int_equal(database_views_add_table(&views, names[i], NULL), 0);
+    }
+    assert_int_equal(database_views_add_table(&views, "made7 AS SELECT 1", NULL), 0);
+    assert_int_equal(views.n, n + 200);
+    assert_string_equal(views.items[n + 199].definition, "made199");
+    database_views_done(&views);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_are_found)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

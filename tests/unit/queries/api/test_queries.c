@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/* The library as a server uses it: many questions, several databases and threads, nothing printed. */
+#include "lib/base/error.h"
+#include "lib/sqlite/embedded_sql.h"
+#include "lib/sqlite/sql_budget.h"
+#include "queries/api/queries.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+extern const struct embedded_sql embedded_schema[];
+extern const struct embedded_sql embedded_views[];
+extern const struct embedded_sql embedded_facts[]; /* tests/sql: code, totals, made_tables */
+
+enum {
+    N_ROUNDS = 40,
+    TEXT_BYTES = 1 << 16
+};
+
+static char folder[] = "/tmp/test_queries.XXXXXX";
+static char one_db[64], three_db[64], deep_db[64];
+
+/* ---- databases ---- */
+
+static void run_sql(struct sqlite3 *db, const char *sql)
+{
+    char *message = NULL;
+
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+}
+
+static void run_all(struct sqlite3 *db, const struct embedded_sql *parts)
+{
+    for (; parts->name; parts++)
+        run_sql(db, parts->text);
+}
+
+/* The facts of tests/sql, and a change of them. */
+static void make_database(const char *path, const char *change)
+{
+    struct sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    run_sql(db, "PRAGMA synchronous = OFF; BEGIN");
+    run_all(db, embedded_schema);
+    run_sql(db, embedded_facts[0].text);
+    run_sql(db, embedded_facts[1].text);
+    run_sql(db, change);
+    run_all(db, embedded_views);
+    run_sql(db, embedded_facts[2].text);
+    run_sql(db, "COMMIT");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* A function that calls itself 20,000 times, and allocates each time. */
+static const char deep[] =
+    "CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (VALUES (12) UNION ALL SELECT i + 1 FROM n WHERE i < 20011)"
+    " SELECT i FROM n;"
+    "INSERT INTO backtraces SELECT i, i - 1, 20011, 3, i - 9, 2, 'complete' FROM n;"
+    "UPDATE backtraces SET last_descendant_id = 20011 WHERE backtrace_id IN (10, 11);"
+    "INSERT INTO backtrace_totals SELECT 1, i, 1, 16, 0, 0, 1, 16, 5, 5, 0, 0, 1, 16, 16, 5, 5, 5, 16, 16, 8, 0, 1, 1,"
+    " 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM n;"
+    "INSERT INTO packed_allocation_rows SELECT 5, NULL, NULL, 16, 8, i, NULL, NULL, 0, i FROM n;"
+    "DROP TABLE n;";
+
+static int make_databases(void **state)
+{
+    (void)state;
+    sql_budget_install(); /* before SQLite is used */
+    if (!mkdtemp(folder))
+        return -1;
+    (void)snprintf(one_db, sizeof(one_db), "%s/one.db", folder);
+    (void)snprintf(three_db, sizeof(three_db), "%s/three.db", folder);
+    make_database(one_db, "");
+    (void)snprintf(deep_db, sizeof(deep_db), "%s/deep.db", folder);
+    make_database(deep_db, deep);
+    make_database(three_db, "UPDATE backtrace_totals SET leaked_bytes = 3 * leaked_bytes");
+    return 0;
+}
+
+static int remove_databases(void **state)
+{
+    (void)state;
+    return unlink(one_db) || unlink(three_db) || unlink(deep_db) || rmdir(folder) ? -1 : 0;
+}
+
+/* What SQLite itself answers. */
+static long long stock_number(const char *path, const char *sql)
+{
+    struct sqlite3 *db;
+    struct sqlite3_stmt *stmt;
+    long long number;
+
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    number = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return number;
+}
+
+/* ---- a client ---- */
+
+struct client {
+    char answer[TEXT_BYTES], remarks[1024];
+    size_t n_answer;
+    bool is_gone; /* takes no more */
+    struct error err;
+};
+
+static void take_remark(void *context, const char *text)
+{
+    struct client *client = context;
+    size_t used = strlen(client->remarks);
+
+    (void)snprintf(client->remarks + used, sizeof(client->remarks) - used, "%s|", text);
+}
+
+static bool take_answer(void *context, const char *data, size_t size)
+{
+    struct client *client = context;
+
+    if (client->is_gone || client->n_answer + size >= TEXT_BYTES)
+        return false;
+    memcpy(client->answer + client->n_answer, data, size);
+    client->n_answer += size;
+    client->answer[client->n_answer] = '\0';
+    return true;
+}
+
+/* "name=value&name=value", as in an address. */
+static int set_parameters(struct queries *question, const char *parameters, struct error *err)
+{
+    char copy[4096];
+    char *rest = copy;
+    int rc = 0;
+
+    (void)snprintf(copy, sizeof(copy), "%s", parameters);
+    for (char *pair; rc == 0 && (pair = strsep(&rest, "&")) && *pair;) {
+        char *value = pair;
+        const char *name = strsep(&value, "=");
+        rc = strcmp(name, "argument") == 0 ? queries_add_argument(question, value, err)
+                                           : queries_set(question, name, value, err);
+    }
+    return rc;
+}
+
+static int make_question(struct client *client, const char *name, const char *path,
+                         const char *parameters, struct queries **ret_question)
+{
+    const struct command *command;
+    struct queries *question = queries_new(take_remark, client);
+    int rc;
+
+    assert_non_null(question);
+    *ret_question = question;
+    client->n_answer = 0;
+    client->answer[0] = client->remarks[0] = '\0';
+    rc = queries_find_command(name, &command, &client->err);
+    if (rc == 0) {
+        queries_set_command(question, command);
+        rc = set_parameters(question, parameters, &client->err);
+    }
+    return rc == 0 && path ? queries_set_database(question, path, &client->err) : rc;
+}
+
+static int ask_question(struct client *client, struct queries *question)
+{
+    const struct queries_output output = {.write = take_answer, .context = client};
+
+    return queries_ask(question, &output, &client->err);
+}
+
+static int ask(struct client *client, const char *name, const char *path, const char *parameters)
+{
+    struct queries *question;
+    int rc = make_question(client, name, path, parameters, &question);
+
+    if (rc == 0)
+        rc = ask_question(client, question);
+    queries_free(question);
+    return rc;
+}
+
+/* The sum of the column leaked_bytes of a CSV. */
+static long long sum_second_column(const char *csv)
+{
+    long long sum = 0;
+
+    for (const char *line = strchr(csv, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
+        sum += strtoll(strchr(line, ',') + 1, NULL, 10);
+    return sum;
+}
+
+/* ---- tests ---- */
+
+static void test_answers(void **state)
+{
+    static struct client client;
+    static const char sql[] = "SELECT sum(leaked_bytes) FROM leaks WHERE suppressed_by IS NULL";
+    long long one = stock_number(one_db, sql);
+
+    (void)state;
+    assert_true(one > 0);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(ask(&client, "leaks", one_db, "format=csv"), 0);
+        assert_int_equal(sum_second_column(client.answer), one);
+        assert_int_equal(ask(&client, "leaks", three_db, "format=csv"), 0);
+        assert_int_equal(sum_second_column(client.answer), stock_number(three_db, sql));
+    }
+    assert_int_equal(ask(&client, "leaks", one_db, "format=json&count=1"), 0);
+    assert_memory_equal(client.answer, "[\n {\"", 5);
+    assert_int_equal(ask(&client, "leaks", one_db, "show_sql=yes"), 0);
+    assert_memory_equal(client.answer, "SELECT ", 7);
+    assert_string_equal(client.remarks, "");
+    assert_int_equal(ask(&client, "processes", one_db, "fail-if=pid < 0"), 0);
+}
+
+/* Filters stand in the tables of a connection: the next question must not see them. */
+static void test_filters_end_with_their_question(void **state)
+{
+    static struct client all, some, again;
+
+    (void)state;
+    assert_int_equal(ask(&all, "groups", one_db, "format=csv"), 0);
+    assert_int_equal(ask(&some, "groups", one_db, "format=csv&group_allocations_min=5"), 0);
+    assert_int_equal(ask(&again, "groups", one_db, "format=csv"), 0);
+    assert_true(some.n_answer < all.n_answer);
+    assert_string_equal(all.answer, again.answer);
+}
+
+static void test_errors_name_the_parameter(void **state)
+{
+    static struct client client;
+
+    static const struct {
+        const char *command, *parameters, *part;
+    } cases[] = {
+        {"leeks", "", "did you mean leaks?"},
+        {"leaks", "no_such=1", "'no_such' is no parameter"},
+        {"leaks", "count=many", "count"},
+        {"leaks", "format=xml", "table, json or csv"},
+        {"leaks", "wide=perhaps", "yes or no"},
+        {"leaks", "lifetime=long", "only_leaked"},
+        {"leaks", "size_min=red", "size_min"},
+        {"leaks", "sort_by=colour&format=csv", "leaked_bytes"},
+        {"leaks", "bottom_up=yes", "tree and flamegraph"},
+        {"leaks", "to=pprof", "export"},
+        {"stack", "", "stack needs ID"},
+        {"export", "to=html", "speedscope"},
+        {"summary", "size_min=1", "takes no filters"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(ask(&client, cases[i].command, one_db, cases[i].parameters), ERROR_USAGE);
+        if (!strstr(client.err.text, cases[i].part))
+            fail_msg("%s %s: %s", cases[i].command, cases[i].parameters, client.err.text);
+    }
+    assert_int_equal(ask(&client, "leaks", NULL, ""), ERROR_USAGE);
+    assert_int_equal(ask(&client, "leaks", "/nowhere/run.db", ""), ERROR_IO);
+}
+
+static void test_client_that_is_gone(void **state)
+{
+    static struct client client = {.is_gone = true};
+
+    (void)state;
+    assert_int_equal(ask(&client, "leaks", one_db, "format=json"), ERROR_IO);
+}
+
+static void test_every_parameter_is_found_by_its_names(void **state)
+{
+    struct queries_parameter parameter;
+    size_t n = 0;
+
+    (void)state;
+    for (; queries_parameter_at(n, &parameter); n++) {
+        char dashed[64] = "";
+
+        assert_int_equal(queries_find_parameter(parameter.name, strlen(parameter.name)), n);
+        for (size_t i = 0; parameter.name[i]; i++)
+            dashed[i] = parameter.name[i] == '_' ? '-' : parameter.name[i];
+        assert_int_equal(queries_find_parameter(dashed, strlen(dashed)), n);
+        if (parameter.alias)
+            assert_int_equal(queries_find_parameter(parameter.alias, strlen(parameter.alias)), n);
+    }
+    assert_true(n > 50);
+}
+
+/* Two threads, each with questions of its own to the same two databases. */
+struct asker {
+    pthread_t thread;
+    const char *parameters;
+    const char *expected[2];
+    int n_wrong;
+};
+
+static void *ask_often(void *argument)
+{
+    struct asker *asker = argument;
+    struct client *client = calloc(1, sizeof(*client));
+
+    for (int i = 0; client && i < N_ROUNDS; i++) {
+        const char *path = i % 2 ? three_db : one_db;
+        asker->n_wrong += ask(client, "leaks", path, asker->parameters) != 0
+                          || strcmp(client->answer, asker->expected[i % 2]) != 0;
+    }
+    free(client);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    static struct client answers[2][2];
+    struct asker askers[2] = {{.parameters = "format=json"},
+                              {.parameters = "format=csv&group_allocations_min=5"}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(
+                ask(&answers[i][k], "leaks", k ? three_db : one_db, askers[i].parameters), 0);
+            askers[i].expected[k] = answers[i][k].answer;
+        }
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+        assert_int_equal(askers[i].n_wrong, 0);
+    }
+}
+
+static const char endless[] =
+    "argument=WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
+    " SELECT count(*) FROM n";
+
+struct waiting {
+    struct client client;
+    struct queries *question;
+    int rc;
+};
+
+static void *ask_waiting(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->rc = ask_question(&waiting->client, waiting->question);
+    return NULL;
+}
+
+/* Others go on, and what is interrupted before it is asked is not answered. */
+static void test_interrupt_ends_one_question(void **state)
+{
+    static struct waiting waiting;
+    static struct client other;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(make_question(&waiting.client, "sql", one_db, endless, &waiting.question), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_waiting, &waiting), 0);
+    assert_int_equal(ask(&other, "leaks", one_db, ""), 0);
+    queries_interrupt(waiting.question);
+    assert_int_equal(ask(&other, "leaks", three_db, ""), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waiting.rc, ERROR_INTERRUPTED);
+    assert_non_null(strstr(waiting.client.err.text, "interrupted"));
+    queries_free(waiting.question);
+    assert_int_equal(make_question(&waiting.client, "leaks", one_db, "", &waiting.question), 0);
+    queries_interrupt(waiting.question);
+    assert_int_equal(ask_question(&waiting.client, waiting.question), ERROR_INTERRUPTED);
+    queries_free(waiting.question);
+}
+
+static void test_time_limit(void **state)
+{
+    static struct client client;
+    char parameters[256];
+
+    (void)state;
+    (void)snprintf(parameters, sizeof(parameters), "time_limit=50ms&%s", endless);
+    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
+    assert_non_null(strstr(client.err.text, "time limit"));
+    assert_int_equal(ask(&client, "leaks", one_db, "time_limit=10m"), 0);
+    assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
+}
+
+/* Each table expression joins the one before with itself: SQLite copies them before the first step. */
+static void append_doubled(char *parameters, size_t size, const char *before)
+{
+    int n = snprintf(parameters, size, "%sargument=WITH t0 AS (SELECT 1 AS x)", before);
+
+    for (int i = 1; i < 20; i++)
+        n += snprintf(parameters + n, size - (size_t)n, ",t%d AS(SELECT a.x FROM t%d a,t%d b)", i,
+                      i - 1, i - 1);
+    (void)snprintf(parameters + n, size - (size_t)n, " SELECT count(*) FROM t19");
+}
+
+static void test_a_statement_is_prepared_within_bounds(void **state)
+{
+    static struct client client;
+    struct timespec begin, end;
+    char parameters[4096];
+
+    (void)state;
+    append_doubled(parameters, sizeof(parameters), "");
+    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_USAGE);
+    assert_non_null(strstr(client.err.text, "too large"));
+    assert_in_range(sqlite3_memory_highwater(0), 0, 128 << 20);
+    append_doubled(parameters, sizeof(parameters), "time_limit=20ms&");
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    assert_non_null(strstr(client.err.text, "time limit"));
+    assert_in_range(end.tv_sec - begin.tv_sec, 0, 1);
+    assert_int_equal(ask(&client, "sql", one_db, "argument=SELECT 1"), 0);
+}
+
+enum {
+    ENOUGH_BYTES = 16 << 20
+};
+
+struct reader {
+    struct queries *question;
+    size_t n_bytes;
+};
+
+static bool read_enough(void *context, const char *data, size_t size)
+{
+    struct reader *reader = context;
+
+    (void)data;
+    reader->n_bytes += size;
+    if (reader->n_bytes > ENOUGH_BYTES)
+        queries_interrupt(reader->question);
+    return true;
+}
+
+/* What is as long as the square of the depth, or takes as long to be found out, ends in the midst of it. */
+static void test_ends_within_deep_stacks(void **state)
+{
+    static const char *const asked[][2] = {
+        {"export", "to=flamegraph.pl"}, {"export", "to=speedscope"},
+        {"export", "to=pprof"},         {"export", "to=dhat&process=1"},
+        {"tree", "bottom_up"},          {"callers", "argument=Session::clone"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        static struct client client;
+        struct reader reader = {.n_bytes = 0};
+        const struct queries_output output = {.write = read_enough, .context = &reader};
+        char parameters[128];
+        struct timespec begin, end;
+
+        (void)snprintf(parameters, sizeof(parameters), "time_limit=200ms&%s", asked[i][1]);
+        assert_int_equal(make_question(&client, asked[i][0], deep_db, parameters, &reader.question),
+                         0);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        if (queries_ask(reader.question, &output, &client.err) != ERROR_INTERRUPTED)
+            fail_msg("%s %s: %s", asked[i][0], asked[i][1], client.err.text);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        assert_in_range(reader.n_bytes, 0, 2 * ENOUGH_BYTES);
+        assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
+        queries_free(reader.question);
+    }
+}
+
+/* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
+static void test_nothing_is_printed(void **state)
+{
+    static struct client client;
+    char path[64];
+    struct stat written;
+    int saved[2] = {dup(1), dup(2)};
+    int fd;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/printed", folder);
+    fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2);
+    for (const struct command *command = queries_commands; command->name; command++) {
+        (void)ask(&client, command->name, one_db, "");
+        (void)ask(&client, command->name, one_db, "format=json&to=json");
+        (void)ask(&client, command->name, one_db, "at=50%&fail_if=1");
+        (void)ask(&client, command->name, "/nowhere", "");
+    }
+    (void)fflush(NULL);
+    assert_int_equal(fstat(fd, &written), 0);
+    (void)dup2(saved[0], 1);
+    (void)dup2(saved[1], 2);
+    (void)close(fd);
+    (void)unlink(path);
+    assert_int_equal(written.st_size, 0);
+}
+
+static void test_remarks_go_to_the_client(void **state)
+{
+    static struct client client;
+
+    (void)state;
+    assert_int_equal(ask(&client, "groups", one_db, "group_allocations_min=1000000"), 0);
+    assert_non_null(strstr(client.remarks, "7 of 1,061 events (0.7 %) were dropped: "));
+    assert_non_null(strstr(client.remarks, "|no rows|"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_filters_end_with_their_question),
+        cmocka_unit_test(test_errors_name_the_parameter),
+        cmocka_unit_test(test_client_that_is_gone),
+        cmocka_unit_test(test_every_parameter_is_found_by_its_names),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_interrupt_ends_one_question),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_a_statement_is_prepared_within_bounds),
+        cmocka_unit_test(test_ends_within_deep_stacks),
+        cmocka_unit_test(test_nothing_is_printed),
+        cmocka_unit_test(test_remarks_go_to_the_client),
+    };
+
+    return cmocka_run_group_tests(tests, make_databases, remove_databases);
+}

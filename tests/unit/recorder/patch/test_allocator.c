@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* An allocator inside an executable is known by the functions that the executable defines. */
+#include "recorder/patch/allocator.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+/* The least file that has a table of symbols: one of them. */
+struct file {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[2];
+    Elf64_Sym symbol;
+    char names[96];
+};
+
+static char path[] = "/tmp/mtrace-test-allocator-XXXXXX";
+
+static struct file make_file(const char *name, unsigned type, uint16_t section, uint32_t table)
+{
+    struct file file = {
+        .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+                   .e_shoff = offsetof(struct file, sections),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shnum = 2},
+        .sections = {{.sh_type = table,
+                      .sh_offset = offsetof(struct file, symbol),
+                      .sh_size = sizeof(Elf64_Sym),
+                      .sh_link = 1},
+                     {.sh_type = SHT_STRTAB,
+                      .sh_offset = offsetof(struct file, names),
+                      .sh_size = sizeof(file.names)}},
+        .symbol = {.st_name = 1, .st_info = ELF64_ST_INFO(STB_LOCAL, type), .st_shndx = section}};
+
+    (void)snprintf(file.names + 1, sizeof(file.names) - 1, "%s", name);
+    return file;
+}
+
+static const char *inside(const void *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    close(fd);
+    return allocator_inside(path);
+}
+
+static const char *with_function(const char *name)
+{
+    struct file file = make_file(name, STT_FUNC, 1, SHT_SYMTAB);
+
+    return inside(&file, sizeof(file));
+}
+
+static int make_path(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 || close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void is_known_by_name_with_and_without_prefix(void **state)
+{
+    (void)state;
+    assert_string_equal(with_function("_rjem_malloc"), "jemalloc");
+    assert_string_equal(with_function("_rjem_mallocx"), "jemalloc");
+    assert_string_equal(with_function("je_malloc"), "jemalloc");
+    assert_string_equal(with_function("mallocx"), "jemalloc");
+    assert_string_equal(with_function("anybodys_mallocx"), "jemalloc");
+    assert_string_equal(with_function("mi_malloc"), "mimalloc");
+    assert_string_equal(with_function("tc_malloc"), "tcmalloc");
+    assert_string_equal(with_function("mi_malloc_aligned"), "mimalloc");
+    assert_string_equal(with_function("TCMallocInternalMalloc"), "tcmalloc");
+    assert_string_equal(with_function("rpmalloc"), "rpmalloc");
+    assert_string_equal(with_function("sn_malloc"), "snmalloc");
+    assert_string_equal(with_function("sn_rust_alloc"), "snmalloc");
+    assert_string_equal(with_function("scudo_malloc"), "Scudo");
+    assert_string_equal(with_function("dlmalloc"), "dlmalloc");
+}
+
+static void others_are_not(void **state)
+{
+    static const char *const names[] = {
+        "",
+        "malloc",
+        "main",
+        "xmallocx",
+        "je_malloc_stats",
+        "je_free",
+        "mi_new",
+        "mi_mallocs",
+        "my_mi_malloc",
+        "mallocx2",
+        "a_name_that_is_longer_than_all_of_those_and_ends_as_one_of_them_mallocx"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        assert_null(with_function(names[i]));
+    assert_null(allocator_inside("/proc/self/exe"));
+}
+
+static void only_what_the_executable_defines_counts(void **state)
+{
+    struct file dynamic = make_file("mi_malloc", STT_FUNC, 1, SHT_DYNSYM);
+    struct file called = make_file("mi_malloc", STT_FUNC, SHN_UNDEF, SHT_DYNSYM);
+    struct file data = make_file("mi_malloc", STT_OBJECT, 1, SHT_SYMTAB);
+    struct file stripped = make_file("mi_malloc", STT_FUNC, 1, SHT_PROGBITS);
+
+    (void)state;
+    assert_string_equal(inside(&dynamic, sizeof(dynamic)), "mimalloc");
+    assert_null(inside(&called, sizeof(called)));
+    assert_null(inside(&data, sizeof(data)));
+    assert_null(inside(&stripped, sizeof(stripped)));
+}
+
+static void a_file_may_be_anything(void **state)
+{
+    struct file whole = make_file("mi_malloc", STT_FUNC, 1, SHT_SYMTAB);
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(whole); n++)
+        assert_null(inside(&whole, n));
+    for (size_t at = 0; at < offsetof(struct file, names); at++) {
+        struct file changed = whole;
+        ((uint8_t *)&changed)[at] = 0xff;
+        (void)inside(&changed, sizeof(changed));
+    }
+    assert_null(allocator_inside("/"));
+    assert_null(allocator_inside("/nonexistent"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(allocator_inside(path)); /* does not wait for a writer */
+}
+
+static void a_file_is_read_once_until_it_changes(void **state)
+{
+    const char *executable = "/bin/sh"; /* older than any time of a file system is coarse */
+    const struct entry_plan *any = allocator_plan_inside(executable, true);
+    const struct entry_plan *proven = allocator_plan_inside(executable, false);
+
+    (void)state;
+    assert_ptr_not_equal(any, proven);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(allocator_plan_inside(executable, true), any);
+        assert_ptr_equal(allocator_plan_inside(executable, false), proven);
+    }
+    assert_non_null(with_function("mi_malloc"));
+    assert_null(with_function("mi_nothing")); /* of the same size, within one tick */
+    assert_null(allocator_plan_inside("/nonexistent", true)->allocator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_known_by_name_with_and_without_prefix),
+        cmocka_unit_test(others_are_not),
+        cmocka_unit_test(only_what_the_executable_defines_counts),
+        cmocka_unit_test(a_file_is_read_once_until_it_changes),
+        cmocka_unit_test(a_file_may_be_anything),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}

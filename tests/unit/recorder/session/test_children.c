@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs that appear beside the program's own are packed while their processes run, and no others. */
+#include "lib/abi/file_systems.h"
+#include "recorder/pack/family.h"
+#include "recorder/pack/frame_index.h"
+#include "recorder/session/children.h"
+#include "tests/unit/recorder/fake_collector.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_EVENTS = 20000,
+    N_SEGMENTS = 4,
+    RUN_ID = 4711,
+};
+
+static const uint64_t second_ns = 1000000000;
+static const pid_t program_pid = 1;
+static const struct recording_settings settings = {.zstd_level = 1};
+
+struct fixture {
+    char folder[32];
+    char path[64];
+    char child_path[96];
+    char live_path[128];
+    char deaf_path[64];
+    struct children *children;
+    pid_t child;
+    pid_t ended;    /* what child was */
+    uint32_t flags; /* of its log */
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    assert_non_null(fixture);
+    strcpy(fixture->folder, "/tmp/mtrace-test-kids-XXXXXX");
+    assert_non_null(mkdtemp(fixture->folder));
+    (void)snprintf(fixture->path, sizeof(fixture->path), "%s/run.dat", fixture->folder);
+    fixture->child = fork();
+    if (fixture->child == 0)
+        for (;;)
+            pause();
+    (void)snprintf(fixture->child_path, sizeof(fixture->child_path), "%s.%d.1", fixture->path,
+                   (int)fixture->child);
+    (void)snprintf(fixture->live_path, sizeof(fixture->live_path), "%s.live", fixture->child_path);
+    (void)snprintf(fixture->deaf_path, sizeof(fixture->deaf_path), "%s/deaf", fixture->folder);
+    fixture->children = children_new(fixture->path, program_pid, true, &settings);
+    assert_non_null(fixture->children);
+    *state = fixture;
+    return 0;
+}
+
+static void end_child(struct fixture *fixture)
+{
+    if (fixture->child > 0) {
+        kill(fixture->child, SIGKILL);
+        waitpid(fixture->child, NULL, 0);
+    }
+    fixture->ended = fixture->child;
+    fixture->child = 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    end_child(fixture);
+    children_free(fixture->children);
+    unlink(fixture->child_path);
+    unlink(fixture->live_path);
+    unlink(fixture->deaf_path);
+    assert_int_equal(rmdir(fixture->folder), 0);
+    free(fixture);
+    return 0;
+}
+
+/* As the child's collector does. */
+static void write_log(const struct fixture *fixture, const char *live_path)
+{
+    struct fake_collector fake;
+    struct live_log log;
+
+    assert_int_equal(live_log_create(live_path, RUN_ID, N_SEGMENTS, &log, NULL), 0);
+    atomic_store(&log.file->recorder_pid, 0);
+    live_log_close(&log);
+    fake_collector_attach(&fake, live_path);
+    fake.log.file->pid = (uint32_t)fixture->child;
+    fake.log.file->flags |= fixture->flags;
+    for (int i = 0; i < N_EVENTS; i++)
+        fake_collector_event(&fake);
+    fake_collector_detach(&fake);
+}
+
+static uint64_t events_in(const char *path)
+{
+    struct frame_index frames;
+    uint64_t n_events = 0;
+
+    assert_int_equal(frame_index_open(path, &frames, NULL), 0);
+    for (size_t i = 0; i < frames.n_frames; i++)
+        n_events += frame_index_get(&frames, i)->n_events;
+    frame_index_done(&frames);
+    return n_events;
+}
+
+static void check_totals(const struct fixture *fixture, uint32_t n_logs, uint64_t n_events)
+{
+    struct recording_totals totals;
+    uint32_t n;
+
+    children_get_totals(fixture->children, &totals, &n);
+    assert_int_equal(n, n_logs);
+    assert_int_equal(totals.n_events, n_events);
+}
+
+static void a_childs_log_is_packed_while_it_runs(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, second_ns) > 0);
+    assert_true(events_in(fixture->child_path) > N_EVENTS / 2);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 1);
+    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-1 */
+    check_totals(fixture, 0, 0);
+    end_child(fixture);
+    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
+    assert_int_equal(events_in(fixture->child_path), N_EVENTS);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
+{
+    struct frame_index frames;
+    struct log_file file;
+
+    assert_int_equal(frame_index_open(fixture->child_path, &frames, NULL), 0);
+    frame_index_get_file(&frames, &file);
+    assert_int_equal(file.end_kind, kind);
+    assert_int_equal(file.end_value, value);
+    assert_int_equal(file.max_rss_bytes, rss_bytes);
+    frame_index_done(&frames);
+}
+
+static void hear_of_the_end(struct fixture *fixture)
+{
+    const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
+
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, fixture->child, true, &settings);
+    assert_non_null(fixture->children);
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+    end_child(fixture);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 0, 0);
+    children_note_end(fixture->children, fixture->ended, &end);
+    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. What the
+ * kernel counted may be of the image before it. */
+static void the_end_of_an_executed_image_is_the_programs(void **state)
+{
+    struct fixture *fixture = *state;
+
+    hear_of_the_end(fixture);
+    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
+}
+
+static void the_kernels_count_of_a_fork_is_its_own(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->flags = LOG_FLAG_FORKED;
+    hear_of_the_end(fixture);
+    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
+}
+
+/* Nobody waited for it, but it writes nothing any more. */
+static void a_zombie_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+    siginfo_t info;
+
+    write_log(fixture, fixture->live_path);
+    kill(fixture->child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)fixture->child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(children_settle(fixture->children, second_ns), 0);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
+}
+
+static void announce_exec(const struct fixture *fixture, pid_t pid)
+{
+    struct live_log log;
+
+    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
+    log.file->pid = (uint32_t)pid;
+    atomic_store(&log.file->end_kind, LOG_END_EXEC);
+    live_log_close(&log);
+}
+
+static void a_replaced_image_is_over_though_its_process_is_not(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    announce_exec(fixture, fixture->child); /* which maps no log */
+    children_step(fixture->children, second_ns);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_EXEC, 0, 0);
+    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
+}
+
+static rlim_t set_descriptors(rlim_t n)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* CH-1: it cannot be seen whether it is there. */
+static void without_a_descriptor_nothing_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int held = open(fixture->live_path, O_RDWR | O_CLOEXEC); /* as the child's mapping would */
+    children_step(fixture->children, second_ns);
+    rlim_t before = set_descriptors(0);
+    children_step(fixture->children, 2 * second_ns);
+    set_descriptors(before);
+    check_totals(fixture, 0, 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+    close(held);
+    end_child(fixture);
+    children_step(fixture->children, 3 * second_ns);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void a_log_waits_for_a_descriptor(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    int lowest = dup(STDIN_FILENO); /* those below are in use */
+    assert_true(lowest >= 0);
+    close(lowest);
+    rlim_t before = set_descriptors((rlim_t)lowest + 1); /* for one of two files */
+    children_step(fixture->children, second_ns);
+    set_descriptors(before);
+    assert_int_not_equal(access(fixture->child_path, F_OK), 0);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+}
+
+static void without_inotify_the_folder_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+
+    children_free(fixture->children);
+    rlim_t before = set_descriptors(0);
+    fixture->children = children_new(fixture->path, program_pid, true, &settings);
+    set_descriptors(before);
+    assert_non_null(fixture->children);
+    children_step(fixture->children, second_ns);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+}
+
+/* Names that come in turns, as the kernel keeps one of those that are the same. */
+static void make_other_files(const struct fixture *fixture, int n)
+{
+    char path[96];
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%d", fixture->folder, i % 2);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        unlink(path);
+    }
+}
+
+static int events_that_are_kept(void)
+{
+    FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+    int n = -1;
+
+    if (file && fscanf(file, "%d", &n) != 1)
+        n = -1;
+    if (file)
+        fclose(file);
+    return n;
+}
+
+static void what_inotify_lost_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    int n = events_that_are_kept();
+
+    if (n < 0 || n > 100000)
+        skip();
+    make_other_files(fixture, n + 10);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, second_ns) > 0);
+}
+
+/* It may fail. */
+static void an_exec_that_is_only_announced_ends_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    announce_exec(fixture, getpid()); /* which maps it, packing it */
+    children_step(fixture->children, second_ns);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 0, 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+}
+
+static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
+{
+    struct fixture *fixture = *state;
+    int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "mine", 4), 4);
+    close(fd);
+    write_log(fixture, fixture->live_path);
+    end_child(fixture);
+    assert_int_equal(children_step(fixture->children, second_ns), 0);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-2 */
+    check_totals(fixture, 0, 0);
+}
+
+static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following, struct family *family)
+{
+    struct recording_settings told = settings;
+
+    told.family = family;
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, pid, is_following, &told);
+    assert_non_null(fixture->children);
+}
+
+static void refuse_one(struct fixture *fixture, struct family *family)
+{
+    int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
+    begin_anew(fixture, program_pid, true, family);
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+}
+
+/* Whose log cannot be packed, as there is such a file. */
+static void what_cannot_be_packed_may_still_be_written(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    struct error err;
+    char who[64];
+
+    assert_non_null(family);
+    refuse_one(fixture, family);
+    children_abandon(fixture->children);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 0);
+    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 1);
+    assert_int_equal(atoi(who), fixture->child);
+    family_free(family);
+}
+
+static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    struct error err;
+    char who[64];
+
+    assert_non_null(family);
+    refuse_one(fixture, family);
+    end_child(fixture);
+    children_abandon(fixture->children);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
+    assert_int_equal(err.code, ERROR_EXISTS);
+    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+static bool is_link(const char *path)
+{
+    char target[8];
+
+    return readlink(path, target, sizeof(target)) > 0;
+}
+
+/* PG-3: else its frames would be nobody's. */
+static void the_header_is_written_before_what_has_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct rlimit most = {.rlim_cur = LOG_FILE_HEADER_BYTES + 64, .rlim_max = RLIM_INFINITY};
+    const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    struct error err;
+
+    write_log(fixture, fixture->live_path);
+    end_child(fixture);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+    children_settle(fixture->children, second_ns);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &any), 0);
+    assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
+    assert_true(error_is_disk_full(&err));
+    assert_int_equal(events_in(fixture->child_path), 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+}
+
+static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    char who[64];
+
+    assert_non_null(family);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
+    begin_anew(fixture, program_pid, true, family);
+    assert_false(is_link(fixture->live_path));
+    children_step(fixture->children, second_ns);
+    children_settle(fixture->children, 2 * second_ns);
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+/* The name is free then, and a log that gets it is seen. */
+static void the_word_of_a_child_does_not_stay(void **state)
+{
+    struct fixture *fixture = *state;
+    struct family *family = family_new();
+    char who[64];
+
+    assert_non_null(family);
+    begin_anew(fixture, program_pid, true, family);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
+    children_step(fixture->children, second_ns);
+    assert_false(is_link(fixture->live_path));
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 1);
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
+    family_free(family);
+}
+
+/* By its number the next image is looked for. */
+static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    char first_path[128];
+
+    begin_anew(fixture, fixture->child, false, NULL);
+    (void)snprintf(first_path, sizeof(first_path), "%s.%d.0.live", fixture->path,
+                   (int)fixture->child);
+    assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, first_path), 0);
+    children_step(fixture->children, second_ns);
+    assert_true(is_link(first_path));
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, 2 * second_ns) > 0);
+    children_abandon(fixture->children);
+    assert_false(is_link(first_path));
+}
+
+static void other_files_are_left_alone(void **state)
+{
+    static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
+                                        ".12.1.old"};
+    struct fixture *fixture = *state;
+    char path[128];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
+        write_log(fixture, path);
+    }
+    end_child(fixture);
+    assert_int_equal(children_step(fixture->children, second_ns), 0);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    check_totals(fixture, 0, 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void an_abandoned_log_has_no_recorder(void **state)
+{
+    struct fixture *fixture = *state;
+    struct live_log log;
+
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
+    assert_int_equal(atomic_load(&log.file->recorder_pid), getpid());
+    live_log_close(&log);
+    children_abandon(fixture->children);
+    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
+    assert_int_equal(atomic_load(&log.file->recorder_pid), 0);
+    live_log_close(&log);
+}
+
+/* An importer that neither hears that nobody asks any more nor that it shall end. */
+static void write_deaf_importer(const struct fixture *fixture)
+{
+    static const char script[] = "#!/bin/sh\ntrap '' TERM\nexec sleep 1000\n";
+    int fd = open(fixture->deaf_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
+    close(fd);
+}
+
+static void ask(const struct fixture *fixture)
+{
+    struct log_question *question;
+    struct live_log log;
+
+    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
+    question = log_question_of(log.file);
+    strcpy(question->text, "summary");
+    atomic_store(&question->n_asked, 1);
+    live_log_close(&log);
+}
+
+/* The process ends with a question on its way. */
+static void end_while_asked(struct fixture *fixture, const struct reporter_programs *programs)
+{
+    struct recording_settings asked = settings;
+
+    asked.programs = programs;
+    write_deaf_importer(fixture);
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, program_pid, true, &asked);
+    assert_non_null(fixture->children);
+    write_log(fixture, fixture->live_path);
+    ask(fixture);
+    children_step(fixture->children, second_ns);
+    end_child(fixture);
+}
+
+/* CH-3: whoever else has a log that fills up. */
+static void nobody_waits_for_an_importer_that_goes_on(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+    const struct timespec nap = {.tv_nsec = 10000000};
+
+    end_while_asked(fixture, &programs);
+    children_step(fixture->children, 2 * second_ns);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+    check_totals(fixture, 0, 0);
+    while (access(fixture->live_path, F_OK) == 0) {
+        assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+        nanosleep(&nap, NULL);
+    }
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void what_is_over_is_finished_before_the_others_are_left(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+
+    end_while_asked(fixture, &programs);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    children_abandon(fixture->children);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(without_a_descriptor_nothing_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_log_waits_for_a_descriptor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_inotify_the_folder_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_inotify_lost_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_packed_may_still_be_written, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_packed_is_counted_when_its_process_has_ended,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_header_is_written_before_what_has_no_room, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_an_earlier_run_is_no_word_of_this_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_a_child_does_not_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_word_of_an_image_of_the_program_stays_to_the_end,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_waits_for_an_importer_that_goes_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

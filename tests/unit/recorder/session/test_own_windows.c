@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/own_windows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    NOTHING = -1
+};
+
+/* What is to be done at `now`, of a process that began at 100; NOTHING, or the order and the reason × 16. */
+static int step(struct own_windows *windows, uint64_t now, uint64_t rss, bool is_open)
+{
+    const struct own_windows_sight sight = {
+        .now_ns = now, .begun_ns = 100, .rss_bytes = rss, .is_open = is_open};
+    enum log_order order;
+    enum log_switch reason;
+
+    if (!own_windows_step(windows, &sight, &order, &reason))
+        return NOTHING;
+    return (int)order + 16 * (int)reason;
+}
+
+static void one_begins_after_a_time_and_only_one(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50};
+
+    (void)state;
+    assert_int_equal(step(&windows, 149, 0, false), NOTHING);
+    assert_int_equal(step(&windows, 150, 0, false), LOG_ORDER_START + 16 * LOG_SWITCH_TIME);
+    assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not obeyed yet */
+    assert_int_equal(step(&windows, 152, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* somebody ended it */
+}
+
+static void what_comes_first_counts(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50, .start_rss_bytes = 1000};
+
+    (void)state;
+    assert_int_equal(step(&windows, 110, 999, false), NOTHING);
+    assert_int_equal(step(&windows, 120, 1000, false), LOG_ORDER_START + 16 * LOG_SWITCH_SIZE);
+    assert_int_equal(step(&windows, 160, 2000, false), NOTHING);
+}
+
+static void it_is_not_begun_again_when_somebody_else_had_begun(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50};
+
+    (void)state;
+    assert_int_equal(step(&windows, 110, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 160, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 170, 0, false), NOTHING);
+}
+
+static void each_is_ended_after_its_time(void **state)
+{
+    struct own_windows windows = {.stop_after_ns = 30};
+
+    (void)state;
+    assert_int_equal(step(&windows, 110, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 139, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 140, 0, true), LOG_ORDER_STOP + 16 * LOG_SWITCH_TIME);
+    assert_int_equal(step(&windows, 141, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 150, 0, false), NOTHING);
+    assert_int_equal(step(&windows, 200, 0, true), NOTHING);
+    assert_int_equal(step(&windows, 230, 0, true), LOG_ORDER_STOP + 16 * LOG_SWITCH_TIME);
+}
+
+static void nothing_is_done_before_the_process_has_begun(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50};
+    const struct own_windows_sight sight = {.now_ns = 1000, .begun_ns = 0};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    assert_int_equal(step(&windows, 90, 0, false), NOTHING);
+}
+
+static void its_time_is_not_counted_anew_after_an_exec(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50};
+    const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_int_equal(step(&windows, 120, 0, false), NOTHING);
+    assert_true(own_windows_step(&windows, &next, &order, &reason));
+    assert_int_equal(order, LOG_ORDER_START);
+}
+
+static void a_window_has_its_whole_time_though_another_ended_unseen(void **state)
+{
+    struct own_windows windows = {.stop_after_ns = 30};
+    struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 1};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 130;
+    sight.window = 2;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 141;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 160;
+    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+}
+
+static void a_window_that_goes_on_over_an_exec_is_one(void **state)
+{
+    struct own_windows windows = {.stop_after_ns = 30};
+    struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 3};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight =
+        (struct own_windows_sight){.now_ns = 141, .begun_ns = 130, .is_open = true, .window = 1};
+    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_begins_after_a_time_and_only_one),
+        cmocka_unit_test(what_comes_first_counts),
+        cmocka_unit_test(it_is_not_begun_again_when_somebody_else_had_begun),
+        cmocka_unit_test(each_is_ended_after_its_time),
+        cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
+        cmocka_unit_test(a_window_has_its_whole_time_though_another_ended_unseen),
+        cmocka_unit_test(a_window_that_goes_on_over_an_exec_is_one),
+        cmocka_unit_test(its_time_is_not_counted_anew_after_an_exec),
+    };
+
+    return cmocka_run_group_tests_name("own_windows", tests, NULL, NULL);
+}

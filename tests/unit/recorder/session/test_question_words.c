@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Words are those that a shell makes of the same text, when it has nothing to put in. */
+#include "recorder/session/question_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <wordexp.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void check_as_shell(const char *text)
+{
+    struct question_words words;
+    wordexp_t expected;
+
+    assert_null(question_words_split(&words, text));
+    assert_true(wordexp(text, &expected, WRDE_NOCMD) == 0);
+    assert_true(words.n == expected.we_wordc);
+    for (size_t i = 0; i < words.n; i++)
+        assert_true(strcmp(words.words[i], expected.we_wordv[i]) == 0);
+    wordfree(&expected);
+}
+
+static void check_one(const char *text, const char *expected)
+{
+    struct question_words words;
+
+    assert_null(question_words_split(&words, text));
+    assert_true(words.n == 1 && strcmp(words.words[0], expected) == 0);
+}
+
+static void words_are_those_of_a_shell(void **state)
+{
+    static const char *const same[] = {"",
+                                       "  ",
+                                       "groups",
+                                       " groups\t--size-min  4KiB ",
+                                       "sql 'SELECT \"a\" FROM b'",
+                                       "sql \"SELECT 'a' \\\" \\\\ \\x\"",
+                                       "a\\ b 'c'\"d\"e ''",
+                                       "--x='1 2' \\'"};
+    static const char *const left_alone[] = {"$HOME", "~",   "/et?/pass*d", "[a-z]", "`id`",
+                                             "$(id)", "a|b", "{a,b}",       "#"};
+    static const char *const unclosed[][2] = {{"'", "quote '"},
+                                              {"\"a", "quote \""},
+                                              {"a \\", "behind the \\"},
+                                              {"a 'b\\'c'", "quote '"},
+                                              {"leaks 'un\"closed", "quote '"}};
+    char most[2 * (QUESTION_WORDS_MOST + 1) + 1];
+    char longest[QUESTION_WORDS_BYTES + 1];
+    struct question_words words;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+        check_as_shell(same[i]);
+    for (size_t i = 0; i < sizeof(left_alone) / sizeof(left_alone[0]); i++)
+        check_one(left_alone[i], left_alone[i]);
+    check_one("\"$HOME `id`\"", "$HOME `id`");
+    for (size_t i = 0; i < sizeof(unclosed) / sizeof(unclosed[0]); i++)
+        assert_non_null(strstr(question_words_split(&words, unclosed[i][0]), unclosed[i][1]));
+    for (size_t i = 0; i <= QUESTION_WORDS_MOST; i++)
+        memcpy(most + 2 * i, "w ", 3);
+    assert_non_null(strstr(question_words_split(&words, most), "many words"));
+    most[2 * QUESTION_WORDS_MOST] = '\0';
+    assert_true(!question_words_split(&words, most) && words.n == QUESTION_WORDS_MOST);
+    memset(longest, 'x', sizeof(longest));
+    longest[QUESTION_WORDS_BYTES] = '\0';
+    assert_non_null(strstr(question_words_split(&words, longest), "too long"));
+    longest[QUESTION_WORDS_BYTES - 1] = '\0';
+    assert_true(!question_words_split(&words, longest) && words.n == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_those_of_a_shell)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/error.h"
+#include "remote/receiver/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* needs the headers above */
+#include <cmocka.h>
+
+static char folder[] = "/tmp/test-store-XXXXXX";
+static uint8_t page[LOG_FILE_HEADER_BYTES];
+
+static const void *make_page(uint64_t run_id, uint64_t parent_run_id, uint32_t pid)
+{
+    struct log_file file = {.version = LOG_VERSION,
+                            .form = LOG_FORM_PACKED,
+                            .run_id = run_id,
+                            .parent_run_id = parent_run_id,
+                            .pid = pid,
+                            .start_unix_ns = UINT64_C(1700000000000000000)};
+
+    memcpy(file.magic, LOG_MAGIC, sizeof(file.magic));
+    memcpy(page, &file, sizeof(file));
+    return page;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/test-store-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[64];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command);
+}
+
+static struct store_log *begin(struct store *store, const void *header, const char *program)
+{
+    const struct store_offer offer = {
+        .page = header, .program = program, .n_program = strlen(program)};
+    struct store_log *log;
+
+    assert_int_equal(store_begin(store, &offer, false, 1, &log, NULL), 0);
+    return log;
+}
+
+/* ST-1 */
+static void test_names(void **state)
+{
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    assert_string_equal(begin(&store, make_page(1, 0, 7), "prog")->name,
+                        "prog.7.20231114T221320Z.dat");
+    assert_string_equal(begin(&store, make_page(2, 1, 8), "other")->name,
+                        "prog.7.20231114T221320Z.dat.8.0");
+    assert_string_equal(begin(&store, make_page(3, 2, 9), "third")->name,
+                        "prog.7.20231114T221320Z.dat.9.0");
+    assert_string_equal(begin(&store, make_page(4, 0, 7), "../.x/\n")->name,
+                        "_._.x__.7.20231114T221320Z.dat");
+    assert_string_equal(begin(&store, make_page(5, 0, 7), "prog")->name,
+                        "prog.7.20231114T221320Z.2.dat");
+    assert_string_equal(begin(&store, make_page(6, 0, 7), "")->name,
+                        "program.7.20231114T221320Z.dat");
+    store_close(&store);
+}
+
+/* ST-3; a log is found again by what its header says, also by another store. */
+static void test_going_on(void **state)
+{
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, 8192, &store, NULL), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    assert_int_equal(store_add(&store, log, "abcd", 4, NULL), 0);
+    store_close(&store);
+    assert_int_equal(store_open(folder, 8192, &store, NULL), 0);
+    assert_int_equal(store.n_bytes, 4100);
+    log = begin(&store, make_page(1, 0, 7), "renamed");
+    assert_string_equal(log->name, "prog.7.20231114T221320Z.dat");
+    assert_int_equal(log->size_bytes, 4100);
+    assert_int_equal(store_set_header(log, make_page(9, 0, 7), NULL), ERROR_FORMAT);
+    assert_int_equal(store_set_header(log, make_page(1, 0, 7), NULL), 0);
+    assert_int_not_equal(store_add(&store, log, page, 4093, NULL), 0); /* ST-4 */
+    assert_int_equal(store_add(&store, log, page, 4092, NULL), 0);
+    store_close(&store);
+}
+
+/* ST-2 */
+static void test_folder(void **state)
+{
+    struct store store, second;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    assert_int_equal(store_open(folder, UINT64_MAX, &second, &err), ERROR_EXISTS);
+    store_close(&store);
+    assert_int_equal(chmod(folder, 0770), 0);
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, &err), ERROR_USAGE);
+    assert_non_null(strstr(err.text, "chmod go-w"));
+}
+
+/* A file that was removed meanwhile is no reason to lose what comes. */
+static void test_removed(void **state)
+{
+    char path[256];
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, log->name);
+    assert_int_equal(unlink(path), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    assert_int_equal(log->size_bytes, LOG_FILE_HEADER_BYTES);
+    assert_int_equal(store.n_bytes, LOG_FILE_HEADER_BYTES);
+    assert_int_equal(access(path, F_OK), 0);
+    store_close(&store);
+}
+
+/* ST-5: somebody looks whether the file is locked at the moment that it would be. */
+static void test_looked_at(void **state)
+{
+    char path[256];
+    struct store_log *log;
+    struct store store;
+    int looker;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, log->name);
+    store_let_go(log);
+    looker = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    assert_int_equal(flock(looker, LOCK_UN), 0);
+    assert_int_equal(store_add(&store, log, "abcd", 4, NULL), 0);
+    assert_int_not_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    store_let_go(log);
+    assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    close(looker);
+    store_close(&store);
+}
+
+/* One that was begun anew goes on after a restart, whatever the order of the folder. */
+static void test_newest(void **state)
+{
+    enum {
+        N_RUNS = 9
+    };
+
+    char names[N_RUNS][STORE_NAME_BYTES];
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    for (unsigned i = 0; i < N_RUNS; i++) {
+        (void)begin(&store, make_page(i + 1, 0, i + 1), "prog");
+        const struct store_offer offer = {.page = page, .program = "prog", .n_program = 4};
+        assert_int_equal(store_begin(&store, &offer, true, 1, &log, NULL), 0);
+        strcpy(names[i], log->name);
+    }
+    store_close(&store);
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    for (unsigned i = 0; i < N_RUNS; i++)
+        assert_string_equal(begin(&store, make_page(i + 1, 0, i + 1), "prog")->name, names[i]);
+    store_close(&store);
+}
+
+static size_t n_folders_synced;
+int __wrap_fsync(int fd);
+int __real_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    struct stat status;
+
+    n_folders_synced += fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+    return __real_fsync(fd);
+}
+
+/* What is on the disk has its name there, too; also one that was given before a restart. */
+static void test_names_are_on_the_disk(void **state)
+{
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    n_folders_synced = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+        log = begin(&store, make_page(1, 0, 7), "prog");
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 1);
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 1);
+        log = begin(&store, make_page((uint64_t)i + 2, 0, 7), "prog");
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 2);
+        store_close(&store);
+        n_folders_synced += 1;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_going_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_are_on_the_disk, set_up, tear_down)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that sends, where it cannot be started. */
+#include "remote/sender/sender_process.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_TRIES = 20,
+};
+
+static unsigned g_n_tries;
+static bool g_may_start, g_hangs;
+
+pid_t __real_helper_start(struct helper *helper);
+pid_t __wrap_helper_start(struct helper *helper);
+
+/* Or as where there may be no more processes. */
+pid_t __wrap_helper_start(struct helper *helper)
+{
+    g_n_tries++;
+    if (g_may_start) {
+        pid_t pid = __real_helper_start(helper);
+        while (pid == 0 && g_hangs)
+            (void)pause();
+        return pid;
+    }
+    *helper = (struct helper){.pid = 0};
+    return -1;
+}
+
+static int next_descriptor(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    close(fd);
+    return fd;
+}
+
+static void tries_keep_nothing_open(void **state)
+{
+    const struct sending sending = {.words = {"--to=localhost:1"}, .n_words = 1, .timeout_ns = 1};
+    struct sender_process sender;
+    int fd = next_descriptor();
+
+    (void)state;
+    sender_process_start(&sender, "/bin/true", &sending, "run.dat");
+    for (uint64_t i = 1; i < N_TRIES; i++)
+        sender_process_step(&sender, i * UINT64_C(1000000000));
+    assert_int_equal(g_n_tries, N_TRIES);
+    assert_int_equal(next_descriptor(), fd);
+    assert_false(sender.is_open);
+    sender_process_finish(&sender, true, N_TRIES * UINT64_C(1000000000));
+    assert_true(sender_process_has_ended(&sender, N_TRIES * UINT64_C(1000000000)));
+    assert_int_equal(next_descriptor(), fd);
+}
+
+static char g_said[4096];
+
+/* What is said at the end of a sender that is killed (0: not), or of none. */
+static const char *end_of(bool may_start, int number, const char *program)
+{
+    const struct sending sending = {.words = {"--to=localhost:1"}, .n_words = 1, .timeout_ns = 1};
+    struct sender_process sender = {.program = NULL};
+    FILE *said = tmpfile();
+    int before = dup(STDERR_FILENO);
+
+    assert_non_null(said);
+    assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
+    g_may_start = may_start;
+    g_hangs = number != 0;
+    if (program)
+        sender_process_start(&sender, program, &sending, "run.dat");
+    sender_process_finish(&sender, true, 0);
+    if (number)
+        assert_int_equal(kill(sender.helper.pid, number), 0);
+    while (!sender_process_has_ended(&sender, 0))
+        (void)usleep(1000);
+    sender_process_abandon(&sender);
+    (void)dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(said);
+    g_said[fread(g_said, 1, sizeof(g_said) - 1, said)] = '\0';
+    (void)fclose(said);
+    return g_said;
+}
+
+/* SP-2 */
+static void what_nobody_knows_is_said(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(end_of(false, 0, "/bin/true"), "--send 'run.dat' '--to=localhost:1'"));
+    assert_non_null(strstr(end_of(true, SIGKILL, "/bin/true"), "--send 'run.dat'"));
+    assert_null(strstr(end_of(true, 0, "/bin/true"), "--send"));
+    assert_null(strstr(end_of(true, 0, NULL), "--send"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tries_keep_nothing_open),
+                                       cmocka_unit_test(what_nobody_knows_is_said)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
