@@ -8,8 +8,8 @@
  * read: what comes before a reading is written before it. Where generations have more than they may, nothing is written until they have less.
  */
 #include "lib/base/error.h"
-#include "lib/logfile/log_ring.h"
-#include "recorder/pack/generations.h"
+#include "lib/logfile/log_rotation.h"
+#include "recorder/pack/rotated_log.h"
 #include "tests/lib/log_builder.h"
 
 #include <argp.h>
@@ -64,8 +64,8 @@ struct block {
 struct week {
     struct settings settings;
     struct log_builder *builder;
-    struct generations generations;
-    struct generations_run run;
+    struct rotated_log generations;
+    struct rotated_log_run run;
     struct block blocks[BLOCKS];
     uint32_t stacks[MOST_STACKS]; /* nodes */
     uint64_t random, ticks, ticks_per_step, n_steps, n_rounds, n_phases;
@@ -108,7 +108,7 @@ static void put_frame(void *context, const struct log_file *header, const void *
     struct week *week = context;
     struct error err;
 
-    while (generations_append(&week->generations, header, frame, n_bytes, &err) != 0) {
+    while (rotated_log_append(&week->generations, header, frame, n_bytes, &err) != 0) {
         if (!week->generations.is_full)
             die(err.text);
         rest();
@@ -143,7 +143,7 @@ static void end_round(struct week *week)
     sample_memory(week);
     week->n_rounds++;
     while (week->n_rounds % ROUNDS_PER_LOOK == 0
-           && log_ring_run_bytes(week->settings.path) > week->settings.most_bytes)
+           && log_rotation_run_bytes(week->settings.path) > week->settings.most_bytes)
         rest();
 }
 
@@ -329,7 +329,7 @@ static void generate(struct week *week)
     week->sample_ns = options.start_ns;
     week->random = 0x9e3779b97f4a7c15u;
     week->run.log_path = week->settings.path;
-    generations_init(&week->generations, week->settings.path, &week->run);
+    rotated_log_init(&week->generations, week->settings.path, &week->run);
     week->ticks_per_step =
         week->settings.span_s * 1000000000 * TICKS_PER_NS / (week->settings.n_events / 2 + 1);
     define(week);
@@ -346,7 +346,7 @@ static void generate(struct week *week)
         header->start_monotonic_ns + (week->ticks - header->start_ticks) / TICKS_PER_NS;
     header->n_generations = week->generations.number;
     log_builder_close(week->builder);
-    generations_done(&week->generations);
+    rotated_log_done(&week->generations);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
     static struct week week = {.settings = {.n_events = 100000000,
                                             .n_stacks = 5000,
                                             .span_s = 604800,
-                                            .most_bytes = 2 * LOG_RING_BYTES}};
+                                            .most_bytes = 2 * LOG_ROTATION_BYTES}};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody takes anything in any more */
     argp_parse(&argp, argc, argv, 0, NULL, &week.settings);

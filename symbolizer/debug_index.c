@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/debug_index.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 #include "symbolizer/elf_image.h"
 
@@ -55,7 +55,7 @@ void debug_index_free(struct debug_index *index)
 static void add(struct debug_index *index, const char *build_id, const char *path)
 {
     struct debug_index_entry *entries =
-        growing_reserve(index->entries, &index->n_allocated, index->n + 1, sizeof(*entries));
+        dynamic_array_reserve(index->entries, &index->n_allocated, index->n + 1, sizeof(*entries));
     struct debug_index_entry entry = {0};
 
     if (!entries)

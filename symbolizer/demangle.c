@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/demangle.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static void append(const char *text, size_t size, void *opaque)
     struct output *out = opaque;
     size_t needed = out->size + size + 1;
     char *grown =
-        needed > LONGEST_NAME ? NULL : growing_reserve(out->text, &out->allocated, needed, 1);
+        needed > LONGEST_NAME ? NULL : dynamic_array_reserve(out->text, &out->allocated, needed, 1);
 
     /* The printer has no way to be told to stop; it keeps all its state on the stack. */
     if (!grown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_names.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
 
@@ -24,7 +24,7 @@ void die_names_done(struct die_names *names)
     intern_done(&names->raw);
     intern_done(&names->text);
     free(names->full);
-    keyed_done(&names->dies);
+    hash_map_done(&names->dies);
     scope_names_done(&names->scopes);
     die_names_init(names);
 }
@@ -37,8 +37,8 @@ static int no_memory(struct error *err)
 static int demangle_new(struct die_names *names, uint32_t number, struct error *err)
 {
     const char *raw = intern_get(&names->raw, number);
-    const char **full =
-        growing_reserve(names->full, &names->n_full_allocated, (size_t)number + 1, sizeof(*full));
+    const char **full = dynamic_array_reserve(names->full, &names->n_full_allocated,
+                                              (size_t)number + 1, sizeof(*full));
     char *text;
     int64_t kept = INTERN_NOMEM;
 
@@ -110,7 +110,7 @@ int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_na
 {
     const void *key = key_of(die);
     size_t n_before = names->dies.n;
-    struct named_die *named = keyed_get(&names->dies, &key, sizeof(key), sizeof(*named));
+    struct named_die *named = hash_map_get(&names->dies, &key, sizeof(key), sizeof(*named));
     int status = 0;
 
     if (!named)

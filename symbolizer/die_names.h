@@ -12,8 +12,8 @@
 #define MTRACE_SYMBOLIZER_DIE_NAMES_H
 
 #include "lib/base/error.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/intern.h"
-#include "lib/base/keyed.h"
 #include "symbolizer/scope_names.h"
 
 #include <elfutils/libdw.h>
@@ -33,7 +33,7 @@ struct die_names {
     struct intern text; /* demangled ones */
     const char **full;
     size_t n_full_allocated;
-    struct keyed dies; /* names by DIE address */
+    struct hash_map dies; /* names by DIE address */
     struct scope_names scopes;
 };
 

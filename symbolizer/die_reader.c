@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_reader.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -152,8 +152,8 @@ static const unsigned char *skip_form(const struct die_reader *reader, const uns
 
 static bool reserve_shape(struct die_reader *reader, size_t code)
 {
-    void *shapes = growing_reserve(reader->shapes, &reader->shapes_allocated, code + 1,
-                                   sizeof(*reader->shapes));
+    void *shapes = dynamic_array_reserve(reader->shapes, &reader->shapes_allocated, code + 1,
+                                         sizeof(*reader->shapes));
 
     reader->is_out_of_memory |= !shapes;
     if (!shapes)
@@ -171,8 +171,8 @@ static bool add_form(struct die_reader *reader, struct die_shape *shape, unsigne
                      unsigned form)
 {
     int32_t n_bytes = form_bytes(reader, form);
-    void *forms = growing_reserve(reader->forms, &reader->forms_allocated, reader->n_forms + 1,
-                                  sizeof(*reader->forms));
+    void *forms = dynamic_array_reserve(reader->forms, &reader->forms_allocated,
+                                        reader->n_forms + 1, sizeof(*reader->forms));
 
     reader->is_out_of_memory |= !forms;
     if (!forms)

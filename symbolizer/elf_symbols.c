@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/elf_symbols.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 #include "symbolizer/elf_machine.h"
 
@@ -74,8 +74,8 @@ static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 
 static int push(struct elf_symbols *table, const struct elf_symbol *symbol, struct error *err)
 {
-    struct elf_symbol *symbols = growing_reserve(table->symbols, &table->n_allocated,
-                                                 table->n_symbols + 1, sizeof(*symbols));
+    struct elf_symbol *symbols = dynamic_array_reserve(table->symbols, &table->n_allocated,
+                                                       table->n_symbols + 1, sizeof(*symbols));
 
     if (!symbols)
         return error_set(err, ERROR_NOMEM, "no memory for %zu symbols", table->n_symbols);

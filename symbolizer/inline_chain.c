@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/inline_chain.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <dwarf.h>
@@ -96,8 +96,8 @@ static bool keep_range(struct walk *walk, uint64_t start, uint64_t end)
 
     if (start >= end)
         return true;
-    ranges = growing_reserve(chain->ranges, &chain->n_ranges_allocated, chain->n_ranges + 1,
-                             sizeof(*ranges));
+    ranges = dynamic_array_reserve(chain->ranges, &chain->n_ranges_allocated, chain->n_ranges + 1,
+                                   sizeof(*ranges));
     if (!ranges)
         return false;
     chain->ranges = ranges;
@@ -157,8 +157,8 @@ static int push_scope(struct walk *walk, const struct scope *scope)
 {
     struct inline_chain *chain = walk->chain;
 
-    struct scope *scopes = growing_reserve(chain->scopes, &chain->n_scopes_allocated,
-                                           chain->n_scopes + 1, sizeof(*scopes));
+    struct scope *scopes = dynamic_array_reserve(chain->scopes, &chain->n_scopes_allocated,
+                                                 chain->n_scopes + 1, sizeof(*scopes));
 
     if (!scopes)
         return error_set(walk->err, ERROR_NOMEM, "no memory for %zu scopes", chain->n_scopes);
@@ -249,8 +249,8 @@ static int prepare(struct walk *walk)
 {
     struct inline_chain *chain = walk->chain;
 
-    uint32_t *innermost = growing_reserve(chain->innermost, &chain->n_allocated,
-                                          walk->n_addresses + 1, sizeof(*innermost));
+    uint32_t *innermost = dynamic_array_reserve(chain->innermost, &chain->n_allocated,
+                                                walk->n_addresses + 1, sizeof(*innermost));
 
     if (!innermost)
         return error_set(walk->err, ERROR_NOMEM, "no memory for %zu positions", walk->n_addresses);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/kept_file.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ void kept_file_done(struct kept_file *file)
 
 static bool add_range(struct kept_file *file, uint64_t start, uint64_t end)
 {
-    struct kept_range *ranges = growing_reserve(file->ranges, &file->n_ranges_allocated,
-                                                file->n_ranges + 1, sizeof(*ranges));
+    struct kept_range *ranges = dynamic_array_reserve(file->ranges, &file->n_ranges_allocated,
+                                                      file->n_ranges + 1, sizeof(*ranges));
     struct kept_range *last;
 
     if (!ranges)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/scope_names.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
@@ -43,10 +43,10 @@ static bool is_scope(unsigned tag)
 
 static bool keep_entry(struct scope_names *scopes, const struct die_entry *entry, uint32_t parent)
 {
-    struct scope_entry *entries = scopes->n_entries < IN_UNIT
-                                      ? growing_reserve(scopes->entries, &scopes->n_allocated,
-                                                        scopes->n_entries + 1, sizeof(*entries))
-                                      : NULL;
+    struct scope_entry *entries =
+        scopes->n_entries < IN_UNIT ? dynamic_array_reserve(scopes->entries, &scopes->n_allocated,
+                                                            scopes->n_entries + 1, sizeof(*entries))
+                                    : NULL;
 
     if (!entries)
         return false;

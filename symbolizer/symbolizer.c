@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/symbolizer.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "symbolizer/debug_files.h"
 #include "symbolizer/die_names.h"
 #include "symbolizer/elf_machine.h"
@@ -298,7 +298,7 @@ static int push_level(struct run *run, size_t level, const struct function_name 
     struct symbolizer *s = run->symbolizer;
 
     struct symbolizer_level *levels =
-        growing_reserve(s->levels, &s->n_levels_allocated, level + 1, sizeof(*levels));
+        dynamic_array_reserve(s->levels, &s->n_levels_allocated, level + 1, sizeof(*levels));
 
     if (!levels)
         return error_set(run->err, ERROR_NOMEM, "no memory for %zu inlined calls", level);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/unit_index.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <dwarf.h>
@@ -10,8 +10,8 @@
 
 static int push_range(struct unit_index *index, const struct unit_range *range, struct error *err)
 {
-    struct unit_range *ranges =
-        growing_reserve(index->ranges, &index->n_allocated, index->n_ranges + 1, sizeof(*ranges));
+    struct unit_range *ranges = dynamic_array_reserve(index->ranges, &index->n_allocated,
+                                                      index->n_ranges + 1, sizeof(*ranges));
 
     if (!ranges)
         return error_set(err, ERROR_NOMEM, "no memory for %zu address ranges", index->n_ranges);
@@ -22,8 +22,8 @@ static int push_range(struct unit_index *index, const struct unit_range *range, 
 
 static int push_unit(struct unit_index *index, Dwarf_Off offset, struct error *err)
 {
-    Dwarf_Off *units = growing_reserve(index->units, &index->n_units_allocated, index->n_units + 1,
-                                       sizeof(*units));
+    Dwarf_Off *units = dynamic_array_reserve(index->units, &index->n_units_allocated,
+                                             index->n_units + 1, sizeof(*units));
 
     if (!units)
         return error_set(err, ERROR_NOMEM, "no memory for %zu units", index->n_units);

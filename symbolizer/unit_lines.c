@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/unit_lines.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 #include "symbolizer/source_path.h"
 
@@ -31,8 +31,8 @@ int unit_lines_read(struct unit_lines *lines, Dwarf_Die *skeleton, Dwarf_Die *un
     lines->directory = read_directory(skeleton);
     if (lines->n_files == 0)
         return 0;
-    paths =
-        growing_reserve(lines->paths, &lines->n_paths_allocated, lines->n_files, sizeof(*paths));
+    paths = dynamic_array_reserve(lines->paths, &lines->n_paths_allocated, lines->n_files,
+                                  sizeof(*paths));
     if (!paths)
         return error_set(err, ERROR_NOMEM, "no memory for %zu source files", lines->n_files);
     lines->paths = paths;

@@ -17,7 +17,7 @@
 #define ARCH_HAS_COUNTER      false /* see below */
 #define ARCH_HAS_STACK_BOTTOM 1
 
-/* Programs of the other width of words, which the same kernels run (life/executed.h). */
+/* Programs of the other width of words, which the same kernels run (life/exec_target.h). */
 #define ARCH_TRIPLET       "arm-linux-gnueabihf"
 #define ARCH_OTHER_TRIPLET "aarch64-linux-gnu"
 #define ARCH_OTHER_MACHINE EM_AARCH64

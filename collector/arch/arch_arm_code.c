@@ -96,12 +96,12 @@ static void follow(struct arch_code_frame *frame, const struct arm_instruction *
 }
 
 /* Where registers are stored one by one, as seen from the CFA. */
-struct room {
+struct reservation {
     size_t push; /* the instruction that makes it; SIZE_MAX: none */
     int32_t low, high;
 };
 
-static void fill(struct room *room, size_t i, const struct arm_instruction *instruction,
+static void fill(struct reservation *room, size_t i, const struct arm_instruction *instruction,
                  struct arch_code_frame *frame)
 {
     const int32_t place = instruction->value - frame->cfa_offset;
@@ -116,7 +116,7 @@ static void fill(struct room *room, size_t i, const struct arm_instruction *inst
 }
 
 /* Each word of it has a register, so that none of the stores was missed. */
-static bool is_full(const struct room *room, const struct arch_code_frame *frame)
+static bool is_full(const struct reservation *room, const struct arch_code_frame *frame)
 {
     int32_t n_bytes = 0;
 
@@ -142,7 +142,7 @@ static size_t skip_perhaps(const struct arm_code *part, size_t i, int32_t n)
 }
 
 /* The block that begins with the instruction at `first`; where it ends. */
-static size_t read_block(const struct arm_code *part, size_t first, struct room *room,
+static size_t read_block(const struct arm_code *part, size_t first, struct reservation *room,
                          struct arch_code_frame *frame)
 {
     size_t i = first;
@@ -246,7 +246,7 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
             continue;
         const struct arm_instruction instruction = arm_instruction_at(&part, i);
         const bool needed_fp = frame->needs_fp;
-        struct room room;
+        struct reservation room;
         size_t push;
         size_t end;
         if ((!moves_sp(&instruction) && !may_save_lr(&instruction)) || !arm_is_begin(&part, i))
@@ -258,7 +258,7 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
         }
         if (arm_is_constant(&part, push))
             continue;
-        room = (struct room){.push = push == i ? SIZE_MAX : push};
+        room = (struct reservation){.push = push == i ? SIZE_MAX : push};
         end = read_block(&part, begin_of(&part, push), &room, frame);
         frame->needs_fp |= last_move >= end;
         if (!is_full(&room, frame))

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "memory");
 }
 
-/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+/* Programs of the other width of words, which the same kernels run (life/exec_target.h); EM_NONE: there are none we record. */
 #define ARCH_TRIPLET       "i386-linux-gnu"
 #define ARCH_OTHER_TRIPLET "x86_64-linux-gnu"
 #define ARCH_OTHER_MACHINE EM_X86_64

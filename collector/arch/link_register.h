@@ -19,7 +19,7 @@ enum {
 #define ARCH_CFA()        ((uintptr_t)__builtin_dwarf_cfa())
 
 #ifndef ARCH_OTHER_MACHINE
-/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+/* Programs of the other width of words, which the same kernels run (life/exec_target.h); EM_NONE: there are none we record. */
 #    define ARCH_TRIPLET       ""
 #    define ARCH_OTHER_TRIPLET ""
 #    define ARCH_OTHER_MACHINE EM_NONE

@@ -10,8 +10,8 @@
 #include "collector/os/outward.h"
 #include "collector/os/real.h"
 #include "collector/thread/state.h"
-#include "collector/unwind/oracle.h"
 #include "collector/unwind/own_stacks.h"
+#include "collector/unwind/reference_unwinder.h"
 #include "collector/unwind/unwind_check.h"
 
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
 #ifndef MTRACE_COLLECTOR_DRAFT_H
 #define MTRACE_COLLECTOR_DRAFT_H
 
-#include "collector/events/room.h"
+#include "collector/events/reservation.h"
 #include "collector/os/real.h"
 #include "lib/abi/log_format.h"
 
@@ -17,7 +17,7 @@
 
 /* An event without its time: words[0] and [1] get it when it is written. */
 struct draft {
-    uint64_t words[ROOM_MOST_WORDS];
+    uint64_t words[RESERVATION_MOST_WORDS];
     unsigned n_words;
 };
 

@@ -4,11 +4,11 @@
 #include "collector/arch/arch.h"
 #include "collector/events/capture.h"
 #include "collector/events/draft.h"
-#include "collector/events/room.h"
+#include "collector/events/reservation.h"
 #include "collector/events/side.h"
+#include "collector/groups/event_callbacks.h"
 #include "collector/groups/groups.h"
-#include "collector/groups/trackers.h"
-#include "collector/log/orders.h"
+#include "collector/log/collector_commands.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
 #include "collector/os/real.h"
@@ -43,13 +43,13 @@ void record_init(void)
 /* False: counted. */
 static bool write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
 {
-    uint64_t *out = room_begin(thread, &ticks, draft->words[0], draft->words[1]);
+    uint64_t *out = reservation_begin(thread, &ticks, draft->words[0], draft->words[1]);
 
     if (!out)
         return false;
     for (unsigned i = 2; i < draft->n_words; i++)
         out[i] = draft->words[i];
-    room_commit(thread, out + draft->n_words);
+    reservation_commit(thread, out + draft->n_words);
     return true;
 }
 
@@ -202,10 +202,10 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
     ticks = clock_ticks_after();
     if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
         is_written = record_wide(thread, block, &extent, alignment, node, ticks);
-    } else if ((out = room_begin(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
-                                 draft_address(block)))) {
+    } else if ((out = reservation_begin(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
+                                        draft_address(block)))) {
         out[2] = extent.narrow_word;
-        room_commit(thread, out + 3);
+        reservation_commit(thread, out + 3);
     } else {
         is_written = false;
     }
@@ -235,7 +235,7 @@ static struct known_block known_of(const void *block, size_t size_bytes, uint32_
     };
 }
 
-/* Returns who was charged, to be charged again (TK-1 of trackers.h). */
+/* Returns who was charged, to be charged again (TK-1 of event_callbacks.h). */
 static uint32_t charge_to_nobody(void)
 {
     uint32_t group = g_thread.group;
@@ -251,7 +251,7 @@ static MTRACE_COLD void look_for_orders(void)
     uint64_t gate;
 
     if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &gate)) {
-        if (orders_are_due())
+        if (collector_commands_are_due())
             state_nudge();
         thread_look_ended(gate);
     }
@@ -311,7 +311,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
     thread_look_again(); /* RO-3 */
-    if (trackers_is_telling(origin)) {
+    if (event_callbacks_is_telling(origin)) {
         group = charge_to_nobody();
         is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
         thread_set_group(group);
@@ -323,7 +323,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     if (!is_watched())
         return;
     fresh = known_of(block, size_bytes, node, usable);
-    trackers_tell_alloc(block, &fresh);
+    event_callbacks_tell_alloc(block, &fresh);
 }
 
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
@@ -374,16 +374,16 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
     }
     node = has_stack ? capture_node(thread, origin) : LOG_NODE_NONE;
     ticks = clock_ticks_before();
-    out = room_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32, draft_address(block));
+    out = reservation_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32, draft_address(block));
     if (mtrace_likely(out != NULL))
-        room_commit(thread, out + 2);
+        reservation_commit(thread, out + 2);
     thread_leave(thread);
     return node;
 }
 
 static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_origin *origin)
 {
-    bool is_nested = trackers_is_telling(origin);
+    bool is_nested = event_callbacks_is_telling(origin);
     uint32_t node;
 
     look_for_orders();
@@ -394,9 +394,9 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
     if (!is_watched())
         return;
     if (is_nested)
-        trackers_pass_free(block);
+        event_callbacks_pass_free(block);
     else
-        trackers_tell_free(block, node);
+        event_callbacks_tell_free(block, node);
 }
 
 void record_ended(const void *block, const struct unwind_origin *origin)
@@ -446,7 +446,7 @@ static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block
     uint64_t since = begin_of_call(thread->last_ticks, began_ticks, ticks);
     struct draft draft;
 
-    if (!room_make(thread, &ticks, since)) /* which sets last_ticks */
+    if (!reservation_make(thread, &ticks, since)) /* which sets last_ticks */
         return false;
     draft_realloc(&draft, block, old, extent, ticks - since);
     draft.words[0] |= (uint64_t)node << 32;
@@ -483,13 +483,13 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
     if (is_watched() && !record_is_anew(resize))
-        resize->place = known_blocks_hold(resize->old);
+        resize->place = live_block_index_hold(resize->old);
 }
 
 MTRACE_COLD void record_let_resized_be(const struct record_resize *resize)
 {
     if (resize->place)
-        known_blocks_give_back(resize->place, resize->old);
+        live_block_index_give_back(resize->place, resize->old);
     if (resize->is_sample)
         (void)add_sample(resize->old);
 }
@@ -500,7 +500,7 @@ static void put_ended(struct thread *thread, const void *old, uint64_t began_tic
     struct draft draft = {.words = {LOG_FREE | (uint64_t)node << 32, draft_address(old)},
                           .n_words = 2};
 
-    if (room_make(thread, &ticks, ticks))
+    if (reservation_make(thread, &ticks, ticks))
         write_draft(thread, &draft, ticks);
 }
 
@@ -524,13 +524,13 @@ static uint32_t write_ended(const struct record_resize *resize, const struct unw
 static MTRACE_COLD void end_sample(const struct record_resize *resize,
                                    const struct unwind_origin *origin)
 {
-    bool is_nested = trackers_is_telling(origin);
+    bool is_nested = event_callbacks_is_telling(origin);
     uint32_t node = write_ended(resize, origin);
 
     if (resize->place && is_nested)
-        trackers_pass_ended(resize->place);
+        event_callbacks_pass_ended(resize->place);
     else if (resize->place)
-        trackers_tell_ended(resize->old, resize->place, node);
+        event_callbacks_tell_ended(resize->old, resize->place, node);
 }
 
 static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum log_call call,
@@ -538,7 +538,7 @@ static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum 
                                      const struct unwind_origin *origin,
                                      const struct draft_usable *usable)
 {
-    bool is_nested = trackers_is_telling(origin);
+    bool is_nested = event_callbacks_is_telling(origin);
     uint32_t group = is_nested ? charge_to_nobody() : g_thread.group;
     uint32_t node =
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
@@ -546,11 +546,11 @@ static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum 
 
     if (is_nested) {
         thread_set_group(group);
-        trackers_pass_resize(resize->place, block, &fresh);
+        event_callbacks_pass_resize(resize->place, block, &fresh);
     } else if (resize->place) {
-        trackers_tell_resize(resize->old, resize->place, block, &fresh);
+        event_callbacks_tell_resize(resize->old, resize->place, block, &fresh);
     } else if (is_watched() && state_is_tracing()) {
-        trackers_tell_alloc(block, &fresh);
+        event_callbacks_tell_alloc(block, &fresh);
     }
 }
 
@@ -725,16 +725,16 @@ bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 
 bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin)
 {
-    bool is_nested = trackers_is_telling(origin);
+    bool is_nested = event_callbacks_is_telling(origin);
 
     if (!write_note(LOG_MOVE, group, (uintptr_t)block, group, origin))
         return false;
     if (!is_watched())
         return true;
     if (is_nested)
-        trackers_pass_move(block, group);
+        event_callbacks_pass_move(block, group);
     else
-        trackers_tell_move(block, group);
+        event_callbacks_tell_move(block, group);
     return true;
 }
 

@@ -3,7 +3,7 @@
  * record: turns a call into an event of the calling thread's segment.
  *
  * Model:   a wrapper says what happened and where from (struct unwind_origin); this file takes the
- *          stack, the time and the room (room.h), writes the words (draft.h) and commits them.
+ *          stack, the time and the room (reservation.h), writes the words (draft.h) and commits them.
  * Invariants
  *   RC-1 record_free returns before the real free is called, record_alloc is called after the real
  *        allocation: a block's events are committed in the order in which it changes hands.
@@ -19,7 +19,7 @@
 #define MTRACE_COLLECTOR_RECORD_H
 
 #include "collector/os/clock.h"
-#include "collector/sampling/known_blocks.h"
+#include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
 #include "collector/sampling/sampler.h"
 #include "collector/thread/state.h"
@@ -111,7 +111,7 @@ static inline void record_free(const void *block, const struct unwind_origin *or
 struct record_resize {
     const void *old;           /* may be NULL */
     uint64_t began_ticks;      /* 0: nothing was recorded then */
-    struct known_place *place; /* of known_blocks.h, held; NULL: not known */
+    struct known_place *place; /* of live_block_index.h, held; NULL: not known */
     bool is_sample;            /* of the old block, where there are samples */
 };
 

@@ -4,7 +4,7 @@
  *
  * Invariants: SD-1 a record is whole before its `valid` is stored; SD-2 a segment is sealed by the
  *             writer that completes its last record, never while one is being written; SD-3 a record is stamped
- *             when its room is reserved already, so that whoever looks behind that time knows of it (unfinished.h).
+ *             when its room is reserved already, so that whoever looks behind that time knows of it (in_flight.h).
  * Threads: any. Signals: safe, also nested. Failure: false.
  */
 #ifndef MTRACE_COLLECTOR_SIDE_H

@@ -6,15 +6,15 @@
  * scopes kept nevertheless: recording may be switched on later.
  */
 #include "collector/events/record.h"
+#include "collector/groups/event_callbacks.h"
 #include "collector/groups/groups.h"
 #include "collector/groups/scopes.h"
-#include "collector/groups/trackers.h"
 #include "collector/hooks/api_objects.h"
 #include "collector/hooks/api_pools.h"
 #include "collector/log/segment.h"
-#include "collector/process/inquiry.h"
 #include "collector/process/lifecycle.h"
-#include "collector/sampling/known_blocks.h"
+#include "collector/process/self_report.h"
+#include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
 #include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
@@ -71,10 +71,10 @@ static uint32_t group_of(const void *block)
 {
     struct known_block known;
 
-    if (!is_present() || !known_blocks_begin())
+    if (!is_present() || !live_block_index_begin())
         return MTRACE_GROUP_UNTRACKED;
     state_watch();
-    return known_blocks_find(block, &known) ? known.group : (uint32_t)MTRACE_GROUP_UNTRACKED;
+    return live_block_index_find(block, &known) ? known.group : (uint32_t)MTRACE_GROUP_UNTRACKED;
 }
 
 static struct mtrace_context context_capture(void)
@@ -142,9 +142,9 @@ static void phase_end(struct mtrace_scope phase)
 /* ---- trackers ----------------------------------------------------------------------------------
  */
 
-static int tracker_add(trackers_callback *callback, void *user, unsigned kinds)
+static int tracker_add(event_callbacks_callback *callback, void *user, unsigned kinds)
 {
-    return is_present() ? trackers_add(callback, user, kinds) : 0;
+    return is_present() ? event_callbacks_add(callback, user, kinds) : 0;
 }
 
 /* Also where nothing is recorded any more: another thread may still be inside. */
@@ -154,7 +154,7 @@ static int tracker_remove(int handle, bool waits)
     int code;
 
     (void)lifecycle_is_ready(); /* a fork child learns by it what it is */
-    code = trackers_remove(handle, waits, &origin);
+    code = event_callbacks_remove(handle, waits, &origin);
     if (code == ENOENT)
         groups_count_bad_handle();
     return code;
@@ -162,7 +162,7 @@ static int tracker_remove(int handle, bool waits)
 
 static int report(const char *question, int fd)
 {
-    return lifecycle_is_ready() ? inquiry_ask(question, fd) : ENOTCONN;
+    return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
 }
 
 /* ---- the table ---------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ static struct mtrace_counts count_all(void)
     struct mtrace_counts counts = groups_counters();
     struct quiet quiet;
 
-    counts.untold = trackers_count_untold() + known_blocks_count_lost();
+    counts.untold = event_callbacks_count_untold() + live_block_index_count_lost();
     if (!lifecycle_is_ready() || !quiet_begin(&quiet))
         return counts;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)

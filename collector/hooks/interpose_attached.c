@@ -7,8 +7,8 @@
 #include "collector/os/loader_lock.h"
 #include "collector/os/operator_names.h"
 #include "collector/os/real.h"
+#include "collector/process/got_rebinding.h"
 #include "collector/process/lifecycle.h"
-#include "collector/process/references.h"
 #include "collector/thread/state.h"
 #include "lib/abi/attach_answer.h"
 #include "lib/abi/attr.h"
@@ -54,18 +54,18 @@ MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
     if (state_is_recording())
         return ATTACH_ANSWER_ATTACHED;
-    if (!references_find_lock())
+    if (!got_rebinding_find_lock())
         return ATTACH_ANSWER_NO_LOADER;
     if (loader_lock_call(is_recorded))
         return ATTACH_ANSWER_RECORDED;
     if (!g_real.malloc) {
         reference_names_add();
-        references_add(g_operators, sizeof(g_operators) / sizeof(g_operators[0]));
+        got_rebinding_add(g_operators, sizeof(g_operators) / sizeof(g_operators[0]));
         (void)loader_lock_call(find_operators);
     }
     if (!lifecycle_attach(settings))
         return ATTACH_ANSWER_NO_LOG;
-    return references_lack_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
+    return got_rebinding_lack_executable() ? ATTACH_ANSWER_NO_EXECUTABLE : ATTACH_ANSWER_DONE;
 }
 
 MTRACE_EXPORT int mtrace_detach(const char *unused)

@@ -9,8 +9,8 @@
 #include "collector/events/heap_extent.h"
 #include "collector/events/mapped_path.h"
 #include "collector/events/record.h"
-#include "collector/events/reentry.h"
-#include "collector/events/residency.h"
+#include "collector/events/recursion_guard.h"
+#include "collector/events/resident_pages.h"
 #include "collector/log/modules.h"
 #include "collector/os/outward.h"
 #include "collector/os/real.h"
@@ -36,14 +36,14 @@ static bool is_gathering(void)
 static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
                            unsigned n_words, const struct unwind_origin *origin)
 {
-    bool was_inside = reentry_pause();
+    bool was_inside = recursion_guard_pause();
 
     record_event(kind, address, words, n_words, origin);
-    reentry_resume(was_inside);
+    recursion_guard_resume(was_inside);
 }
 
 /* [start, start + length) is about to end. false: nothing is recorded of it, or no such range can be. */
-static bool record_residency(const void *start, size_t length, struct residency_cut *ret_cut)
+static bool record_residency(const void *start, size_t length, struct resident_pages_cut *ret_cut)
 {
     bool was_inside;
     bool can_end;
@@ -52,21 +52,21 @@ static bool record_residency(const void *start, size_t length, struct residency_
     ret_cut->others.end = 0;
     if (!is_gathering())
         return false;
-    was_inside = reentry_pause();
-    can_end = residency_ends(start, length, ret_cut);
-    reentry_resume(was_inside);
+    was_inside = recursion_guard_pause();
+    can_end = resident_pages_ends(start, length, ret_cut);
+    recursion_guard_resume(was_inside);
     return can_end;
 }
 
-static const struct residency_cut NOTHING_CUT;
+static const struct resident_pages_cut NOTHING_CUT;
 
 /* The call failed. */
-static void goes_on(const struct residency_cut *cut)
+static void goes_on(const struct resident_pages_cut *cut)
 {
-    bool was_inside = reentry_pause();
+    bool was_inside = recursion_guard_pause();
 
-    residency_goes_on(cut);
-    reentry_resume(was_inside);
+    resident_pages_goes_on(cut);
+    recursion_guard_resume(was_inside);
 }
 
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
@@ -98,7 +98,7 @@ static void code_changes(const void *start, size_t length)
 }
 
 /* Before a mapping is made in place of what may be there. */
-static void replaces(const void *start, size_t length, struct residency_cut *ret_cut)
+static void replaces(const void *start, size_t length, struct resident_pages_cut *ret_cut)
 {
     code_changes(start, length);
     (void)record_residency(start, length, ret_cut);
@@ -134,7 +134,7 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
     words[5] = (uint64_t)offset;
     record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
-    residency_mapped(start, length, flags);
+    resident_pages_mapped(start, length, flags);
 }
 
 /* The name that the program called: an offset of 64 bits is another function where off_t is shorter. */
@@ -159,7 +159,7 @@ static void *map(enum map_name name, void *start, size_t length, int protection,
 static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
                             int flags, int fd, off64_t offset, const struct unwind_origin *origin)
 {
-    struct residency_cut cut = NOTHING_CUT;
+    struct resident_pages_cut cut = NOTHING_CUT;
     void *mapped;
 
     if (!lifecycle_is_ready() || !is_there(name)) {
@@ -203,7 +203,7 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[3] = {0, 0, length};
-    struct residency_cut cut;
+    struct resident_pages_cut cut;
     int result;
 
     if (!lifecycle_is_ready() || !g_real.munmap) {
@@ -232,8 +232,8 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
-    struct residency_cut cut;
-    struct residency_cut target_cut = NOTHING_CUT;
+    struct resident_pages_cut cut;
+    struct resident_pages_cut target_cut = NOTHING_CUT;
     void *mapped;
 
     if (!lifecycle_is_ready() || !g_real.mremap) {
@@ -257,7 +257,7 @@ MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_lengt
     if (mapped == MAP_FAILED)
         goes_on(&target_cut);
     else if (cut.n > 0)
-        residency_mapped(mapped, new_length, MAP_PRIVATE | MAP_ANONYMOUS);
+        resident_pages_mapped(mapped, new_length, MAP_PRIVATE | MAP_ANONYMOUS);
     if (mapped == MAP_FAILED || (flags & MREMAP_DONTUNMAP))
         goes_on(&cut);
     return mapped;

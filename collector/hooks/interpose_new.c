@@ -14,7 +14,7 @@
  * Where no C++ library is known, or it cannot be asked for now (operator_table.h), a block comes from malloc, as with all that leave it to the allocator.
  */
 #include "collector/events/record.h"
-#include "collector/events/reentry.h"
+#include "collector/events/recursion_guard.h"
 #include "collector/hooks/operator_table.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
@@ -62,10 +62,10 @@ static void *recorded(void *block, size_t size, size_t alignment,
 static void *attempt(operator_function real, size_t size, size_t alignment,
                      const struct unwind_origin *origin)
 {
-    bool has_entered = !has_handler() && reentry_enter();
+    bool has_entered = !has_handler() && recursion_guard_enter();
     void *block = call_new_quietly(real, size, alignment);
 
-    reentry_leave(has_entered);
+    recursion_guard_leave(has_entered);
     if (block)
         return recorded(block, size, alignment, origin);
     record_failure(NULL, size, LOG_CALL_NEW, ENOMEM, origin);
@@ -80,14 +80,14 @@ enum {
 static void *create_by_malloc(size_t size, size_t alignment, const struct unwind_origin *origin)
 {
     size_t wanted = size ? size : 1;
-    bool has_entered = reentry_enter();
+    bool has_entered = recursion_guard_enter();
     void *block = NULL;
 
     if (!alignment)
         block = g_real.malloc(wanted);
     else if (g_real.memalign)
         block = g_real.memalign(alignment, wanted);
-    reentry_leave(has_entered);
+    recursion_guard_leave(has_entered);
     return block ? recorded(block, size, alignment, origin) : NULL;
 }
 
@@ -186,12 +186,12 @@ static void destroy(int kind, enum operator_slot slot, void *block, size_t size,
         return;
     }
     record_free(block, origin);
-    has_entered = reentry_enter();
+    has_entered = recursion_guard_enter();
     if (real.call)
         call_delete(real.call, slot, block, size, alignment);
     else
         g_real.free(block);
-    reentry_leave(has_entered);
+    recursion_guard_leave(has_entered);
 }
 
 /* ---- what the program calls ------------------------------------------------------------------ */

@@ -14,11 +14,11 @@
 #include "collector/os/memory.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
-#include "collector/process/control.h"
+#include "collector/process/control_commands.h"
 #include "collector/process/describe.h"
 #include "collector/process/end.h"
 #include "collector/process/environment.h"
-#include "collector/process/executed.h"
+#include "collector/process/exec_target.h"
 #include "collector/process/lifecycle.h"
 #include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
@@ -144,7 +144,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         errno = ENOSYS;
         return -1;
     }
-    control_obey_early(); /* what is ordered comes before the end */
+    control_commands_obey_early(); /* what is ordered comes before the end */
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
     count_child(1);
@@ -170,11 +170,10 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     pid_t pid = 0;
     int error;
 
-    control_obey_early();
-    passed =
-        is_following()
-            ? environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp))
-            : environment_once_left(environment);
+    control_commands_obey_early();
+    passed = is_following() ? environment_for_exec(
+                 environment, exec_target_library(path, real == g_real.posix_spawnp))
+                            : environment_once_left(environment);
     error = real(&pid, path, actions, attributes, arguments, passed);
     if (error != 0)
         return error;
@@ -218,7 +217,7 @@ static char *const *exec_begins(char *const *environment, const char *library)
 {
     bool is_own;
 
-    control_obey_early(); /* the next image has a log of its own, without what is ordered here */
+    control_commands_obey_early(); /* the next image has a log of its own, without what is ordered here */
     is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
     if (is_own)
         end_by_exec();
@@ -257,7 +256,7 @@ static int exec_path(const char *path, char *const arguments[], char *const envi
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment, executed_library(path, false));
+    passed = exec_begins(environment, exec_target_library(path, false));
     result = g_real.execve(path, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.execve(path, arguments, environment);
@@ -273,7 +272,7 @@ static int exec_file(const char *file, char *const arguments[], char *const envi
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment, executed_library(file, true));
+    passed = exec_begins(environment, exec_target_library(file, true));
     result = g_real.execvpe(file, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.execvpe(file, arguments, environment);
@@ -311,7 +310,7 @@ MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environme
     }
     if (!environment) /* refused, as by no other exec */
         return g_real.fexecve(fd, arguments, environment);
-    passed = exec_begins(environment, executed_library_at(fd, ""));
+    passed = exec_begins(environment, exec_target_library_at(fd, ""));
     result = g_real.fexecve(fd, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.fexecve(fd, arguments, environment);
@@ -328,7 +327,7 @@ MTRACE_EXPORT int execveat(int directory, const char *path, char *const argument
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment, executed_library_at(directory, path));
+    passed = exec_begins(environment, exec_target_library_at(directory, path));
     result = g_real.execveat(directory, path, arguments, passed, flags);
     if (is_too_long(result, passed, environment))
         result = g_real.execveat(directory, path, arguments, environment, flags);

@@ -3,7 +3,7 @@
  * interpose_thread: births and names of threads, and what a thread may forbid itself (TSC, system
  * calls, its root directory).
  */
-#include "collector/events/starts.h"
+#include "collector/events/thread_start.h"
 #include "collector/groups/scopes.h"
 #include "collector/hooks/forking.h"
 #include "collector/log/segment.h"
@@ -43,7 +43,7 @@ static struct start begin_thread(struct start *start)
     if (start->stack_bytes > GUARD_BYTES)
         thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
     scopes_begin(start->group);
-    starts_give_back(start);
+    thread_start_give_back(start);
     return copy;
 }
 
@@ -73,7 +73,7 @@ static struct start *prepare_start(const pthread_attr_t *attributes, void *argum
     struct start *start;
 
     (void)state_is_recording();
-    start = state_is_off() ? NULL : starts_take();
+    start = state_is_off() ? NULL : thread_start_take();
     if (start) {
         start->argument = argument;
         start->stack_bytes = thread_stack_bytes(attributes);
@@ -96,7 +96,7 @@ MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     start->routine.posix = routine;
     error = g_real.pthread_create(ret_thread, attributes, begin_posix, start);
     if (error != 0)
-        starts_give_back(start);
+        thread_start_give_back(start);
     return error;
 }
 
@@ -113,7 +113,7 @@ MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *ar
     start->routine.c11 = routine;
     result = g_real.thrd_create(ret_thread, begin_c11, start);
     if (result != thrd_success)
-        starts_give_back(start);
+        thread_start_give_back(start);
     return result;
 }
 

@@ -2,7 +2,7 @@
 #include "collector/hooks/reference_names.h"
 
 #include "collector/os/real.h"
-#include "collector/process/references.h"
+#include "collector/process/got_rebinding.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -95,5 +95,5 @@ void reference_names_add(void)
     static _Atomic bool is_done;
 
     if (!atomic_exchange(&is_done, true))
-        references_add(g_names, sizeof(g_names) / sizeof(g_names[0]));
+        got_rebinding_add(g_names, sizeof(g_names) / sizeof(g_names[0]));
 }

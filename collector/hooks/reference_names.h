@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reference_names: the functions of ours to which references of modules are led (references.h), but for C++'s operators.
+ * reference_names: the functions of ours to which references of modules are led (got_rebinding.h), but for C++'s operators.
  *
  * Threads: one. Failure: none.
  */

@@ -5,7 +5,7 @@
  * Model:   the entry of a function becomes a jump to a stub nearby, which goes to one of our functions
  *          with an argument more; the instructions that the jump displaced stand behind the stub, and
  *          lead back: calling those calls the original function. Everything is planned elsewhere
- *          (recorder/patch/moved_code.h); here it is compared and written.
+ *          (recorder/patch/trampoline.h); here it is compared and written.
  * Invariants
  *   CP-1 Nothing is written unless all that is there is what was planned for.
  *   CP-2 All patches are made, or none is left.

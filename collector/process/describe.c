@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/process/describe.h"
 
-#include "collector/events/inside.h"
+#include "collector/events/embedded_allocator.h"
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
@@ -99,9 +99,9 @@ void describe_recording(char *const *arguments)
     if (g_state_config.bad_variable)
         message(CONFIG_LEVEL_WARN,
                 "ignored, the value makes no sense: ", g_state_config.bad_variable, 0);
-    segment_log()->inside = inside_state();
-    if (inside_state() != LOG_INSIDE_RECORDED && inside_state() != LOG_INSIDE_PARTLY
-        && !real_is_malloc_ours()) {
+    segment_log()->inside = embedded_allocator_state();
+    if (embedded_allocator_state() != LOG_INSIDE_RECORDED
+        && embedded_allocator_state() != LOG_INSIDE_PARTLY && !real_is_malloc_ours()) {
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FOREIGN_MALLOC, __ATOMIC_RELAXED);
         message(CONFIG_LEVEL_WARN, "malloc is defined before this library, its calls are not seen",
                 NULL, 0);

@@ -3,7 +3,7 @@
 
 #include "collector/events/heap_extent.h"
 #include "collector/events/record.h"
-#include "collector/events/residency.h"
+#include "collector/events/resident_pages.h"
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"
 #include "collector/process/environment.h"
@@ -17,7 +17,7 @@ static void write_end(enum log_end kind, int value)
 {
     uint64_t words[3] = {0, 0, (uint64_t)kind | (uint64_t)(uint32_t)value << 32};
 
-    residency_tell_all();
+    resident_pages_tell_all();
     record_event(LOG_END, 0, words, 3, NULL);
     atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
     atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);

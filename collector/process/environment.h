@@ -47,7 +47,7 @@ void environment_note_left(void);
 bool environment_without_us(const char *preload, struct fmt *out);
 
 /*
- * For an exec: an array like `wanted` whose program will be recorded, too, by that library (executed.h). NULL: there is none for it, and
+ * For an exec: an array like `wanted` whose program will be recorded, too, by that library (exec_target.h). NULL: there is none for it, and
  * the array has nothing of ours. `wanted` itself when no memory is left, or when it cannot be read. Valid until the calling thread's next call.
  */
 char *const *environment_for_exec(char *const *wanted, const char *library);

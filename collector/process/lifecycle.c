@@ -2,13 +2,13 @@
 #include "collector/process/lifecycle.h"
 
 #include "collector/events/capture.h"
+#include "collector/events/embedded_allocator.h"
 #include "collector/events/heap_extent.h"
-#include "collector/events/inside.h"
 #include "collector/events/mapped_path.h"
 #include "collector/events/record.h"
-#include "collector/events/reentry.h"
-#include "collector/events/residency.h"
-#include "collector/groups/trackers.h"
+#include "collector/events/recursion_guard.h"
+#include "collector/events/resident_pages.h"
+#include "collector/groups/event_callbacks.h"
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
 #include "collector/log/module_file.h"
@@ -20,14 +20,14 @@
 #include "collector/os/memory.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
-#include "collector/process/control.h"
+#include "collector/process/control_commands.h"
 #include "collector/process/describe.h"
 #include "collector/process/end.h"
 #include "collector/process/environment.h"
+#include "collector/process/got_rebinding.h"
 #include "collector/process/loading.h"
 #include "collector/process/output.h"
-#include "collector/process/references.h"
-#include "collector/sampling/known_blocks.h"
+#include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
 #include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
@@ -73,9 +73,9 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
     segment_count_drops(LOG_DROP_NESTED, thread_n_stranded());
     if (!is_tracing)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
-    control_begin(is_tracing);
+    control_commands_begin(is_tracing);
     state_record(g_run_id, is_tracing);
-    control_hear();
+    control_commands_hear();
     return true;
 }
 
@@ -100,7 +100,7 @@ static void forget_log(void)
     modules_forget();
     thread_numbers_forget();
     mapped_path_forget();
-    residency_forget();
+    resident_pages_forget();
 }
 
 /* LC-2: all that lived in the parent's mappings is forgotten without being looked at. */
@@ -113,8 +113,8 @@ static MTRACE_COLD bool begin_in_child(void)
         return false;
     segment_forget();
     memory_forget();
-    trackers_forget();
-    references_forget();
+    event_callbacks_forget();
+    got_rebinding_forget();
     modules_forget_unloads();
     definition_forget(); /* a message may come without a log, too */
     if (!state_config()->follows_children) {
@@ -154,7 +154,7 @@ static void forget_left_ancestor(struct config *config)
 
 static void obey(void)
 {
-    control_obey();
+    control_commands_obey();
     loading_obey();
 }
 
@@ -183,7 +183,7 @@ static MTRACE_COLD void begin(void)
         return;
     }
     plan = config_find_assignment(environment, "MTRACE_INSIDE", &n_plan);
-    inside_redirect(plan, n_plan);
+    embedded_allocator_redirect(plan, n_plan);
     if (config->is_disabled_by_default && config->recorder_pid == 0 && !is_later_image(config)) {
         state_wait();
         return;
@@ -200,7 +200,7 @@ static MTRACE_COLD void begin(void)
 /* Before the program's first block, so that the heap's first address is known. */
 bool lifecycle_make_ready_slow(void)
 {
-    if (real_is_early() || !real_init(reentry_guard))
+    if (real_is_early() || !real_init(recursion_guard_guard))
         return false;
     begin();
     return true;
@@ -218,7 +218,7 @@ void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
         (void)begin_recording(&none, false);
     if (!quiet_begin(&quiet))
         return;
-    control_switch(is_on, reason);
+    control_commands_switch(is_on, reason);
     quiet_end(&quiet);
     loading_look();
 }
@@ -297,7 +297,7 @@ static void forget_last(bool is_left)
     segment_forget();
     forget_log();
     sampled_blocks_forget_all();
-    known_blocks_forget_all();
+    live_block_index_forget_all();
     state_forget_taken();
 }
 
@@ -312,7 +312,7 @@ static bool find_real(void)
     bool is_found;
 
     real_search_all();
-    is_found = real_init(reentry_guard);
+    is_found = real_init(recursion_guard_guard);
     clock_init(true);
     return is_found;
 }
@@ -349,7 +349,7 @@ bool lifecycle_attach(const char *settings)
         state_await_first_window();
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
-    if (!references_lead(true))
+    if (!got_rebinding_lead(true))
         state_nudge();
     return true;
 }
@@ -359,7 +359,7 @@ static void lead_back(void)
 {
     int n = 0;
 
-    while (!references_lead(false) && n++ < MOST_NAPS)
+    while (!got_rebinding_lead(false) && n++ < MOST_NAPS)
         sys_nap(NAP_NS);
     if (n > MOST_NAPS)
         message(CONFIG_LEVEL_WARN, "calls still lead to this library: ld.so was busy", "", 0);

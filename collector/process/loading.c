@@ -4,7 +4,7 @@
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"
-#include "collector/process/references.h"
+#include "collector/process/got_rebinding.h"
 #include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 
@@ -37,15 +37,15 @@ static bool is_following(void)
 
 void loading_begin(void)
 {
-    references_note_start();
+    got_rebinding_note_start();
 }
 
 void loading_expect(void)
 {
     if (state_is_off() || state_config()->is_attached)
         return;
-    references_note_start(); /* a constructor may come before ours */
-    if (!references_prepare())
+    got_rebinding_note_start(); /* a constructor may come before ours */
+    if (!got_rebinding_prepare())
         return;
     atomic_store_explicit(&g_is_expecting, true, memory_order_relaxed);
     if (!state_is_recording()) /* ld.so's calloc asks for no look then */
@@ -58,7 +58,7 @@ static void raise_to(_Atomic uint32_t *most, uint32_t n)
         atomic_store_explicit(most, n, memory_order_relaxed);
 }
 
-static void count(const struct references_found *found)
+static void count(const struct got_rebinding_found *found)
 {
     struct quiet quiet;
     struct log_file *log;
@@ -79,10 +79,10 @@ static void count(const struct references_found *found)
 static bool look(bool is_late, bool *ret_is_busy)
 {
     const uint32_t n_notes = atomic_load(&g_n_notes);
-    struct references_found found;
+    struct got_rebinding_found found;
     bool is_all;
 
-    is_all = references_follow(&found);
+    is_all = got_rebinding_follow(&found);
     *ret_is_busy = found.is_busy;
     if (found.n_new || atomic_load_explicit(&g_n_looks, memory_order_relaxed) > MOST_AWAITING)
         atomic_store_explicit(&g_is_awaiting, false, memory_order_relaxed);

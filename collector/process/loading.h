@@ -4,7 +4,7 @@
  *
  * Model:   in a process that was attached to, ld.so binds no library to us. In one that was started with us, it binds all but those that
  *          are opened with RTLD_DEEPBIND, which look into their own dependencies first, and those of other linker namespaces, which have a
- *          C library of their own. ld.so's calloc for a new module tells us that one may come. Its references are changed (references.h) by
+ *          C library of their own. ld.so's calloc for a new module tells us that one may come. Its references are changed (got_rebinding.h) by
  *          the next event that finds ld.so done with it: a free by ld.so itself, before it calls the library's constructors. If that look
  *          fails, the next dlsym or event makes another.
  * Invariants

@@ -39,13 +39,13 @@ enum state {
  * nothing does. */
 enum state_way {
     STATE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
-    STATE_WATCHED = 2,     /* blocks are known, and the program is told of them (trackers.h) */
+    STATE_WATCHED = 2, /* blocks are known, and the program is told of them (event_callbacks.h) */
     STATE_NO_FREE_STACKS = 4,
     STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
     STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     STATE_DETOURS =
         32, /* not every block is as the real functions give and take it: it is zeroed, or of real_early_allocate */
-    STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control.h) */
+    STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control_commands.h) */
 };
 
 /* What the recorder may find from outside (log_control.nudge_address): it sets STATE_NUDGED by a byte of its own. */

@@ -89,7 +89,7 @@ enum {
     THREAD_LINE_BYTES = 64
 };
 
-/* The first line of the cache is what each event touches, and all that a guarded call does which is no event (reentry.h): of a
+/* The first line of the cache is what each event touches, and all that a guarded call does which is no event (recursion_guard.h): of a
  * program that does much between two calls, other lines would not be there. */
 struct thread {
     _Alignas(THREAD_LINE_BYTES) uint64_t gate;
@@ -98,7 +98,7 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
-    uint64_t outer_gate;    /* what the gate was outside of the guarded call; reentry.h */
+    uint64_t outer_gate;    /* what the gate was outside of the guarded call; recursion_guard.h */
     uintptr_t outer_frame;  /* of the guard */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
     uint32_t written_group; /* the last one that the segment names */
@@ -187,7 +187,7 @@ uint32_t thread_n_stranded(void);
 bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate);
 void thread_look_ended(uint64_t gate);
 
-/* The next event looks at its segment first (room_make_slow). */
+/* The next event looks at its segment first (reservation_make_slow). */
 static inline void thread_look_again(void)
 {
     g_thread.limit = NULL;

@@ -18,7 +18,7 @@
 
 /*
  * Compares the last capture of this memory with libunwind's frames of the same stack, innermost
- * first; is_exact[i] as in oracle.h.
+ * first; is_exact[i] as in reference_unwinder.h.
  */
 void unwind_check(const struct unwind_memory *memory, const uintptr_t *pcs, const bool *is_exact,
                   size_t n_frames);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/cli/follow.h"
 
-#include "importer/cli/standing_import.h"
+#include "importer/cli/incremental_import.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/monotonic.h"
 #include "lib/process/patient_open.h"
@@ -25,12 +25,13 @@ static void take_a_nap(void)
 }
 
 /* Until a signal, or until nobody writes any more: the last round need not wait. */
-static void rest(const struct standing_import *standing, uint64_t rest_ns,
+static void rest(const struct incremental_import *standing, uint64_t rest_ns,
                  const volatile sig_atomic_t *interrupted)
 {
     uint64_t until_ns = monotonic_now_ns() + rest_ns;
 
-    while (!*interrupted && monotonic_now_ns() < until_ns && standing_import_is_growing(standing))
+    while (!*interrupted && monotonic_now_ns() < until_ns
+           && incremental_import_is_growing(standing))
         take_a_nap();
 }
 
@@ -99,12 +100,12 @@ static uint64_t pause_after(uint64_t cpu_ns)
     return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
 }
 
-static int one_round(struct standing_import *standing, const struct import_options *round,
+static int one_round(struct incremental_import *standing, const struct import_options *round,
                      bool is_last, struct import_result *ret_result, struct error *err)
 {
-    int code = standing_import_advance(standing, UINT64_MAX, err);
+    int code = incremental_import_advance(standing, UINT64_MAX, err);
 
-    return code ? code : standing_import_write(standing, round, is_last, ret_result, err);
+    return code ? code : incremental_import_write(standing, round, is_last, ret_result, err);
 }
 
 static void say_lost_writer(const struct import_result *result, bool *has_said)
@@ -118,7 +119,7 @@ static void say_lost_writer(const struct import_result *result, bool *has_said)
 }
 
 /* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
-static int end_soon(struct standing_import *standing, const struct import_options *round,
+static int end_soon(struct incremental_import *standing, const struct import_options *round,
                     volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                     struct error *err)
 {
@@ -132,7 +133,7 @@ static int end_soon(struct standing_import *standing, const struct import_option
     return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 
-static int follow(struct standing_import *standing, const struct import_options *options,
+static int follow(struct incremental_import *standing, const struct import_options *options,
                   volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                   struct error *err)
 {
@@ -169,14 +170,14 @@ int follow_run(const struct import_options *options, struct progress *progress,
                volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                struct error *err)
 {
-    struct standing_import *standing;
+    struct incremental_import *standing;
     int code;
 
     await_log(options->logs[0], interrupted);
-    code = standing_import_open(options, progress, &standing, err);
+    code = incremental_import_open(options, progress, &standing, err);
     if (code)
         return code;
     code = follow(standing, options, interrupted, ret_result, err);
-    standing_import_close(standing);
+    incremental_import_close(standing);
     return code;
 }

@@ -13,7 +13,7 @@
  *   FO-2 A log that no longer grows is imported whole, once, before follow_run returns 0.
  *   FO-3 How long a round was held up says nothing of how long the next one is waited for.
  * Threads: one caller.
- * Failure: what standing_import.h says; the target of the round before stays.
+ * Failure: what incremental_import.h says; the target of the round before stays.
  */
 #ifndef MTRACE_IMPORTER_FOLLOW_H
 #define MTRACE_IMPORTER_FOLLOW_H

@@ -4,13 +4,13 @@
 #include "importer/cli/import_parts.h"
 #include "importer/read/event_queue.h"
 #include "importer/symbols/call_sites.h"
+#include "importer/symbols/embedded_symbols.h"
 #include "importer/symbols/function_totals.h"
-#include "importer/symbols/given_symbols.h"
-#include "importer/symbols/site_totals.h"
+#include "importer/symbols/site_tables.h"
 #include "importer/totals/facts_run.h"
-#include "importer/write/fact_tables.h"
+#include "importer/write/process_filter.h"
 #include "importer/write/stack_index.h"
-#include "importer/write/told_processes.h"
+#include "importer/write/total_tables.h"
 #include "lib/abi/attr.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/left_out.h"
@@ -33,7 +33,7 @@ enum {
 /* ---- pass 1 ---- */
 
 struct sample_sink {
-    struct facts *facts;
+    struct statistics *facts;
     struct error *err;
 };
 
@@ -43,17 +43,17 @@ static int on_sample(void *context, const struct sample *sample)
 
     switch (sample->kind) {
     case LOG_SAMPLE_MEMORY:
-        return facts_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
-                                   sample->b, sample->c, sink->err);
+        return statistics_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                        sample->b, sample->c, sink->err);
     case LOG_SAMPLE_OWN:
-        facts_own_sample(sink->facts, sample->process, sample->a);
+        statistics_own_sample(sink->facts, sample->process, sample->a);
         return 0;
     case LOG_SAMPLE_HEAP:
-        return facts_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
-                                 sample->b, (enum log_heap_kind)sample->c, sink->err);
+        return statistics_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                      sample->b, (enum log_heap_kind)sample->c, sink->err);
     case LOG_SAMPLE_MAPPING:
-        facts_mapping_sample(sink->facts, sample->process, sample->time_ns, sample->a, sample->b,
-                             sample->c);
+        statistics_mapping_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                  sample->b, sample->c);
         return 0;
     default:
         return 0;
@@ -92,8 +92,8 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
             due_ns = sample_stream_time(samples, process);
         }
         if (code == 0)
-            code = facts_event(import->facts, event, err);
-        facts_expect(import->facts, event, batch->n_events - i);
+            code = statistics_event(import->facts, event, err);
+        statistics_expect(import->facts, event, batch->n_events - i);
     }
     return code;
 }
@@ -151,21 +151,21 @@ static const struct definitions *definitions_for_rows(const struct import *impor
 static int pass_1(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "reading", "events");
-    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
+    struct row_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
     int code = import_read(import, UINT64_MAX, err);
 
     if (code == 0 && import->kept)
-        code = kept_facts_tell(import->kept, &sink, &import->ids, err);
+        code = row_spool_tell(import->kept, &sink, &import->ids, err);
     if (code == 0)
-        facts_leave_out(import->facts, import->options->left_out);
+        statistics_leave_out(import->facts, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
-        facts_keep_left(import->facts);
+        statistics_keep_left(import->facts);
     if (code == 0)
-        code = facts_finish(import->facts, err);
+        code = statistics_finish(import->facts, err);
     if (code == 0 && import->kept)
-        code = facts_renumber(import->facts, &import->ids, err);
+        code = statistics_renumber(import->facts, &import->ids, err);
     if (code == 0)
-        progress_end(import->progress, facts_n_events(import->facts));
+        progress_end(import->progress, statistics_n_events(import->facts));
     return code;
 }
 
@@ -179,13 +179,13 @@ static int pass_2(struct import *import, struct error *err)
             ? 0
             : fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
     if (code == 0)
-        code = fact_tables_write(db, import->facts, left_out, err);
+        code = total_tables_write(db, import->facts, left_out, err);
     if (code == 0)
         code = pool_tables_write(db, import->facts, import->options->slim, err);
     if (code == 0)
         code = object_tables_write(db, import->facts, err);
     if (code == 0)
-        progress_end(import->progress, facts_n_allocations(import->facts));
+        progress_end(import->progress, statistics_n_allocations(import->facts));
     return code;
 }
 
@@ -232,7 +232,7 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
     if (import->options->no_symbols)
         return write_no_symbols(db, err);
     if (definitions->has_names)
-        return given_symbols_write(db, definitions, err);
+        return embedded_symbols_write(db, definitions, err);
     return write_symbols(db, &import->options->symbols, import->progress, err);
 }
 
@@ -250,7 +250,7 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     if (code == 0 && left_out < LEFT_OUT_MOMENTS)
         code = function_totals_write(db, err);
     if (code == 0 && left_out < LEFT_OUT_SITES)
-        code = site_totals_write(db, &sites, &source, err);
+        code = site_tables_write(db, &sites, &source, err);
     free(sites.ids);
     return code;
 }
@@ -340,12 +340,12 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
     const char *name;
     int code = 0;
 
-    for (unsigned kind = 0; code == 0 && kind < FACTS_BOUNDED_KINDS; kind++) {
-        uint64_t n = facts_n_left_out(import->facts, (enum facts_bounded)kind, &name);
+    for (unsigned kind = 0; code == 0 && kind < STATISTICS_BOUNDED_KINDS; kind++) {
+        uint64_t n = statistics_n_left_out(import->facts, (enum statistics_bounded)kind, &name);
         code = write_left_out_kind(insert, name, n, err);
     }
-    for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
-        uint64_t n = kept_facts_n_left_out(import->kept, kind, &name);
+    for (unsigned kind = 0; import->kept && code == 0 && kind < ROW_SPOOL_KINDS; kind++) {
+        uint64_t n = row_spool_n_left_out(import->kept, kind, &name);
         code = write_left_out_kind(insert, name, n, err);
     }
     return code;
@@ -418,10 +418,11 @@ static void take_result(struct import *import, struct import_result *result)
 {
     const struct definitions *definitions = log_set_definitions(import->logs);
 
-    result->n_events = facts_n_events(import->facts);
-    result->n_allocations = facts_n_allocations(import->facts) + facts_n_culled(import->facts);
-    result->n_anomalies = facts_n_anomalies(import->facts);
-    result->n_missed_frees = facts_n_missed_frees(import->facts);
+    result->n_events = statistics_n_events(import->facts);
+    result->n_allocations =
+        statistics_n_allocations(import->facts) + statistics_n_culled(import->facts);
+    result->n_anomalies = statistics_n_anomalies(import->facts);
+    result->n_missed_frees = statistics_n_missed_frees(import->facts);
     result->n_processes = (uint32_t)definitions->n_processes;
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
@@ -474,15 +475,15 @@ static int make_facts(struct import *import, struct error *err)
         event_rows_keep_snapshots(import->rows);
     if (code || import->facts)
         return code;
-    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
-    return facts_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
-                     &import->facts, err);
+    struct row_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
+    return statistics_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
+                          &import->facts, err);
 }
 
 /* Before, a row was thought to be two events; where little is freed it is one. */
 static int check_space_for_rows(const struct import *import, struct error *err)
 {
-    uint64_t n_rows = import->options->slim ? 0 : facts_n_allocations(import->facts);
+    uint64_t n_rows = import->options->slim ? 0 : statistics_n_allocations(import->facts);
     uint64_t row_bytes =
         DATABASE_BYTES_PER_ROW + (import->options->index ? INDEX_BYTES_PER_ROW : 0);
 
@@ -507,7 +508,7 @@ static int write_all(struct import *import, struct import_result *result, struct
     if (code == 0)
         code = write_names_and_sites(import, db, result, err);
     if (code == 0)
-        code = told_processes_keep(db, log_set_definitions(import->logs), err);
+        code = process_filter_keep(db, log_set_definitions(import->logs), err);
     return code || !import->options->index ? code : stack_index_write(db, STACK_INDEX_RANGE, err);
 }
 
@@ -523,7 +524,7 @@ int import_write(struct import *import, struct import_result *result, struct err
     if (code == 0)
         code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
                                 result->seconds, err);
-    facts_free(import->facts);
+    statistics_free(import->facts);
     import->facts = NULL;
     event_rows_free(import->rows); /* its statements would keep the database open */
     if (code == 0)
@@ -635,7 +636,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     if (code == 0)
         code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
-        code = site_totals_write(database_sqlite(database), &sites, &tables, err);
+        code = site_tables_write(database_sqlite(database), &sites, &tables, err);
     if (code == 0)
         code = database_commit(database, err);
     free(sites.ids);

@@ -2,7 +2,7 @@
 /*
  * import: from logs to a finished database.
  *
- * Model:   one call reads the logs, writes facts (facts.h), symbols (symbols.h), totals of
+ * Model:   one call reads the logs, writes facts (statistics.h), symbols (symbols.h), totals of
  * functions and the canned views, and puts the database in its place. Invariants: IM-1 the target
  * appears complete or not at all (DB-1, DB-2). IM-2 a damaged log gives everything that can be
  * read, and says in the result what could not. Threads: one caller; the log is read ahead, rows are

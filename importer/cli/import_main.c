@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-import: the command. */
 #include "importer/cli/follow.h"
+#include "importer/cli/follower.h"
 #include "importer/cli/import.h"
-#include "importer/cli/keeper.h"
 #include "importer/cli/ring_import.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/option_place.h"
 #include "lib/base/units.h"
 #include "lib/process/output_file.h"
@@ -54,7 +54,7 @@ static const struct argp_option argp_options[] = {
      "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
      "Ctrl-C",
      0},
-    {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* of mtrace-record, by keeper.h */
+    {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* of mtrace-record, by follower.h */
     {"keep-state", KEY_KEEP_STATE, 0, OPTION_HIDDEN, 0, 0},
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
      "Look up functions and lines anew in an existing database", 0},
@@ -80,8 +80,9 @@ struct arguments {
 
 static int add_debug_dir(struct arguments *arguments, const char *folder)
 {
-    const char **dirs = growing_reserve(arguments->debug_dirs, &arguments->debug_dirs_capacity,
-                                        arguments->n_debug_dirs + 2, sizeof(*dirs));
+    const char **dirs =
+        dynamic_array_reserve(arguments->debug_dirs, &arguments->debug_dirs_capacity,
+                              arguments->n_debug_dirs + 2, sizeof(*dirs));
 
     if (!dirs)
         return ENOMEM;
@@ -385,7 +386,7 @@ static int keep(struct arguments *arguments, struct progress *progress, struct e
     int code = name_files(arguments, &made, err);
 
     if (code == 0)
-        code = keeper_run(&arguments->import, arguments->keep_state, progress, err);
+        code = follower_run(&arguments->import, arguments->keep_state, progress, err);
     free(made);
     return code;
 }

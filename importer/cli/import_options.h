@@ -24,10 +24,10 @@ struct import_options {
     const char *until_marker; /* of log_set_options, both */
     uint64_t until_ns;
     uint64_t
-        marker_ticks; /* of the first log; 0: not known. standing_import_cut need not look for the marker then */
+        marker_ticks; /* of the first log; 0: not known. incremental_import_cut need not look for the marker then */
     uint64_t
-        run_id; /* of standing_import_cut: the log whose process alone is told, and whose marker it is; 0: of all */
-    bool slim;              /* no rows of allocations */
+        run_id; /* of incremental_import_cut: the log whose process alone is told, and whose marker it is; 0: of all */
+    bool slim;  /* no rows of allocations */
     bool is_early;          /* of a log that grows: what is left out comes with its end */
     bool is_aggregate;      /* with slim: of a bounded log, which has no more */
     enum left_out left_out; /* with slim: what else */

@@ -10,8 +10,8 @@
 #include "importer/cli/import_options.h"
 #include "importer/read/sample_stream.h"
 #include "importer/read/stream_state.h"
-#include "importer/totals/facts.h"
-#include "importer/totals/kept_facts.h"
+#include "importer/totals/row_spool.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/database.h"
 #include "importer/write/event_rows.h"
 #include "lib/base/error.h"
@@ -24,10 +24,10 @@ struct import {
     const struct database_blank *blank; /* NULL: none */
     struct database *database;
     struct event_rows *rows;
-    struct facts *facts;
+    struct statistics *facts;
     /* of what was read before; all zero: nothing */
-    struct kept_facts *kept;
-    struct facts_ids ids;
+    struct row_spool *kept;
+    struct statistics_ids ids;
     struct stream_state *stream;
     struct sample_place *samples; /* by process - 1 */
 };

@@ -2,11 +2,11 @@
 #include "importer/cli/ring_import.h"
 
 #include "importer/cli/import.h"
-#include "importer/cli/standing_import.h"
+#include "importer/cli/incremental_import.h"
+#include "importer/log/checkpoint_file.h"
 #include "importer/log/log_family.h"
-#include "importer/log/state_file.h"
 #include "importer/read/log_set.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static int check_first(const struct import_options *options, struct error *err)
         struct state_reader *reader = NULL;
         if (!first)
             return error_set(err, ERROR_NOMEM, "out of memory");
-        code = state_file_is_bounded(path, &is_bounded, err);
+        code = checkpoint_file_is_bounded(path, &is_bounded, err);
         if (code == 0 && is_bounded && n_first < log_family_packed_bytes(path)
             && (state_reader_open(first, &reader, NULL) != 0 || reader))
             code =
@@ -93,14 +93,14 @@ static void name_state(const char *path, struct error *err)
         error_set(
             err, ERROR_FORMAT,
             "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
-            "'%s" LOG_RING_ASIDE "' what came after it is imported alone",
+            "'%s" LOG_ROTATION_ASIDE "' what came after it is imported alone",
             state, said.text, state);
     free(state);
 }
 
 /* *ret NULL: the state was replaced meanwhile. */
 static int open_whole(const struct import_options *options, struct progress *progress,
-                      struct standing_import **ret, struct error *err)
+                      struct incremental_import **ret, struct error *err)
 {
     const char *path = options->logs[0];
     struct state_reader *reader = NULL;
@@ -109,27 +109,27 @@ static int open_whole(const struct import_options *options, struct progress *pro
     if (code == ERROR_FORMAT)
         name_state(path, err);
     if (code == 0)
-        code = standing_import_open(options, progress, ret, err);
+        code = incremental_import_open(options, progress, ret, err);
     if (code == 0)
-        standing_import_leave_rows_out(*ret);
+        incremental_import_leave_rows_out(*ret);
     bool is_current = true;
     bool is_held = false;
     if (code == 0 && reader) {
         struct state_source source = state_reader_source(reader);
-        code = standing_import_load(*ret, &source, err);
+        code = incremental_import_load(*ret, &source, err);
         if (code == ERROR_FORMAT)
             name_state(path, err);
         if (code == 0)
-            code = standing_import_hold_logs(*ret, err);
+            code = incremental_import_hold_logs(*ret, err);
         if (code == 0)
             code = state_reader_is_current(reader, path, &is_current, err);
         /* what is listed is read then, though the keeper removes its names */
-        is_held = code == 0 && is_current && log_set_holds_files(standing_import_logs(*ret));
+        is_held = code == 0 && is_current && log_set_holds_files(incremental_import_logs(*ret));
     }
     if (is_held)
-        standing_import_keep_logs(*ret);
+        incremental_import_keep_logs(*ret);
     if (code == 0 && is_current)
-        code = standing_import_advance(*ret, UINT64_MAX, err);
+        code = incremental_import_advance(*ret, UINT64_MAX, err);
     if (*ret && is_current && !is_held) { /* without it nothing was read */
         struct error ignored;
         int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
@@ -137,7 +137,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     }
     state_reader_close(reader);
     if (*ret && (code || !is_current)) {
-        standing_import_close(*ret);
+        incremental_import_close(*ret);
         *ret = NULL;
     }
     return is_current ? code : 0;
@@ -158,7 +158,7 @@ static int import_state(const struct import_options *options, struct progress *p
                         struct import_result *ret_result, struct error *err)
 {
     struct import_options slim = *options;
-    struct standing_import *standing = NULL;
+    struct incremental_import *standing = NULL;
     int code = check_options(options, err);
 
     raise_descriptors();
@@ -170,8 +170,8 @@ static int import_state(const struct import_options *options, struct progress *p
         code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
                          options->logs[0]);
     if (code == 0)
-        code = standing_import_write(standing, &slim, true, ret_result, err);
-    standing_import_close(standing);
+        code = incremental_import_write(standing, &slim, true, ret_result, err);
+    incremental_import_close(standing);
     return code;
 }
 
@@ -181,7 +181,7 @@ int ring_import_check_follow(const struct import_options *options, struct error 
     int code = 0;
 
     for (size_t i = 0; code == 0 && !is_bounded && i < options->n_logs; i++) {
-        code = state_file_is_bounded(options->logs[i], &is_bounded, err);
+        code = checkpoint_file_is_bounded(options->logs[i], &is_bounded, err);
         if (code == 0 && is_bounded)
             code = error_set(err, ERROR_USAGE,
                              "'%s' was recorded with --aggregate: its events go while it grows, so "

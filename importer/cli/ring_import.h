@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_import: the database of a log, be it a bounded one: of its state, and of the events that came after it (lib/logfile/log_ring.h).
+ * ring_import: the database of a log, be it a bounded one: of its state, and of the events that came after it (lib/logfile/log_rotation.h).
  *
- * Model:   what the state has is taken as what was read before (standing_import.h), the rest is read. Somebody may keep up with the log
+ * Model:   what the state has is taken as what was read before (incremental_import.h), the rest is read. Somebody may keep up with the log
  *          meanwhile: who finds another state when he has opened the rest begins again with that one. What is open is read, though its name goes;
  *          of a log with more parts than are held open, whether it is still that state is looked at behind all of it, too.
  * Invariants

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_keeper: takes the events of a bounded log in, puts what they amount to on the disk, and removes them (lib/logfile/log_ring.h).
+ * state_keeper: takes the events of a bounded log in, puts what they amount to on the disk, and removes them (lib/logfile/log_rotation.h).
  *
- * Model:   a state is written when the generations of the log have grown by log_ring_bytes, or by as much as the last state has,
+ * Model:   a state is written when the generations of the log have grown by log_rotation_bytes, or by as much as the last state has,
  *          whichever is more: so no more is written for states than was for events. Then those generations go of which nothing
  *          lies behind the mark of the state. Where there is more, as we were held up or the program is faster, it is taken in in pieces of so
  *          much, or of a quarter of what there is, the oldest first, with a state after each.
@@ -21,7 +21,7 @@
 #ifndef MTRACE_IMPORTER_STATE_KEEPER_H
 #define MTRACE_IMPORTER_STATE_KEEPER_H
 
-#include "importer/cli/standing_import.h"
+#include "importer/cli/incremental_import.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ struct state_keeper {
 
 /* Before the first advance: from the state that the log has, if it has one. */
 int state_keeper_begin(struct state_keeper *keeper, const char *log_path,
-                       struct standing_import *standing, struct error *err);
+                       struct incremental_import *standing, struct error *err);
 
 /* Is there so much, or so little room, that a look is due? */
 bool state_keeper_is_due(struct state_keeper *keeper);
@@ -52,7 +52,7 @@ bool state_keeper_is_due(struct state_keeper *keeper);
 uint64_t state_keeper_piece_bytes(const struct state_keeper *keeper);
 
 /* After an advance: writes the state, and removes what it has. May be tried again. */
-int state_keeper_save(struct state_keeper *keeper, struct standing_import *standing,
+int state_keeper_save(struct state_keeper *keeper, struct incremental_import *standing,
                       struct error *err);
 
 /* All zero is fine. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/clock_map.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/lower_bound.h"
 #include "lib/logfile/columns.h"
 
@@ -49,7 +49,8 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns)
         clock_map_set_last(map, ns, ns);
         return 0;
     }
-    pairs = growing_reserve(map->pairs, &map->pairs_capacity, map->n_pairs + 1, sizeof(*pairs));
+    pairs =
+        dynamic_array_reserve(map->pairs, &map->pairs_capacity, map->n_pairs + 1, sizeof(*pairs));
     if (!pairs)
         return ERROR_NOMEM;
     map->pairs = pairs;
@@ -222,7 +223,7 @@ static int put_knots(struct clock_map *map, struct stretch *stretch)
 {
     bool has_last = map->last.ns && map->last.ticks > map->newest.ticks;
     struct clock_knot *knots =
-        growing_reserve(map->knots, &map->knots_capacity, map->n_closed + 2, sizeof(*knots));
+        dynamic_array_reserve(map->knots, &map->knots_capacity, map->n_closed + 2, sizeof(*knots));
 
     if (!knots)
         return ERROR_NOMEM;
@@ -461,8 +462,8 @@ int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64
     if (map->is_identity || map->n_pairs == 0)
         return 0;
     /* room for the knots of now, and that at the mark */
-    pairs = growing_reserve(past->pairs, &past->capacity,
-                            map->n_pairs + (map->n_knots - map->n_made) + 1, sizeof(*pairs));
+    pairs = dynamic_array_reserve(past->pairs, &past->capacity,
+                                  map->n_pairs + (map->n_knots - map->n_made) + 1, sizeof(*pairs));
     if (!pairs)
         return ERROR_NOMEM;
     memcpy(pairs, map->pairs, map->n_pairs * sizeof(*pairs));
@@ -513,7 +514,7 @@ int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
     return 0;
 }
 
-void clock_past_visit(struct clock_past *past, struct state_io *io)
+void clock_past_visit(struct clock_past *past, struct checkpoint_io *io)
 {
     past->pairs = state_array(io, past->pairs, &past->n_pairs, &past->capacity, STATE_MOST,
                               sizeof(*past->pairs));

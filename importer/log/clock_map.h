@@ -22,7 +22,7 @@
 #ifndef MTRACE_IMPORTER_CLOCK_MAP_H
 #define MTRACE_IMPORTER_CLOCK_MAP_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,7 +145,7 @@ bool clock_past_is_due(const struct clock_map *map, uint64_t mark);
 
 /* clock_map_digest of the map that is made with it, up to a knot. */
 uint64_t clock_past_digest(const struct clock_past *past, uint64_t until_ticks);
-void clock_past_visit(struct clock_past *past, struct state_io *io); /* state_io.h */
+void clock_past_visit(struct clock_past *past, struct checkpoint_io *io); /* checkpoint_io.h */
 
 /* Before the knots are made; what was added so far and lies before what is open counts as known. ERROR_NOMEM or 0. */
 int clock_map_put_past(struct clock_map *map, const struct clock_past *past);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_family.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -47,7 +47,8 @@ static bool is_member(const char *name, const char *first, size_t n_first)
 
 static int add(struct log_family *family, const char *path, int folder_bytes, const char *name)
 {
-    char **paths = growing_reserve(family->paths, &family->capacity, family->n + 1, sizeof(char *));
+    char **paths =
+        dynamic_array_reserve(family->paths, &family->capacity, family->n + 1, sizeof(char *));
 
     if (!paths)
         return ERROR_NOMEM;
@@ -110,7 +111,7 @@ char *log_family_packed_path(const char *path)
 char *log_family_state_path(const char *path)
 {
     char *first = strndup(path, log_family_first_bytes(path));
-    char *state = first ? log_ring_state_name(first) : NULL;
+    char *state = first ? log_rotation_state_name(first) : NULL;
 
     free(first);
     return state;

@@ -36,7 +36,7 @@ size_t log_family_packed_bytes(const char *path);
 /* That name; the caller frees it, NULL without memory. */
 char *log_family_packed_path(const char *path);
 
-/* That of the state of its run (lib/logfile/log_ring.h), which is beside the first log; the same. */
+/* That of the state of its run (lib/logfile/log_rotation.h), which is beside the first log; the same. */
 char *log_family_state_path(const char *path);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_file.h"
 
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/process/file_lock.h"
 #include "lib/process/patient_open.h"
-#include "lib/process/running.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, 
     *ret_n = 0;
     if (fd < 0)
         return error_set_errno(err, errno, "cannot open '%s'", file->path);
-    failure = whole_io_read(fd, bytes, n_bytes, offset, ret_n);
+    failure = full_io_read(fd, bytes, n_bytes, offset, ret_n);
     if (fd != file->fd)
         close(fd);
     return failure ? error_set_errno(err, failure, "cannot read '%s'", file->path) : 0;
@@ -262,11 +262,12 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
     return r;
 }
 
-static enum running_state look(const struct log_file_reader *file,
-                               enum running_state (*ask)(const struct log_file *header, int fd))
+static enum writer_liveness_state look(
+    const struct log_file_reader *file,
+    enum writer_liveness_state (*ask)(const struct log_file *header, int fd))
 {
     int fd = file->fd >= 0 ? file->fd : patient_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    enum running_state state = ask(&file->header, fd);
+    enum writer_liveness_state state = ask(&file->header, fd);
 
     if (file->fd < 0 && fd >= 0)
         close(fd);
@@ -280,12 +281,12 @@ static bool is_there(const struct log_file_reader *file)
 
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, running_look_at_writer) != RUNNING_GONE;
+    return is_there(file) && look(file, writer_liveness_look_at_writer) != WRITER_LIVENESS_GONE;
 }
 
 bool log_file_is_packed(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, running_look_at_recorder) != RUNNING_GONE;
+    return is_there(file) && look(file, writer_liveness_look_at_recorder) != WRITER_LIVENESS_GONE;
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_generations.h"
 
-#include "lib/base/growing.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/logfile/log_rotation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static int out_of_memory(struct error *err)
 
 int log_generations_add_file(struct log_input *input, struct log_file_reader *file)
 {
-    struct log_file_reader **files = growing_reserve(input->files, &input->files_capacity,
-                                                     input->n_files + 1, sizeof(*input->files));
+    struct log_file_reader **files = dynamic_array_reserve(
+        input->files, &input->files_capacity, input->n_files + 1, sizeof(*input->files));
 
     if (!files) {
         log_file_close(file);
@@ -35,7 +35,7 @@ int log_generations_add_file(struct log_input *input, struct log_file_reader *fi
 int log_generations_open(struct log_input *input, uint32_t number, struct text_arena *arena,
                          bool *ret_is_ours, struct error *err)
 {
-    char *name = log_ring_name(log_input_packed(input)->path, number);
+    char *name = log_rotation_name(log_input_packed(input)->path, number);
     struct log_file_reader *file;
     struct error failure = {.code = 0};
     int r = name ? log_file_open(name, arena, &file, &failure) : out_of_memory(&failure);

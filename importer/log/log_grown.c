@@ -3,8 +3,8 @@
 
 #include "importer/log/log_family.h"
 #include "importer/log/log_generations.h"
-#include "lib/base/growing.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/logfile/log_rotation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,8 @@ int log_grown_end(struct log_input *input, struct log_file_reader *file, struct 
 
 static int keep_copy(struct log_input *input, struct log_segment_ref *ref, const void *payload)
 {
-    uint64_t **copies = growing_reserve(input->copies, &input->copies_capacity, input->n_copies + 1,
-                                        sizeof(*copies));
+    uint64_t **copies = dynamic_array_reserve(input->copies, &input->copies_capacity,
+                                              input->n_copies + 1, sizeof(*copies));
 
     if (!copies)
         return ERROR_NOMEM;
@@ -156,10 +156,10 @@ static int open_packed(struct log_input *input, struct error *err)
 /* Generations that were begun since, which go behind the pool. */
 static int open_begun(struct log_input *input, struct error *err)
 {
-    struct log_ring ring;
+    struct log_rotation ring;
     int r = 0;
 
-    if (log_ring_find(log_input_packed(input)->path, &ring) != 0)
+    if (log_rotation_find(log_input_packed(input)->path, &ring) != 0)
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours = false;
@@ -168,7 +168,7 @@ static int open_begun(struct log_input *input, struct error *err)
         if (r == 0 && is_ours)
             log_generations_rest(input, input->n_files - 1);
     }
-    log_ring_done(&ring);
+    log_rotation_done(&ring);
     return r;
 }
 

@@ -2,7 +2,7 @@
 /*
  * log_grown: segments of a live pool that change while the log is read.
  *
- * Model:   a recorder packs a segment of the pool, and gives its place away, at any time. What it packs may be culled (recorder/pack/cull.h): its
+ * Model:   a recorder packs a segment of the pool, and gives its place away, at any time. What it packs may be culled (recorder/pack/elide.h): its
  *          frame amounts to the same events in other words, be they more or fewer.
  *
  *              listed while it was filled --> copied at once: some of it only was there

@@ -4,8 +4,8 @@
 #include "importer/log/log_family.h"
 #include "importer/log/log_generations.h"
 #include "importer/log/log_grown.h"
-#include "lib/base/growing.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/logfile/log_rotation.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -176,8 +176,8 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
 static int add_generations(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                            struct error *err)
 {
-    struct log_ring ring;
-    int r = log_ring_find(input->files[0]->path, &ring);
+    struct log_rotation ring;
+    int r = log_rotation_find(input->files[0]->path, &ring);
 
     if (r != 0)
         return out_of_memory(err);
@@ -191,7 +191,7 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
             r = scan_generation(input, input->n_files - 1, scan, err);
         input->n_generations += r == 0 && is_ours;
     }
-    log_ring_done(&ring);
+    log_rotation_done(&ring);
     return r;
 }
 
@@ -202,7 +202,7 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
             err, ERROR_FORMAT,
             "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
             "'%s.gN' and '%s.state' beside it; all of these must be in one folder; a state that "
-            "cannot be read is put aside as '%s.state" LOG_RING_ASIDE "'",
+            "cannot be read is put aside as '%s.state" LOG_ROTATION_ASIDE "'",
             missing, log_path, log_path, log_path, log_path)
                 : out_of_memory(err);
 
@@ -223,9 +223,10 @@ static bool has_state_beside(const struct log_file_reader *log)
 {
     char *state = log_family_state_path(log->path);
     char *aside = NULL;
-    bool has_aside = state && asprintf(&aside, "%s" LOG_RING_ASIDE, state) >= 0 && is_there(aside);
+    bool has_aside =
+        state && asprintf(&aside, "%s" LOG_ROTATION_ASIDE, state) >= 0 && is_there(aside);
 
-    return is_there(state) || is_there(log_ring_state_name(log->path)) || has_aside;
+    return is_there(state) || is_there(log_rotation_state_name(log->path)) || has_aside;
 }
 
 /* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
@@ -242,7 +243,7 @@ static int check_moved(const struct log_input *input, bool has_pool, struct erro
     return fail_missing(log->path,
                         log->header.n_generations != 1 || input->n_generations > 0
                             ? log_family_state_path(log->path)
-                            : log_ring_name(log->path, 1),
+                            : log_rotation_name(log->path, 1),
                         err);
 }
 
@@ -318,7 +319,7 @@ void log_input_check_generations(struct log_input *input, uint32_t first, uint64
                                  uint64_t lost_bytes, struct log_damage_report *damage)
 {
     uint64_t n = log_input_n_missing(input, first, last_generation(input) + 1);
-    char *name = n ? log_ring_name(log_input_path(input), first_missing(input, first)) : NULL;
+    char *name = n ? log_rotation_name(log_input_path(input), first_missing(input, first)) : NULL;
     const char *path = name ? text_arena_copy(input->names.arena, name, strlen(name)) : NULL;
     const char *what = n ? describe_missing(input, n, name && access(name, F_OK) == 0) : NULL;
 
@@ -349,8 +350,8 @@ static int list_samples(struct log_input *input)
     for (size_t i = 0; i < input->n_files; i++) {
         const struct log_file_reader *file = input->files[i];
         struct log_samples_ref *samples =
-            growing_reserve(input->samples, &input->samples_capacity,
-                            input->n_samples + file->n_samples + 1, sizeof(*samples));
+            dynamic_array_reserve(input->samples, &input->samples_capacity,
+                                  input->n_samples + file->n_samples + 1, sizeof(*samples));
         if (!samples)
             return ERROR_NOMEM;
         input->samples = samples;

@@ -4,7 +4,7 @@
  * segments are, its clock, and what it defines.
  *
  * Model:   a log is a raw file, a packed file, or a packed file and its live pool. Events of a packed file that is bounded are in
- *          generations beside it (lib/logfile/log_ring.h), of which those are gone whose events a state has. `segments` holds
+ *          generations beside it (lib/logfile/log_rotation.h), of which those are gone whose events a state has. `segments` holds
  *          the EVENTS and SIDE segments of all of them in order of (sequence, file); what follows
  *          with the same sequence is the spare of the one before (LF-2).
  * Invariants

@@ -48,7 +48,7 @@ static inline const struct log_file_reader *log_input_packed(const struct log_in
     return input->files[input->n_files > 1 && input->files[0]->header.form == LOG_FORM_RAW];
 }
 
-/* Some of its events may be in a state alone (lib/logfile/log_ring.h). */
+/* Some of its events may be in a state alone (lib/logfile/log_rotation.h). */
 static inline bool log_input_is_ring(const struct log_input *input)
 {
     return (log_input_packed(input)->header.flags & LOG_FLAG_RING) != 0;

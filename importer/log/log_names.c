@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_names.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,8 +137,8 @@ static struct thread_note *get_thread(struct log_names *names, uint32_t index)
 
     if (id)
         return &names->threads[id];
-    threads = growing_reserve(names->threads, &names->threads_capacity, names->n_threads + 2,
-                              sizeof(*threads));
+    threads = dynamic_array_reserve(names->threads, &names->threads_capacity, names->n_threads + 2,
+                                    sizeof(*threads));
     if (!threads)
         return NULL;
     names->threads = threads;
@@ -156,8 +156,8 @@ struct module_note *log_names_add_module(struct log_names *names, uint32_t index
 
     if (id)
         return &names->modules[id];
-    modules = growing_reserve(names->modules, &names->modules_capacity, names->n_modules + 2,
-                              sizeof(*modules));
+    modules = dynamic_array_reserve(names->modules, &names->modules_capacity, names->n_modules + 2,
+                                    sizeof(*modules));
     if (!modules)
         return NULL;
     names->modules = modules;
@@ -268,8 +268,8 @@ static int add_thread(struct log_names *names, const struct log_def *def, const 
 
 static int add_text(struct log_names *names, const struct log_def *def, const char *text)
 {
-    struct text_note *texts =
-        growing_reserve(names->texts, &names->texts_capacity, names->n_texts + 2, sizeof(*texts));
+    struct text_note *texts = dynamic_array_reserve(names->texts, &names->texts_capacity,
+                                                    names->n_texts + 2, sizeof(*texts));
     struct text_note *note;
 
     if (!texts)
@@ -299,8 +299,8 @@ static int add_group(struct log_names *names, const struct log_def *def, const c
 
     if (def->id == LOG_GROUP_ROOT || log_names_find_group(names, def->id))
         return 0;
-    groups = growing_reserve(names->groups, &names->groups_capacity, names->n_groups + 2,
-                             sizeof(*groups));
+    groups = dynamic_array_reserve(names->groups, &names->groups_capacity, names->n_groups + 2,
+                                   sizeof(*groups));
     if (!groups)
         return ERROR_NOMEM;
     names->groups = groups;
@@ -338,8 +338,8 @@ static int add_file_part(struct log_names *names, const struct log_def *def, con
 
     if (id_table_find(&names->file_part_table, hash, file_part_equals, names, def))
         return 0;
-    parts = growing_reserve(names->file_parts, &names->file_parts_capacity, names->n_file_parts + 2,
-                            sizeof(*parts));
+    parts = dynamic_array_reserve(names->file_parts, &names->file_parts_capacity,
+                                  names->n_file_parts + 2, sizeof(*parts));
     if (!parts)
         return ERROR_NOMEM;
     names->file_parts = parts;
@@ -411,15 +411,15 @@ int log_names_add_defs(struct log_names *names, const void *payload, size_t n_by
 
 static int reserve_page(struct log_names *names, size_t page)
 {
-    struct node_note **nodes =
-        growing_reserve(names->node_pages, &names->node_pages_capacity, page + 1, sizeof(*nodes));
+    struct node_note **nodes = dynamic_array_reserve(names->node_pages, &names->node_pages_capacity,
+                                                     page + 1, sizeof(*nodes));
     uint32_t **backtraces;
 
     if (!nodes)
         return ERROR_NOMEM;
     names->node_pages = nodes;
-    backtraces = growing_reserve(names->backtrace_pages, &names->backtrace_pages_capacity, page + 1,
-                                 sizeof(*backtraces));
+    backtraces = dynamic_array_reserve(names->backtrace_pages, &names->backtrace_pages_capacity,
+                                       page + 1, sizeof(*backtraces));
     if (!backtraces)
         return ERROR_NOMEM;
     names->backtrace_pages = backtraces;

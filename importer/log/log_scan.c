@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_scan.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/logfile/columns.h"
 #include "lib/process/given_back.h"
 
@@ -22,7 +22,7 @@ static int append_ref(struct log_segment_list *list, const struct log_segment_re
                       struct error *err)
 {
     struct log_segment_ref *refs =
-        growing_reserve(list->refs, &list->capacity, list->n + 1, sizeof(*refs));
+        dynamic_array_reserve(list->refs, &list->capacity, list->n + 1, sizeof(*refs));
 
     if (!refs)
         return error_set(err, ERROR_NOMEM, "out of memory");
@@ -144,8 +144,8 @@ static int scan_raw(struct log_scan *scan, struct log_file_reader *file, struct 
 
 static int add_samples(struct log_file_reader *file, uint64_t offset, struct error *err)
 {
-    uint64_t *samples = growing_reserve(file->samples, &file->samples_capacity, file->n_samples + 1,
-                                        sizeof(*samples));
+    uint64_t *samples = dynamic_array_reserve(file->samples, &file->samples_capacity,
+                                              file->n_samples + 1, sizeof(*samples));
 
     if (!samples)
         return error_set(err, ERROR_NOMEM, "out of memory");

@@ -37,7 +37,7 @@ struct log_scan {
     uint64_t
         end_sequence; /* of a raw file no segment of events from this one on is listed; 0: all are */
     bool is_growing;  /* somebody writes to the file */
-    bool is_ring;     /* what was packed of it may be gone: log_ring.h */
+    bool is_ring;     /* what was packed of it may be gone: log_rotation.h */
     bool has_pool;    /* the live pool of the packed file is there, and `list` has its segments */
     bool has_time_shift; /* there is a packed segment of events */
     unsigned time_shift; /* that it was packed with */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/state_memo.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #define XXH_INLINE_ALL
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct state_memo_chunk *chunk_at(struct state_memo_part *part, size_t pl
     if (place > part->n) /* there was no memory for the one before */
         return NULL;
     struct state_memo_chunk *chunks =
-        growing_reserve(part->chunks, &part->capacity, place + 1, sizeof *chunks);
+        dynamic_array_reserve(part->chunks, &part->capacity, place + 1, sizeof *chunks);
     if (!chunks)
         return NULL;
     part->chunks = chunks;

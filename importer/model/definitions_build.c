@@ -3,8 +3,8 @@
 
 #include "importer/model/group_merge.h"
 #include "importer/model/stack_merge.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -168,8 +168,8 @@ static struct definitions_thread *add_thread(struct build *build)
 {
     struct definitions *definitions = build->definitions;
     struct definitions_thread *threads =
-        growing_reserve(definitions->threads, &build->threads_capacity, definitions->n_threads + 2,
-                        sizeof(*threads));
+        dynamic_array_reserve(definitions->threads, &build->threads_capacity,
+                              definitions->n_threads + 2, sizeof(*threads));
 
     if (!threads)
         return NULL;
@@ -261,8 +261,8 @@ static uint32_t intern_object(struct build *build, const struct definitions_obje
 
     if (id)
         return id;
-    objects = growing_reserve(definitions->objects, &build->objects_capacity,
-                              definitions->n_objects + 2, sizeof(*objects));
+    objects = dynamic_array_reserve(definitions->objects, &build->objects_capacity,
+                                    definitions->n_objects + 2, sizeof(*objects));
     if (!objects)
         return 0;
     definitions->objects = objects;
@@ -291,8 +291,8 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
                                         .word_bytes = input->header.word_bytes,
                                         .file_key = note->file_key};
     struct definitions_module *modules =
-        growing_reserve(definitions->modules, &build->modules_capacity, definitions->n_modules + 2,
-                        sizeof(*modules));
+        dynamic_array_reserve(definitions->modules, &build->modules_capacity,
+                              definitions->n_modules + 2, sizeof(*modules));
 
     if (!modules)
         return ERROR_NOMEM;
@@ -366,8 +366,8 @@ static int add_file_parts(struct build *build, const struct log_names *names)
 
     if (names->n_file_parts == 0)
         return 0;
-    parts = growing_reserve(definitions->file_parts, &build->file_parts_capacity,
-                            definitions->n_file_parts + names->n_file_parts, sizeof(*parts));
+    parts = dynamic_array_reserve(definitions->file_parts, &build->file_parts_capacity,
+                                  definitions->n_file_parts + names->n_file_parts, sizeof(*parts));
     keys = list_keys(names, &n_keys);
     if (parts)
         definitions->file_parts = parts;
@@ -404,7 +404,8 @@ static void sort_file_parts(struct definitions *definitions)
 static int add_text(struct definitions_text **texts, size_t *n, size_t *capacity, uint32_t process,
                     const char *text)
 {
-    struct definitions_text *array = growing_reserve(*texts, capacity, *n + 1, sizeof(*array));
+    struct definitions_text *array =
+        dynamic_array_reserve(*texts, capacity, *n + 1, sizeof(*array));
 
     if (!array)
         return ERROR_NOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/group_merge.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +56,8 @@ static uint32_t intern_tag(struct group_merge *merge, const struct definitions_t
 
     if (id)
         return id;
-    tags = growing_reserve(definitions->tags, &merge->tags_capacity, definitions->n_tags + 2,
-                           sizeof(*tags));
+    tags = dynamic_array_reserve(definitions->tags, &merge->tags_capacity, definitions->n_tags + 2,
+                                 sizeof(*tags));
     if (!tags)
         return 0;
     definitions->tags = tags;
@@ -84,8 +84,9 @@ static int add_tag(struct group_merge *merge, struct definitions_group *group,
 {
     struct definitions *definitions = merge->definitions;
     uint32_t id = intern_tag(merge, tag);
-    uint32_t *group_tags = growing_reserve(definitions->group_tags, &merge->group_tags_capacity,
-                                           definitions->n_group_tags + 1, sizeof(*group_tags));
+    uint32_t *group_tags =
+        dynamic_array_reserve(definitions->group_tags, &merge->group_tags_capacity,
+                              definitions->n_group_tags + 1, sizeof(*group_tags));
 
     if (group_tags)
         definitions->group_tags = group_tags;
@@ -141,8 +142,8 @@ static uint64_t hash_note(const struct group_note *note)
 static struct definitions_group *add_group(struct group_merge *merge)
 {
     struct definitions *definitions = merge->definitions;
-    struct definitions_group *groups = growing_reserve(definitions->groups, &merge->groups_capacity,
-                                                       definitions->n_groups + 2, sizeof(*groups));
+    struct definitions_group *groups = dynamic_array_reserve(
+        definitions->groups, &merge->groups_capacity, definitions->n_groups + 2, sizeof(*groups));
 
     if (!groups)
         return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/stack_merge.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static uint32_t intern_frame(struct stack_merge *merge, const struct definitions
 
     if (id)
         return id;
-    frames = growing_reserve(merge->frames, &merge->frames_capacity, merge->n_frames + 2,
-                             sizeof(*frames));
+    frames = dynamic_array_reserve(merge->frames, &merge->frames_capacity, merge->n_frames + 2,
+                                   sizeof(*frames));
     if (!frames)
         return 0;
     merge->frames = frames;
@@ -66,8 +66,8 @@ static uint32_t intern_node(struct stack_merge *merge, uint32_t parent, uint32_t
 
     if (id || frame == 0)
         return id;
-    nodes =
-        growing_reserve(merge->nodes, &merge->nodes_capacity, merge->n_nodes + 2, sizeof(*nodes));
+    nodes = dynamic_array_reserve(merge->nodes, &merge->nodes_capacity, merge->n_nodes + 2,
+                                  sizeof(*nodes));
     if (!nodes)
         return 0;
     merge->nodes = nodes;
@@ -86,7 +86,7 @@ int stack_merge_init(struct stack_merge *merge)
 
     memset(merge, 0, sizeof(*merge));
     merge->nodes =
-        growing_reserve(NULL, &merge->nodes_capacity, NODE_LOST + 1, sizeof(*merge->nodes));
+        dynamic_array_reserve(NULL, &merge->nodes_capacity, NODE_LOST + 1, sizeof(*merge->nodes));
     if (!merge->nodes)
         return ERROR_NOMEM;
     merge->n_nodes = NODE_STATUSES;
@@ -148,7 +148,8 @@ static uint32_t tree_root(uint32_t parent, uint64_t *n_lost)
 
 static int push(struct stack_merge *merge, size_t *n, uint32_t node)
 {
-    uint32_t *path = growing_reserve(merge->path, &merge->path_capacity, *n + 1, sizeof(*path));
+    uint32_t *path =
+        dynamic_array_reserve(merge->path, &merge->path_capacity, *n + 1, sizeof(*path));
 
     if (!path)
         return ERROR_NOMEM;

@@ -4,7 +4,7 @@
 #include "importer/model/event.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,8 +253,8 @@ static struct live_block *new_piece(const struct live_table *table, size_t index
 
 static int add_piece(struct live_table *table, struct error *err)
 {
-    struct live_block **pieces =
-        growing_reserve(table->pieces, &table->max_pieces, table->n_pieces + 1, sizeof *pieces);
+    struct live_block **pieces = dynamic_array_reserve(table->pieces, &table->max_pieces,
+                                                       table->n_pieces + 1, sizeof *pieces);
 
     if (!pieces)
         return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
@@ -407,8 +407,8 @@ int live_table_set_group_slow(struct live_table *table, const struct live_block 
     uint32_t number = number_of(table, block);
 
     if (group && number >= table->max_groups) {
-        uint32_t *groups =
-            growing_reserve(table->groups, &table->max_groups, (size_t)number + 1, sizeof *groups);
+        uint32_t *groups = dynamic_array_reserve(table->groups, &table->max_groups,
+                                                 (size_t)number + 1, sizeof *groups);
         if (!groups)
             return error_set(err, ERROR_NOMEM, "out of memory for groups of live blocks");
         table->groups = groups;
@@ -461,7 +461,7 @@ void live_table_check(struct live_table *table)
 
 /* ---- the state as bytes ---- */
 
-static void save_blocks(struct live_table *table, struct state_io *io)
+static void save_blocks(struct live_table *table, struct checkpoint_io *io)
 {
     uint32_t cursor = 0;
     struct live_block *block;
@@ -499,12 +499,12 @@ static int put_block(struct live_table *table, const struct live_block *copy, ui
 }
 
 static void load_blocks(struct live_table *table, size_t n, const struct live_table_most *most,
-                        struct state_io *io)
+                        struct checkpoint_io *io)
 {
     bool has_groups = false;
 
     state_bool(io, &has_groups);
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct live_block block;
         uint32_t group = 0;
         state_bytes(io, &block, sizeof block);
@@ -512,19 +512,19 @@ static void load_blocks(struct live_table *table, size_t n, const struct live_ta
             state_u32(io, &group);
         state_check(io, group <= most->n_groups && live_table_is_within(&block, most),
                     "a live block");
-        if (state_io_code(io) == 0 && put_block(table, &block, group, NULL) != 0)
+        if (checkpoint_io_code(io) == 0 && put_block(table, &block, group, NULL) != 0)
             state_no_memory(io);
         state_check(io, table->n_blocks == i + 1, "two blocks at one address");
     }
 }
 
 void live_table_visit(struct live_table *table, const struct live_table_most *most,
-                      struct state_io *io)
+                      struct checkpoint_io *io)
 {
     size_t n = table->n_blocks;
 
     state_count(io, &n, MAX_BLOCKS);
-    if (state_io_is_loading(io))
+    if (checkpoint_io_is_loading(io))
         load_blocks(table, n, most, io);
     else
         save_blocks(table, io);

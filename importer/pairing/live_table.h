@@ -21,7 +21,7 @@
 #ifndef MTRACE_IMPORTER_LIVE_TABLE_H
 #define MTRACE_IMPORTER_LIVE_TABLE_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>
@@ -210,8 +210,8 @@ struct live_table_most {
 /* Does the block refer to nothing else? */
 bool live_table_is_within(const struct live_block *block, const struct live_table_most *most);
 
-/* Into the bytes or from them, into an empty table (state_io.h): without the places that are free. */
+/* Into the bytes or from them, into an empty table (checkpoint_io.h): without the places that are free. */
 void live_table_visit(struct live_table *table, const struct live_table_most *most,
-                      struct state_io *io);
+                      struct checkpoint_io *io);
 
 #endif

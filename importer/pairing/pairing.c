@@ -5,7 +5,7 @@
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"
 #include "lib/abi/log_format.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +112,8 @@ static int chain_new(struct pairing *pairing, const struct live_block *first, ui
     if (index) {
         pairing->free_chain = pairing->chains[index].next_free;
     } else {
-        struct chain *chains = growing_reserve(pairing->chains, &pairing->max_chains,
-                                               (size_t)pairing->n_chains + 2, sizeof *chains);
+        struct chain *chains = dynamic_array_reserve(pairing->chains, &pairing->max_chains,
+                                                     (size_t)pairing->n_chains + 2, sizeof *chains);
         if (!chains)
             return error_set(err, ERROR_NOMEM, "out of memory for %u chains", pairing->n_chains);
         pairing->chains = chains;
@@ -442,7 +442,7 @@ static int open_new(struct pairing *pairing, const struct event *event, struct o
                     struct error *err)
 {
     struct open_realloc *open =
-        growing_reserve(pairing->open, &pairing->max_open, pairing->n_open + 1, sizeof *open);
+        dynamic_array_reserve(pairing->open, &pairing->max_open, pairing->n_open + 1, sizeof *open);
 
     if (!open)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", pairing->n_open);
@@ -699,7 +699,7 @@ uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process
 
 /* ---- the state as bytes ---- */
 
-static void visit_traits(struct process *process, struct state_io *io)
+static void visit_traits(struct process *process, struct checkpoint_io *io)
 {
     struct pairing_process *traits = &process->traits;
 
@@ -714,7 +714,7 @@ static void visit_traits(struct process *process, struct state_io *io)
 }
 
 /* Those that are free are linked in the order in which they will be used. */
-static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct state_io *io)
+static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct checkpoint_io *io)
 {
     size_t n = pairing->n_chains ? (size_t)pairing->n_chains + 1 : 0;
     uint32_t index;
@@ -730,17 +730,17 @@ static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct state
                         && pairing->chains[i].first_node <= n_nodes,
                     "a chain");
     state_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
-    for (index = pairing->free_chain; index && state_io_code(io) == 0; n_free++) {
+    for (index = pairing->free_chain; index && checkpoint_io_code(io) == 0; n_free++) {
         state_check(io, n_free < pairing->n_chains, "chains that are free");
         index = pairing->chains[index].next_free;
     }
 }
 
 static void visit_pending(struct pending_list *list, bool has_blocks,
-                          const struct live_table_most *most, struct state_io *io)
+                          const struct live_table_most *most, struct checkpoint_io *io)
 {
     state_count(io, &list->n, PENDING_MAX);
-    for (size_t i = 0; i < list->n && state_io_code(io) == 0; i++) {
+    for (size_t i = 0; i < list->n && checkpoint_io_code(io) == 0; i++) {
         struct pending *item = &list->items[i];
         struct live_table_most own = *most;
         STATE_IMAGE(io, item);
@@ -753,11 +753,11 @@ static void visit_pending(struct pending_list *list, bool has_blocks,
                         && (!has_blocks || live_table_is_within(&item->block, &own)),
                     "an end");
     }
-    if (state_io_code(io))
+    if (checkpoint_io_code(io))
         list->n = 0;
 }
 
-static void visit_open(struct pairing *pairing, struct state_io *io)
+static void visit_open(struct pairing *pairing, struct checkpoint_io *io)
 {
     pairing->open = state_array(io, pairing->open, &pairing->n_open, &pairing->max_open, STATE_MOST,
                                 sizeof *pairing->open);
@@ -766,7 +766,7 @@ static void visit_open(struct pairing *pairing, struct state_io *io)
 }
 
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
-                   struct state_io *io)
+                   struct checkpoint_io *io)
 {
     struct live_table_most most = *limits;
     size_t n_processes = pairing->n_processes;
@@ -786,7 +786,7 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
         state_check(io, pairing->births[i].n_before <= pairing->births[i].n, "births of a thread");
     }
     state_count(io, &n_processes, pairing->n_processes);
-    for (uint32_t i = 1; i <= n_processes && state_io_code(io) == 0; i++) {
+    for (uint32_t i = 1; i <= n_processes && checkpoint_io_code(io) == 0; i++) {
         most.process = i;
         visit_traits(&pairing->processes[i], io);
         live_table_visit(&pairing->processes[i].live, &most, io);

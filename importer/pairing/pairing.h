@@ -38,7 +38,7 @@
 #ifndef MTRACE_IMPORTER_PAIRING_H
 #define MTRACE_IMPORTER_PAIRING_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/live_table.h"
 #include "lib/base/error.h"
@@ -206,9 +206,9 @@ const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 /* Frees of blocks that were born in the process's parent. */
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
-/* Into the bytes or from them, into a new one that has room for as much (state_io.h). Of the limits those of nodes, groups, stacks and processes are
+/* Into the bytes or from them, into a new one that has room for as much (checkpoint_io.h). Of the limits those of nodes, groups, stacks and processes are
  * looked at. */
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
-                   struct state_io *io);
+                   struct checkpoint_io *io);
 
 #endif

@@ -2,7 +2,7 @@
 /* The second pass: allocations and frees, with the times and addresses that events must have. */
 #include "importer/read/heaptrack_parts.h"
 #include "importer/read/heaptrack_reader.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -112,8 +112,8 @@ static uint32_t push_block(struct heaptrack_events *events, uint32_t info)
     if (block != 0) {
         events->first_unused = events->older[block];
     } else {
-        uint32_t *older = growing_reserve(events->older, &events->older_capacity,
-                                          (size_t)events->n_blocks + 2, sizeof(*older));
+        uint32_t *older = dynamic_array_reserve(events->older, &events->older_capacity,
+                                                (size_t)events->n_blocks + 2, sizeof(*older));
         if (!older)
             return 0;
         events->older = older;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files a raw recording says are mapped: the whole list again after each change. */
 #include "importer/read/heaptrack_parts.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static int add_range(struct heaptrack_reader *reader, uint32_t module, uint64_t 
 {
     struct module_note *note = &reader->input->names.modules[module];
     uint64_t note_end = note->size_bytes ? note->start_address + note->size_bytes : 0;
-    struct heaptrack_range *ranges = growing_reserve(reader->ranges, &reader->ranges_capacity,
-                                                     reader->n_ranges + 1, sizeof(*ranges));
+    struct heaptrack_range *ranges = dynamic_array_reserve(reader->ranges, &reader->ranges_capacity,
+                                                           reader->n_ranges + 1, sizeof(*ranges));
 
     if (!ranges)
         return ERROR_NOMEM;
@@ -96,8 +96,8 @@ static int add_module(struct heaptrack_reader *reader, const struct heaptrack_li
     module = find_former(reader, path, n_path, line->a);
     if (module == 0)
         module = make_module(reader, path, n_path, line->a);
-    current = growing_reserve(reader->current_modules, &reader->current_capacity,
-                              reader->n_current + 1, sizeof(*current));
+    current = dynamic_array_reserve(reader->current_modules, &reader->current_capacity,
+                                    reader->n_current + 1, sizeof(*current));
     if (module == 0 || !current)
         return ERROR_NOMEM;
     reader->current_modules = current;

@@ -2,7 +2,7 @@
 #include "importer/read/heaptrack_reader.h"
 
 #include "importer/read/heaptrack_parts.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,8 +59,8 @@ static int add_argument_text(struct heaptrack_reader *reader, const struct heapt
 
     if (n_before + line->text_bytes + 1 > MAX_ARGUMENT_BYTES)
         return 0;
-    grown = growing_reserve(reader->arguments, &reader->arguments_capacity,
-                            n_before + line->text_bytes + 1, 1);
+    grown = dynamic_array_reserve(reader->arguments, &reader->arguments_capacity,
+                                  n_before + line->text_bytes + 1, 1);
     if (!grown)
         return ERROR_NOMEM;
     reader->arguments = grown;
@@ -74,15 +74,15 @@ static int add_argument_text(struct heaptrack_reader *reader, const struct heapt
 static int add_string(struct heaptrack_reader *reader, const struct heaptrack_line *line)
 {
     uint32_t number = reader->grammar.n_strings;
-    const char **strings =
-        growing_reserve(reader->strings, &reader->strings_capacity, number + 1u, sizeof(*strings));
+    const char **strings = dynamic_array_reserve(reader->strings, &reader->strings_capacity,
+                                                 number + 1u, sizeof(*strings));
     uint32_t *modules;
 
     if (!strings)
         return ERROR_NOMEM;
     reader->strings = strings;
-    modules = growing_reserve(reader->string_modules, &reader->modules_capacity, number + 1u,
-                              sizeof(*modules));
+    modules = dynamic_array_reserve(reader->string_modules, &reader->modules_capacity, number + 1u,
+                                    sizeof(*modules));
     if (!modules)
         return ERROR_NOMEM;
     reader->string_modules = modules;
@@ -121,8 +121,8 @@ static int module_of(struct heaptrack_reader *reader, uint64_t number, uint32_t 
 
 static int add_level(struct heaptrack_reader *reader, struct heaptrack_fields *fields, bool *is_bad)
 {
-    struct heaptrack_level *levels = growing_reserve(reader->levels, &reader->levels_capacity,
-                                                     reader->n_levels + 1, sizeof(*levels));
+    struct heaptrack_level *levels = dynamic_array_reserve(reader->levels, &reader->levels_capacity,
+                                                           reader->n_levels + 1, sizeof(*levels));
     uint64_t function = 0;
     uint64_t source = 0;
     uint64_t line = 0;
@@ -146,7 +146,7 @@ static int add_ip(struct heaptrack_reader *reader, struct heaptrack_line *line)
 {
     uint32_t number = reader->grammar.n_ips;
     struct heaptrack_ip *ips =
-        growing_reserve(reader->ips, &reader->ips_capacity, number + 1u, sizeof(*ips));
+        dynamic_array_reserve(reader->ips, &reader->ips_capacity, number + 1u, sizeof(*ips));
     struct heaptrack_fields fields = line->fields;
     bool is_bad = line->is_bad;
     int r;
@@ -192,7 +192,7 @@ static int add_info(struct heaptrack_reader *reader, const struct heaptrack_line
 {
     size_t n = reader->grammar.n_infos;
     struct heaptrack_info *infos =
-        growing_reserve(reader->infos, &reader->infos_capacity, n, sizeof(*infos));
+        dynamic_array_reserve(reader->infos, &reader->infos_capacity, n, sizeof(*infos));
 
     if (!infos)
         return ERROR_NOMEM;
@@ -216,8 +216,8 @@ static int add_suppression(struct heaptrack_reader *reader, struct heaptrack_lin
     line->is_bad = reader->n_suppressions == MAX_SUPPRESSIONS;
     if (line->is_bad)
         return 0;
-    rules = growing_reserve(reader->suppressions, &reader->suppressions_capacity,
-                            reader->n_suppressions + 1, sizeof(*rules));
+    rules = dynamic_array_reserve(reader->suppressions, &reader->suppressions_capacity,
+                                  reader->n_suppressions + 1, sizeof(*rules));
     if (!rules)
         return ERROR_NOMEM;
     reader->suppressions = rules;
@@ -227,7 +227,7 @@ static int add_suppression(struct heaptrack_reader *reader, struct heaptrack_lin
 
 static int add_instant(struct heaptrack_reader *reader)
 {
-    struct heaptrack_instant *instants = growing_reserve(
+    struct heaptrack_instant *instants = dynamic_array_reserve(
         reader->instants, &reader->instants_capacity, reader->n_instants + 1, sizeof(*instants));
 
     if (!instants)
@@ -240,8 +240,8 @@ static int add_instant(struct heaptrack_reader *reader)
 
 static int add_sample(struct heaptrack_reader *reader, uint64_t pages)
 {
-    struct log_sample *samples = growing_reserve(reader->samples, &reader->samples_capacity,
-                                                 reader->n_samples + 1, sizeof(*samples));
+    struct log_sample *samples = dynamic_array_reserve(reader->samples, &reader->samples_capacity,
+                                                       reader->n_samples + 1, sizeof(*samples));
 
     if (!samples)
         return ERROR_NOMEM;

@@ -5,7 +5,7 @@
  * stack with its outermost frame is as long; where a whole stack begins, shorter ones begin, too.
  */
 #include "importer/read/heaptrack_parts.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 enum {
     FEWEST_CUT_FRAMES = 60,
@@ -15,8 +15,8 @@ enum {
 int heaptrack_stacks_add(struct heaptrack_reader *reader, uint64_t parent)
 {
     uint32_t number = reader->grammar.n_traces;
-    struct heaptrack_trace *traces =
-        growing_reserve(reader->traces, &reader->traces_capacity, number + 1u, sizeof(*traces));
+    struct heaptrack_trace *traces = dynamic_array_reserve(reader->traces, &reader->traces_capacity,
+                                                           number + 1u, sizeof(*traces));
 
     if (!traces)
         return ERROR_NOMEM;

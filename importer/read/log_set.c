@@ -7,7 +7,7 @@
 #include "importer/model/group_merge.h"
 #include "importer/read/log_record.h"
 #include "importer/read/log_set_members.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/monotonic.h"
 
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
     struct clock_cursor cursor = {0};
     uint64_t ticks = ref->base_ticks;
     struct segment_place *order =
-        growing_reserve(set->order, &set->order_capacity, set->n_order + 1, sizeof(*order));
+        dynamic_array_reserve(set->order, &set->order_capacity, set->n_order + 1, sizeof(*order));
     uint64_t time;
     int r = 0;
 
@@ -247,7 +247,7 @@ int log_set_forget_gone(const struct log_set *set, struct stream_state *state)
             *copy = *position;
     }
     state->n_gone += state->positions.n - kept.positions.n;
-    keyed_done(&state->positions);
+    hash_map_done(&state->positions);
     state->positions = kept.positions;
     return 0;
 no_memory:

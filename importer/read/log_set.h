@@ -62,7 +62,7 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
                 struct error *err);
 
 /* The log of this run alone is told: all other processes are left out, and so are groups that its process does not have. The others have the ids by which it
- * knows them (GM-1). After numbers were given (numbering_take). False: there is none. */
+ * knows them (GM-1). After numbers were given (stable_ids_take). False: there is none. */
 bool log_set_tell_only(struct log_set *set, uint64_t run_id);
 
 /* Its process; 0: there is none. */

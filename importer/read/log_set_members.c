@@ -2,7 +2,7 @@
 #include "importer/read/log_set_members.h"
 
 #include "importer/log/log_family.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ int log_set_add_input(struct log_set *set, struct log_input *input, struct error
         log_input_close(input);
         return 0;
     }
-    inputs = growing_reserve(set->inputs, &set->inputs_capacity, set->n_inputs + 1,
-                             sizeof(struct log_input *));
+    inputs = dynamic_array_reserve(set->inputs, &set->inputs_capacity, set->n_inputs + 1,
+                                   sizeof(struct log_input *));
     if (!inputs) {
         log_input_close(input);
         return out_of_memory(err);

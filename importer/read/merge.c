@@ -5,7 +5,7 @@
 #include "importer/read/segment_source.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +108,8 @@ static int save_source(struct event_stream *stream, const struct segment_source 
 static int push_source(struct event_stream *stream, struct segment_source *source,
                        struct error *err)
 {
-    struct heap_entry *heap =
-        growing_reserve(stream->heap, &stream->heap_capacity, stream->n_heap + 1, sizeof(*heap));
+    struct heap_entry *heap = dynamic_array_reserve(stream->heap, &stream->heap_capacity,
+                                                    stream->n_heap + 1, sizeof(*heap));
 
     if (!heap)
         return error_set(err, ERROR_NOMEM, "out of memory");

@@ -2,7 +2,7 @@
 #include "importer/read/segment_source.h"
 
 #include "lib/abi/attr.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,8 +175,8 @@ static int compare_items(const void *left, const void *right)
 static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t index,
                      enum log_record_half half)
 {
-    struct side_item *items = growing_reserve(source->items, &source->items_capacity,
-                                              source->n_items + 1, sizeof(*items));
+    struct side_item *items = dynamic_array_reserve(source->items, &source->items_capacity,
+                                                    source->n_items + 1, sizeof(*items));
 
     if (!items)
         return false;

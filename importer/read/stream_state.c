@@ -5,7 +5,7 @@
 
 void stream_state_done(struct stream_state *state)
 {
-    keyed_done(&state->positions);
+    hash_map_done(&state->positions);
     memset(state, 0, sizeof *state);
 }
 
@@ -14,8 +14,8 @@ struct segment_position *stream_state_find(const struct stream_state *state, uin
 {
     struct segment_position key = {.run_id = run_id, .sequence = sequence};
 
-    return keyed_find(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
-                      sizeof(struct segment_position));
+    return hash_map_find(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
+                         sizeof(struct segment_position));
 }
 
 struct segment_position *stream_state_get(struct stream_state *state, uint64_t run_id,
@@ -23,11 +23,11 @@ struct segment_position *stream_state_get(struct stream_state *state, uint64_t r
 {
     struct segment_position key = {.run_id = run_id, .sequence = sequence};
 
-    return keyed_get(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
-                     sizeof(struct segment_position));
+    return hash_map_get(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
+                        sizeof(struct segment_position));
 }
 
-void stream_state_visit(struct stream_state *state, struct state_io *io)
+void stream_state_visit(struct stream_state *state, struct checkpoint_io *io)
 {
     struct segment_position *positions;
 

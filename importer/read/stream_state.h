@@ -18,8 +18,8 @@
 #ifndef MTRACE_IMPORTER_STREAM_STATE_H
 #define MTRACE_IMPORTER_STREAM_STATE_H
 
-#include "importer/log/state_io.h"
-#include "lib/base/keyed.h"
+#include "importer/log/checkpoint_io.h"
+#include "lib/base/hash_map.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,9 +37,9 @@ struct segment_position {
 };
 
 struct stream_state {
-    struct keyed positions; /* of struct segment_position */
-    uint64_t mark;          /* fixed point, as clock_map.h; UINT64_MAX: none */
-    uint64_t last_time;     /* of the event handed out last */
+    struct hash_map positions; /* of struct segment_position */
+    uint64_t mark;             /* fixed point, as clock_map.h; UINT64_MAX: none */
+    uint64_t last_time;        /* of the event handed out last */
     uint64_t claimed_bytes;
     uint64_t n_gone; /* segments that were done, and have no position any more */
     uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
@@ -66,7 +66,7 @@ struct segment_position *stream_state_find(const struct stream_state *state, uin
 struct segment_position *stream_state_get(struct stream_state *state, uint64_t run_id,
                                           uint64_t sequence);
 
-/* Into the bytes or from them, into one that is all zero (state_io.h). */
-void stream_state_visit(struct stream_state *state, struct state_io *io);
+/* Into the bytes or from them, into one that is all zero (checkpoint_io.h). */
+void stream_state_visit(struct stream_state *state, struct checkpoint_io *io);
 
 #endif

@@ -2,9 +2,9 @@
 #include "importer/symbols/call_sites.h"
 
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
-#include "lib/base/growing.h"
-#include "lib/base/keyed.h"
+#include "importer/write/total_tables.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/base/hash_map.h"
 #include "lib/sqlite/database_guard.h"
 #include "symbolizer/demangle.h"
 
@@ -49,7 +49,7 @@ struct finder {
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
     size_t n_ids[N_TARGETS];     /* highest id + 1 */
-    struct keyed sites;          /* struct site, all of it the key; number - 1 */
+    struct hash_map sites;       /* struct site, all of it the key; number - 1 */
     struct frame_site *frames;   /* by frame_id */
     size_t n_frames;
     uint32_t *inherited;     /* by backtrace_id: innermost site that is not skipped; 0: none */
@@ -101,8 +101,8 @@ static int read_rule(struct finder *finder, sqlite3_stmt *statement)
         char **patterns;
         if (strcmp(target_names[i], target) != 0)
             continue;
-        patterns = growing_reserve(rules->patterns, &rules->capacity, rules->n_patterns + 1,
-                                   sizeof(*patterns));
+        patterns = dynamic_array_reserve(rules->patterns, &rules->capacity, rules->n_patterns + 1,
+                                         sizeof(*patterns));
         if (!patterns)
             return no_memory(finder);
         rules->patterns = patterns;
@@ -220,7 +220,7 @@ static bool is_skipped(const struct finder *finder, enum target target, int64_t 
 
 static int number_site(struct finder *finder, const struct site *site, uint32_t *ret_number)
 {
-    const struct site *known = keyed_get(&finder->sites, site, sizeof(*site), sizeof(*site));
+    const struct site *known = hash_map_get(&finder->sites, site, sizeof(*site), sizeof(*site));
 
     if (!known)
         return no_memory(finder);
@@ -362,7 +362,7 @@ static void done(struct finder *finder)
         free(finder->is_skipped[target]);
     }
     sqlite3_finalize(finder->insert);
-    keyed_done(&finder->sites);
+    hash_map_done(&finder->sites);
     free(finder->frames);
     free(finder->inherited);
     free(finder->call_site_ids);

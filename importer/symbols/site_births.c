@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_births.h"
 
-#include "importer/totals/tally.h"
+#include "importer/totals/pair_totals.h"
 #include "importer/write/database.h"
 #include "lib/base/saturating.h"
 #include "lib/sqlite/database_guard.h"
@@ -22,18 +22,18 @@ struct births {
     const uint32_t *site_of_stack;
     size_t n_stacks;
     const struct stack_rules *rules;
-    struct keyed parts;
+    struct hash_map parts;
 };
 
 /* Stacks that are no rows of backtraces are left out. */
-static int add(struct births *births, const struct tally_entry *entry, struct error *err)
+static int add(struct births *births, const struct pair_totals_entry *entry, struct error *err)
 {
     if (entry->from == 0 || entry->from >= births->n_stacks)
         return 0;
     const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {
         entry->process, births->site_of_stack[entry->from],
         stack_rules_find(births->rules, entry->process, entry->from), entry->to};
-    struct part *part = keyed_get(&births->parts, key, KEY_BYTES, sizeof *part);
+    struct part *part = hash_map_get(&births->parts, key, KEY_BYTES, sizeof *part);
 
     if (!part)
         return error_set(err, ERROR_NOMEM, "out of memory for leaks of %zu parts of call sites",
@@ -46,11 +46,11 @@ static int add(struct births *births, const struct tally_entry *entry, struct er
 
 static int add_row(struct births *births, sqlite3_stmt *row, struct error *err)
 {
-    const struct tally_entry entry = {.process = (uint32_t)database_id(row, 0, UINT32_MAX),
-                                      .from = (uint32_t)database_id(row, 1, births->n_stacks),
-                                      .to = (uint32_t)database_id(row, 2, UINT32_MAX),
-                                      .blocks = (uint64_t)sqlite3_column_int64(row, 3),
-                                      .bytes = (uint64_t)sqlite3_column_int64(row, 4)};
+    const struct pair_totals_entry entry = {.process = (uint32_t)database_id(row, 0, UINT32_MAX),
+                                            .from = (uint32_t)database_id(row, 1, births->n_stacks),
+                                            .to = (uint32_t)database_id(row, 2, UINT32_MAX),
+                                            .blocks = (uint64_t)sqlite3_column_int64(row, 3),
+                                            .bytes = (uint64_t)sqlite3_column_int64(row, 4)};
 
     return add(births, &entry, err);
 }
@@ -72,9 +72,9 @@ static int each_row(sqlite3 *db, const char *sql, row_fn *take, struct births *b
     return code;
 }
 
-static int add_all(struct births *births, const struct keyed *all, struct error *err)
+static int add_all(struct births *births, const struct hash_map *all, struct error *err)
 {
-    const struct tally_entry *entries = all->elements;
+    const struct pair_totals_entry *entries = all->elements;
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < all->n; i++)
@@ -118,7 +118,8 @@ static int write_parts(sqlite3 *db, struct births *births, struct error *err)
 }
 
 int site_births_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct stack_rules *rules, const struct keyed *all, struct error *err)
+                      const struct stack_rules *rules, const struct hash_map *all,
+                      struct error *err)
 {
     struct births births = {
         .site_of_stack = sites->ids, .n_stacks = sites->n_stacks, .rules = rules};
@@ -130,6 +131,6 @@ int site_births_write(sqlite3 *db, const struct site_of_stack *sites,
 
     if (code == 0)
         code = write_parts(db, &births, err);
-    keyed_done(&births.parts);
+    hash_map_done(&births.parts);
     return code;
 }

@@ -9,16 +9,16 @@
 #ifndef MTRACE_IMPORTER_SITE_BIRTHS_H
 #define MTRACE_IMPORTER_SITE_BIRTHS_H
 
-#include "importer/symbols/site_sums.h"
+#include "importer/symbols/site_totals.h"
 #include "importer/symbols/stack_rules.h"
 #include "lib/base/error.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 
 #include <sqlite3.h>
 
-/* Into the empty table. births: of tally_entry, what leaked_births says; NULL: the table does. */
+/* Into the empty table. births: of pair_totals_entry, what leaked_births says; NULL: the table does. */
 int site_births_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct stack_rules *rules, const struct keyed *births,
+                      const struct stack_rules *rules, const struct hash_map *births,
                       struct error *err);
 
 #endif

@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_totals: totals and snapshots by call site, which reports read: site_totals, site_leaks,
- * site_frees, suppressed_stacks, snapshot_sites, site_births, site_shapes and site_growth.
+ * site_sums: site_totals, site_frees and site_leaks counted from what the import has in memory.
  *
- * Model:   each table is what the view of its name with an underscore in front answers; those
- *          over all snapshots, births and stacks are counted in memory, because SQLite would sort them.
- * Invariants: ST-1 rows that were there before are replaced.
- * Memory:  12 bytes per stack, 24 per call site.
+ * Model:   each table is what the view of its name with an underscore in front answers, in the same order and, as numbers with fractions
+ *          are added in the order of stacks, to the last bit. SQLite would read, join and sort what was written a moment before.
+ * Memory:  8 bytes per stack, some 300 for each call site and what it is counted by.
  * Failure: memory and the database.
  */
-#ifndef MTRACE_IMPORTER_SITE_TOTALS_H
-#define MTRACE_IMPORTER_SITE_TOTALS_H
+#ifndef MTRACE_IMPORTER_SITE_TABLES_H
+#define MTRACE_IMPORTER_SITE_TABLES_H
 
 #include "importer/symbols/call_sites.h"
+#include "importer/symbols/stack_rules.h"
+#include "importer/totals/statistics.h"
 #include "lib/base/error.h"
-#include "lib/logfile/left_out.h"
 
 #include <sqlite3.h>
 
-struct event_rows;
-struct facts;
+/* Into the empty tables site_totals and site_frees. After statistics_finish, with the ids of the database. */
+int site_totals_write_totals(sqlite3 *db, const struct statistics *facts,
+                             const struct site_of_stack *sites, struct error *err);
 
-/* What there is beside the tables. facts, snapshots: NULL: the tables have what it says. */
-struct site_source {
-    const struct facts *facts;          /* after facts_finish, with the ids of the database */
-    const struct event_rows *snapshots; /* that kept what snapshot_backtraces says */
-    enum left_out left_out;             /* of the database */
-};
-
-/* Needs all other totals, and code with names and call sites. */
-int site_totals_write(sqlite3 *db, const struct site_of_stack *sites,
-                      const struct site_source *source, struct error *err);
+/* Into the empty table site_leaks. Needs site_shapes. */
+int site_totals_write_leaks(sqlite3 *db, const struct statistics *facts,
+                            const struct site_of_stack *sites, const struct stack_rules *rules,
+                            struct error *err);
 
 #endif

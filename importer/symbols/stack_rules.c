@@ -2,7 +2,7 @@
 #include "importer/symbols/stack_rules.h"
 
 #include "importer/write/database.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/sqlite/database_guard.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int compare(const void *left, const void *right)
 static int keep(struct stack_rules *rules, sqlite3_stmt *row, struct error *err)
 {
     struct stack_rule *list =
-        growing_reserve(rules->list, &rules->capacity, rules->n + 1, sizeof *list);
+        dynamic_array_reserve(rules->list, &rules->capacity, rules->n + 1, sizeof *list);
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for stacks that rules suppress");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_cache_prune.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static bool is_ours(const char *name, bool *ret_is_temporary)
 static void add(struct cache_files *files, const char *name, const struct stat *status)
 {
     struct cache_file *list =
-        growing_reserve(files->list, &files->capacity, files->n + 1, sizeof(*list));
+        dynamic_array_reserve(files->list, &files->capacity, files->n + 1, sizeof(*list));
     char *copy = list ? strdup(name) : NULL;
 
     if (list)

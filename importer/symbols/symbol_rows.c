@@ -3,7 +3,7 @@
 
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static int number_function(struct writer *writer, const char *raw_name, const ch
     if (number < 0)
         return no_memory(writer);
     if (number == n_before) {
-        const char **known = growing_reserve(names->names, &names->n_allocated,
-                                             (size_t)n_before + 1, sizeof(*known));
+        const char **known = dynamic_array_reserve(names->names, &names->n_allocated,
+                                                   (size_t)n_before + 1, sizeof(*known));
         if (!known)
             return no_memory(writer);
         names->names = known;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_store.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static bool grow_levels(struct symbol_store *store, size_t n_more)
 {
     struct symbol_level *levels =
         store->n_levels + n_more < SYMBOL_NONE
-            ? growing_reserve(store->levels, &store->n_levels_allocated,
-                              store->n_levels + n_more + 1, sizeof(*levels))
+            ? dynamic_array_reserve(store->levels, &store->n_levels_allocated,
+                                    store->n_levels + n_more + 1, sizeof(*levels))
             : NULL;
 
     if (levels)
@@ -31,8 +31,8 @@ static bool grow_levels(struct symbol_store *store, size_t n_more)
 
 static bool keep_name(struct symbol_store *store, uint32_t raw, const char *name)
 {
-    uint32_t *names = growing_reserve(store->name_of_raw, &store->n_raw_allocated, (size_t)raw + 1,
-                                      sizeof(*names));
+    uint32_t *names = dynamic_array_reserve(store->name_of_raw, &store->n_raw_allocated,
+                                            (size_t)raw + 1, sizeof(*names));
     int64_t number;
 
     if (!names)

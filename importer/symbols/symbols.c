@@ -4,7 +4,7 @@
 #include "importer/symbols/symbol_jobs.h"
 #include "importer/symbols/symbol_rows.h"
 #include "importer/write/database.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static char *copy_column(sqlite3_stmt *statement, int column)
 
 static int read_job(struct symbols *symbols, sqlite3_stmt *statement)
 {
-    struct symbol_job *jobs = growing_reserve(symbols->jobs, &symbols->n_jobs_allocated,
-                                              symbols->n_jobs + 1, sizeof(*jobs));
+    struct symbol_job *jobs = dynamic_array_reserve(symbols->jobs, &symbols->n_jobs_allocated,
+                                                    symbols->n_jobs + 1, sizeof(*jobs));
     struct symbol_job *job;
 
     if (!jobs)
@@ -177,8 +177,8 @@ static int read_jobs(struct symbols *symbols)
 
 static int add_frame(struct symbols *symbols, struct symbol_frame frame)
 {
-    struct symbol_frame *frames = growing_reserve(symbols->frames, &symbols->n_frames_allocated,
-                                                  symbols->n_frames + 1, sizeof(*frames));
+    struct symbol_frame *frames = dynamic_array_reserve(
+        symbols->frames, &symbols->n_frames_allocated, symbols->n_frames + 1, sizeof(*frames));
 
     if (!frames)
         return no_memory(symbols);
@@ -191,7 +191,7 @@ static int add_position(struct symbols *symbols, struct symbol_job *job, sqlite3
 {
     size_t position = job->n_positions;
     struct symbolizer_position *positions =
-        growing_reserve(job->positions, &job->n_allocated, position + 1, sizeof(*positions));
+        dynamic_array_reserve(job->positions, &job->n_allocated, position + 1, sizeof(*positions));
 
     if (!positions)
         return no_memory(symbols);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/birth_parts.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@ void birth_parts_done(struct birth_parts *births)
 int birth_parts_make(struct birth_parts *births, uint32_t n_stacks, uint32_t stack, uint32_t part,
                      struct error *err)
 {
-    void *pieces = growing_reserve(births->pieces, &births->max_pieces, births->n_pieces + 1,
-                                   sizeof *births->pieces);
+    void *pieces = dynamic_array_reserve(births->pieces, &births->max_pieces, births->n_pieces + 1,
+                                         sizeof *births->pieces);
 
     if (pieces)
         births->pieces = pieces;
@@ -30,7 +30,7 @@ int birth_parts_make(struct birth_parts *births, uint32_t n_stacks, uint32_t sta
 }
 
 int birth_parts_tell(const struct birth_parts *births, uint32_t stack, uint32_t process,
-                     uint32_t node, struct keyed *tally, struct error *err)
+                     uint32_t node, struct hash_map *tally, struct error *err)
 {
     int code = 0;
 
@@ -42,7 +42,7 @@ int birth_parts_tell(const struct birth_parts *births, uint32_t stack, uint32_t 
         }
         const struct birth_part *own = &births->pieces[piece - 1][part % BIRTH_PARTS_PER_PIECE];
         if (own->blocks)
-            code = tally_append(tally, process, node, part, own->blocks, own->bytes, err);
+            code = pair_totals_append(tally, process, node, part, own->blocks, own->bytes, err);
     }
     return code;
 }

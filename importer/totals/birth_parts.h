@@ -11,7 +11,7 @@
 #ifndef MTRACE_IMPORTER_BIRTH_PARTS_H
 #define MTRACE_IMPORTER_BIRTH_PARTS_H
 
-#include "importer/totals/tally.h"
+#include "importer/totals/pair_totals.h"
 #include "lib/abi/attr.h"
 
 #include <stddef.h>
@@ -59,6 +59,6 @@ MTRACE_INLINE int birth_parts_add(struct birth_parts *births, uint32_t n_stacks,
 
 /* What the stack has, in order of the parts, to the end of the tally: from is `node`, to the part. */
 int birth_parts_tell(const struct birth_parts *births, uint32_t stack, uint32_t process,
-                     uint32_t node, struct keyed *tally, struct error *err);
+                     uint32_t node, struct hash_map *tally, struct error *err);
 
 #endif

@@ -8,11 +8,11 @@ enum {
     KEY_BYTES = offsetof(struct chain_totals_entry, chains)
 };
 
-int chain_totals_add(struct keyed *totals, const struct pairing_chain *chain, bool leaked,
+int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain, bool leaked,
                      struct error *err)
 {
     const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {chain->process, chain->first_node};
-    struct chain_totals_entry *entry = keyed_get(totals, key, KEY_BYTES, sizeof *entry);
+    struct chain_totals_entry *entry = hash_map_get(totals, key, KEY_BYTES, sizeof *entry);
 
     if (!entry)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of chains");
@@ -38,14 +38,14 @@ static int compare_entries(const void *left, const void *right)
     return (a->first_node > b->first_node) - (a->first_node < b->first_node);
 }
 
-void chain_totals_sort(struct keyed *totals)
+void chain_totals_sort(struct hash_map *totals)
 {
     if (totals->n)
         qsort(totals->elements, totals->n, sizeof(struct chain_totals_entry), compare_entries);
 }
 
-void chain_totals_visit(struct keyed *totals, uint32_t n_processes, uint32_t n_nodes,
-                        struct state_io *io)
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+                        struct checkpoint_io *io)
 {
     const struct chain_totals_entry *entries;
 

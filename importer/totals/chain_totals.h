@@ -10,10 +10,10 @@
 #ifndef MTRACE_IMPORTER_CHAIN_TOTALS_H
 #define MTRACE_IMPORTER_CHAIN_TOTALS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/pairing/pairing.h"
 #include "lib/base/error.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,14 +28,14 @@ struct chain_totals_entry {
 };
 
 /* leaked: its last block never ended, and not because of an exec. */
-int chain_totals_add(struct keyed *totals, const struct pairing_chain *chain, bool leaked,
+int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain, bool leaked,
                      struct error *err);
 
 /* Puts the entries in order of their key. */
-void chain_totals_sort(struct keyed *totals);
+void chain_totals_sort(struct hash_map *totals);
 
-/* Into the bytes or from them, into those of nothing (state_io.h). */
-void chain_totals_visit(struct keyed *totals, uint32_t n_processes, uint32_t n_nodes,
-                        struct state_io *io);
+/* Into the bytes or from them, into those of nothing (checkpoint_io.h). */
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+                        struct checkpoint_io *io);
 
 #endif

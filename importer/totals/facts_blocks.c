@@ -13,7 +13,7 @@ struct counted {
     bool is_heap_block; /* no mapping of its own (HR-2) */
 };
 
-static inline void count(const struct facts *facts, uint32_t process,
+static inline void count(const struct statistics *facts, uint32_t process,
                          const struct live_block *block, struct counted *ret)
 {
     totals_block_read(facts->totals, process, block, &ret->block);
@@ -22,7 +22,7 @@ static inline void count(const struct facts *facts, uint32_t process,
     ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
-int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, struct error *err)
+int facts_born_in_heap(struct statistics *facts, const struct heap_birth *birth, struct error *err)
 {
     int code = heap_ranges_born(facts->heaps, birth, err);
 
@@ -37,7 +37,7 @@ int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, stru
 }
 
 /* As EV-6 has it of what is recorded, so here of what that stands for. */
-static MTRACE_COLD int check_sum(struct facts *facts, const struct counted *counted,
+static MTRACE_COLD int check_sum(struct statistics *facts, const struct counted *counted,
                                  struct error *err)
 {
     uint64_t most = EVENT_MAX_SUM - facts->estimated_bytes;
@@ -51,7 +51,8 @@ static MTRACE_COLD int check_sum(struct facts *facts, const struct counted *coun
 }
 
 /* For its row, which does not know all that the salt is made of. */
-static bool is_above(const struct facts *facts, uint32_t process, const struct live_block *block)
+static bool is_above(const struct statistics *facts, uint32_t process,
+                     const struct live_block *block)
 {
     uint64_t mean_bytes = facts->totals->processes[process].sample_bytes;
 
@@ -59,8 +60,9 @@ static bool is_above(const struct facts *facts, uint32_t process, const struct l
            && sample_weight_is_above(mean_bytes, block->size, live_block_salt(block));
 }
 
-static inline int count_birth(struct facts *facts, uint32_t process, const struct live_block *block,
-                              uint32_t group, const struct pairing_link *link, struct error *err)
+static inline int count_birth(struct statistics *facts, uint32_t process,
+                              const struct live_block *block, uint32_t group,
+                              const struct pairing_link *link, struct error *err)
 {
     struct process_facts *own = &facts->processes[process];
     struct counted counted;
@@ -88,9 +90,9 @@ static inline int count_birth(struct facts *facts, uint32_t process, const struc
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_born(facts->pools, process, block, link, err);
-    return code || !facts->fates
-               ? code
-               : fates_born(facts->fates, block, group, is_above(facts, process, block), link, err);
+    return code || !facts->fates ? code
+                                 : lifetimes_born(facts->fates, block, group,
+                                                  is_above(facts, process, block), link, err);
 }
 
 static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
@@ -100,7 +102,7 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
 }
 
 /* A row says only whose the block was at last. */
-static int write_move(const struct facts *facts, const struct live_block *block,
+static int write_move(const struct statistics *facts, const struct live_block *block,
                       const struct pairing_move *move, struct error *err)
 {
     const struct facts_move told = {.allocation_id = block->allocation_id,
@@ -114,17 +116,18 @@ static int write_move(const struct facts *facts, const struct live_block *block,
 static int on_moved(void *context, uint32_t process, const struct live_block *block,
                     const struct pairing_move *move, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
 
     if (code || !facts->fates)
         return code;
-    code = fates_moved(facts->fates, block, move->group, err);
+    code = lifetimes_moved(facts->fates, block, move->group, err);
     return code ? code : write_move(facts, block, move, err);
 }
 
-static inline int count_end(struct facts *facts, uint32_t process, const struct live_block *block,
-                            const struct pairing_end *end, struct error *err)
+static inline int count_end(struct statistics *facts, uint32_t process,
+                            const struct live_block *block, const struct pairing_end *end,
+                            struct error *err)
 {
     struct process_facts *own = &facts->processes[process];
     struct counted counted;
@@ -143,7 +146,7 @@ static inline int count_end(struct facts *facts, uint32_t process, const struct 
         code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, process, block, err);
-    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
+    return code || !facts->fates ? code : lifetimes_ended(facts->fates, block, end, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,
@@ -152,7 +155,7 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
     return count_end(context, process, block, end, err);
 }
 
-bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
+bool facts_blocks_plain(struct statistics *facts, const struct event *event, int *ret_code,
                         struct error *err)
 {
     struct live_table *live = pairing_live(facts->pairing, event->process);
@@ -179,7 +182,7 @@ bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret
 static int on_explained(void *context, uint32_t process, const struct live_block *block,
                         const struct pairing_end *end, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     struct totals_block counted;
 
     totals_block_read(facts->totals, process, block, &counted);
@@ -187,21 +190,22 @@ static int on_explained(void *context, uint32_t process, const struct live_block
 
     if (code == 0 && facts->groups)
         code = group_totals_explained(facts->groups, process, block, end, err);
-    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
+    return code || !facts->fates ? code : lifetimes_ended(facts->fates, block, end, err);
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     bool leaked = chain->end_ns == PAIRING_UNKNOWN
                   && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
     int code = chain_totals_add(&facts->chains, chain, leaked, err);
 
-    return code || !facts->fates ? code : fates_chain_ended(facts->fates, chain, err);
+    return code || !facts->fates ? code : lifetimes_chain_ended(facts->fates, chain, err);
 }
 
 /* leaked_births.part: of the time from the first window to the end of the last one */
-static struct life_part find_part(const struct facts *facts, uint32_t process, uint64_t time_ns)
+static struct life_part find_part(const struct statistics *facts, uint32_t process,
+                                  uint64_t time_ns)
 {
     const struct process_facts *own = &facts->processes[process];
     uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
@@ -218,7 +222,7 @@ static struct life_part find_part(const struct facts *facts, uint32_t process, u
 }
 
 /* Those that are told one after another were mostly born so, too. */
-static inline uint32_t part_of_life(struct facts *facts, uint32_t process, uint64_t time_ns)
+static inline uint32_t part_of_life(struct statistics *facts, uint32_t process, uint64_t time_ns)
 {
     struct life_part *found = &facts->processes[process].life_part;
 
@@ -227,7 +231,7 @@ static inline uint32_t part_of_life(struct facts *facts, uint32_t process, uint6
     return found->number;
 }
 
-static inline int count_leaked_birth(struct facts *facts, uint32_t process,
+static inline int count_leaked_birth(struct statistics *facts, uint32_t process,
                                      const struct live_block *block,
                                      const struct sample_weight *weight, struct error *err)
 {
@@ -235,7 +239,7 @@ static inline int count_leaked_birth(struct facts *facts, uint32_t process,
                                part_of_life(facts, process, block->alloc_ns), weight, err);
 }
 
-static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
+static int on_leaked(struct statistics *facts, uint32_t process, const struct live_block *block,
                      uint32_t group, struct error *err)
 {
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
@@ -257,7 +261,7 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
 static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     struct pairing_end end = {
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
     int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
@@ -267,7 +271,7 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC && facts->fates)
-        code = fates_ended(facts->fates, block, &end, err);
+        code = lifetimes_ended(facts->fates, block, &end, err);
     return code;
 }
 
@@ -278,7 +282,7 @@ static bool has_one_window(const struct windows *windows)
 }
 
 /* Is nothing counted of a block that is left but its stack, thread, class and time? */
-static bool is_bare(const struct facts *facts, uint32_t process)
+static bool is_bare(const struct statistics *facts, uint32_t process)
 {
     return !facts->left.is_wanted && !facts->groups
            && facts->totals->processes[process].sample_bytes == 0
@@ -289,7 +293,7 @@ static bool is_bare(const struct facts *facts, uint32_t process)
 static int on_left_run(void *context, uint32_t process, const struct live_block *places,
                        size_t n_places, size_t *ret_n_others, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     struct process_facts *own = &facts->processes[process];
     struct sample_weight all = {0};
     int code = 0;
@@ -316,7 +320,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
     return code;
 }
 
-struct pairing_sink facts_blocks_sink(struct facts *facts)
+struct pairing_sink facts_blocks_sink(struct statistics *facts)
 {
     return (struct pairing_sink){facts,        on_born,        on_moved, on_ended,
                                  on_explained, on_chain_ended, on_left,  on_left_run};

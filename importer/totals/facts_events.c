@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts: what happens with each event and sample of pass 1. */
-#include "importer/totals/facts.h"
 #include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 
 /* No peak of the process is below one of a bucket, so that a new one is not quiet. */
-static void plan_quiet(const struct facts *facts, uint32_t process)
+static void plan_quiet(const struct statistics *facts, uint32_t process)
 {
     struct process_facts *own = &facts->processes[process];
     uint64_t snapshot_ns = snapshots_next_ns(facts->snapshots, process);
@@ -17,18 +17,18 @@ static void plan_quiet(const struct facts *facts, uint32_t process)
         own->quiet_until_ns = 0;
 }
 
-void facts_tell_peak(const struct facts *facts, uint32_t id)
+void facts_tell_peak(const struct statistics *facts, uint32_t id)
 {
     struct process_facts *process = &facts->processes[id];
     const struct process_totals *totals = &facts->totals->processes[id];
 
     if (!facts->blocks || totals->peak_epoch == process->told_epoch)
         return;
-    moment_blocks_peak(facts->blocks, id, totals->peak_ns, facts_n_allocations(facts));
+    moment_blocks_peak(facts->blocks, id, totals->peak_ns, statistics_n_allocations(facts));
     process->told_epoch = totals->peak_epoch;
 }
 
-static MTRACE_NOINLINE int advance_slow(struct facts *facts, const struct event *event,
+static MTRACE_NOINLINE int advance_slow(struct statistics *facts, const struct event *event,
                                         struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
@@ -47,7 +47,7 @@ static MTRACE_NOINLINE int advance_slow(struct facts *facts, const struct event 
 }
 
 /* A new instant begins: what was live until now counts for the timeline and for snapshots. */
-static inline int advance(struct facts *facts, const struct event *event, struct error *err)
+static inline int advance(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
     const struct process_totals *totals = &facts->totals->processes[event->process];
@@ -63,8 +63,8 @@ static inline int advance(struct facts *facts, const struct event *event, struct
 }
 
 /* The program's own log says how far a heap reaches. */
-static int heap_seen(struct facts *facts, const struct event *event, uint64_t start, uint64_t end,
-                     enum log_heap_kind kind, struct error *err)
+static int heap_seen(struct statistics *facts, const struct event *event, uint64_t start,
+                     uint64_t end, enum log_heap_kind kind, struct error *err)
 {
     int code = memory_samples_extent(
         facts->memory_samples, event->process,
@@ -76,7 +76,7 @@ static int heap_seen(struct facts *facts, const struct event *event, uint64_t st
 }
 
 /* The program moved the break itself: its heap reaches from the lowest one seen to this. */
-static int break_moved(struct facts *facts, const struct event *event, struct error *err)
+static int break_moved(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
     uint64_t lower = event->old_address < event->address ? event->old_address : event->address;
@@ -86,7 +86,7 @@ static int break_moved(struct facts *facts, const struct event *event, struct er
     return heap_seen(facts, event, process->lowest_break, event->address, LOG_HEAP_BRK, err);
 }
 
-struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process)
+struct phase_figures statistics_phase_figures(const struct statistics *facts, uint32_t process)
 {
     const struct process_totals *totals = &facts->totals->processes[process];
     uint64_t allocated_bytes = facts->processes[process].allocated_bytes;
@@ -100,20 +100,20 @@ struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t pro
     };
 }
 
-static int phase_event(struct facts *facts, const struct event *event, struct error *err)
+static int phase_event(struct statistics *facts, const struct event *event, struct error *err)
 {
-    struct phase_figures figures = facts_phase_figures(facts, event->process);
+    struct phase_figures figures = statistics_phase_figures(facts, event->process);
     bool is_known = true;
     int code = phases_event(&facts->processes[event->process].phases, event, &figures,
-                            facts_n_allocations(facts), &is_known, err);
+                            statistics_n_allocations(facts), &is_known, err);
 
     facts->n_unknown_phase_ends += !is_known;
     facts->processes[event->process].quiet_until_ns = 0;
     return code;
 }
 
-/* In one bucket of the timeline, where they were born and ended: cull.h has it so. */
-static void count_culled(struct facts *facts, const struct event *event)
+/* In one bucket of the timeline, where they were born and ended: elide.h has it so. */
+static void count_culled(struct statistics *facts, const struct event *event)
 {
     struct process_facts *process = &facts->processes[event->process];
     const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
@@ -123,7 +123,7 @@ static void count_culled(struct facts *facts, const struct event *event)
     process->allocated_bytes += event->size;
 }
 
-static int culled_event(struct facts *facts, const struct event *event, struct error *err)
+static int culled_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     int code = pairing_event(facts->pairing, event, err);
 
@@ -137,7 +137,7 @@ static int culled_event(struct facts *facts, const struct event *event, struct e
                 : totals_culled(facts->totals, event, facts_known_node(event->free_node), err);
 }
 
-static int pool_event(struct facts *facts, const struct event *event, struct error *err)
+static int pool_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     if (facts->pools)
         return pool_blocks_event(facts->pools, event, err);
@@ -145,7 +145,7 @@ static int pool_event(struct facts *facts, const struct event *event, struct err
     return 0;
 }
 
-static void end_event(struct facts *facts, const struct event *event)
+static void end_event(struct statistics *facts, const struct event *event)
 {
     struct process_facts *own = &facts->processes[event->process];
 
@@ -158,20 +158,20 @@ static void end_event(struct facts *facts, const struct event *event)
         pool_blocks_set_exec(facts->pools, event->process, own->has_exec);
 }
 
-struct window_figures facts_window_figures(const struct facts *facts, uint32_t process)
+struct window_figures statistics_window_figures(const struct statistics *facts, uint32_t process)
 {
     const struct process_facts *own = &facts->processes[process];
 
     return (struct window_figures){
         .allocated_blocks = facts->totals->processes[process].n_births,
         .allocated_bytes = own->allocated_bytes,
-        .last_allocation = facts_n_allocations(facts),
+        .last_allocation = statistics_n_allocations(facts),
         .start_ns = own->timeline.start_ns,
         .began_on = !(facts->definitions->processes[process].flags & LOG_FLAG_STARTED_OFF)};
 }
 
 /* Snapshots lie in windows. The first one may begin long after the process. */
-static void plan_snapshots(struct facts *facts, const struct event *event, bool is_first)
+static void plan_snapshots(struct statistics *facts, const struct event *event, bool is_first)
 {
     const struct windows *windows = &facts->processes[event->process].windows;
 
@@ -184,10 +184,10 @@ static void plan_snapshots(struct facts *facts, const struct event *event, bool 
         snapshots_resume(facts->snapshots, event->process, event->time_ns);
 }
 
-static int tracing_event(struct facts *facts, const struct event *event, struct error *err)
+static int tracing_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
-    struct window_figures figures = facts_window_figures(facts, event->process);
+    struct window_figures figures = statistics_window_figures(facts, event->process);
     struct windows *windows = &facts->processes[event->process].windows;
     bool is_first = windows->n == 0;
 
@@ -204,7 +204,8 @@ static int tracing_event(struct facts *facts, const struct event *event, struct 
     return code;
 }
 
-static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
+static MTRACE_COLD int rare_event(struct statistics *facts, const struct event *event,
+                                  struct error *err)
 {
     switch (event->kind) {
     case EVENT_MMAP:
@@ -243,7 +244,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     }
 }
 
-void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
+void statistics_expect(struct statistics *facts, const struct event *events, size_t n_events)
 {
     const struct expecting own = {facts, events->process,
                                   pairing_live(facts->pairing, events->process),
@@ -271,7 +272,7 @@ static uint64_t n_recorded_as(const struct event *event)
     }
 }
 
-int facts_event(struct facts *facts, const struct event *event, struct error *err)
+int statistics_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     uint64_t n_recorded = mtrace_likely(event->kind <= EVENT_FREE) ? 1 : n_recorded_as(event);
 
@@ -310,8 +311,9 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
     }
 }
 
-int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
-                        uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
+int statistics_memory_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+                             uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
+                             struct error *err)
 {
     const struct process_facts *own = &facts->processes[process];
     struct memory_sample sample = {.process = process,
@@ -326,13 +328,13 @@ int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns,
     return memory_samples_totals(facts->memory_samples, &sample, err);
 }
 
-void facts_own_sample(struct facts *facts, uint32_t process, uint64_t own_bytes)
+void statistics_own_sample(struct statistics *facts, uint32_t process, uint64_t own_bytes)
 {
     memory_samples_own(facts->memory_samples, process, own_bytes);
 }
 
-int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
-                      uint64_t end, enum log_heap_kind kind, struct error *err)
+int statistics_heap_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+                           uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
 {
     int code = memory_samples_heap(
         facts->memory_samples, process, time_ns,
@@ -341,8 +343,8 @@ int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, u
     return code ? code : heap_ranges_extent(facts->heaps, process, time_ns, start, end, kind, err);
 }
 
-void facts_mapping_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
-                          uint64_t end, uint64_t rss_bytes)
+void statistics_mapping_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+                               uint64_t start, uint64_t end, uint64_t rss_bytes)
 {
     mappings_sample(&facts->processes[process].mappings, time_ns, start, end, rss_bytes);
 }

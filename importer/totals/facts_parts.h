@@ -2,16 +2,14 @@
 /*
  * facts_parts: the facts themselves, for whoever writes them into tables.
  *
- * Model, invariants, threads and failure are those of facts.h.
+ * Model, invariants, threads and failure are those of statistics.h.
  */
 #ifndef MTRACE_IMPORTER_FACTS_PARTS_H
 #define MTRACE_IMPORTER_FACTS_PARTS_H
 
-#include "importer/pairing/fates.h"
+#include "importer/pairing/lifetimes.h"
 #include "importer/pairing/pairing.h"
 #include "importer/totals/chain_totals.h"
-#include "importer/totals/facts_numbers.h"
-#include "importer/totals/facts_sink.h"
 #include "importer/totals/group_totals.h"
 #include "importer/totals/heap_pages.h"
 #include "importer/totals/heap_ranges.h"
@@ -20,6 +18,8 @@
 #include "importer/totals/object_walks.h"
 #include "importer/totals/phases.h"
 #include "importer/totals/pool_blocks.h"
+#include "importer/totals/row_sink.h"
+#include "importer/totals/stable_numbers.h"
 #include "importer/totals/timeline.h"
 #include "importer/totals/totals.h"
 #include "importer/totals/windows.h"
@@ -71,37 +71,37 @@ struct expected {
 };
 
 enum facts_moment {
-    FACTS_AT_PEAK,
-    FACTS_AT_END,
-    FACTS_MOMENTS
+    STATISTICS_AT_PEAK,
+    STATISTICS_AT_END,
+    STATISTICS_MOMENTS
 };
 
-struct facts {
+struct statistics {
     const struct definitions *definitions;
     struct pairing *pairing;
     struct totals *totals;
     struct group_totals *groups; /* NULL: there are none */
     struct pool_blocks *pools;   /* NULL: there are none */
     struct object_walks walks;
-    struct fates *fates;
+    struct lifetimes *fates;
     struct heap_ranges *heaps;
-    struct heap_pages pages[FACTS_MOMENTS];
-    struct keyed chains; /* chain_totals_entry */
+    struct heap_pages pages[STATISTICS_MOMENTS];
+    struct hash_map chains; /* chain_totals_entry */
     struct snapshots *snapshots;
-    struct facts_sink sink;
+    struct row_sink sink;
     struct memory_samples *memory_samples;
     struct process_facts *processes; /* by id */
     uint32_t *page_bytes;            /* by process, as the next */
     uint8_t *word_bytes;
-    uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
+    uint64_t *moments_ns[STATISTICS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     enum left_out left_out;
-    bool keeps_memory;            /* of facts_keep_memory */
+    bool keeps_memory;            /* of statistics_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
-    struct left_blocks left;      /* facts_keep_left */
-    struct facts_room room;
-    struct facts_limits limits;
+    struct left_blocks left;      /* statistics_keep_left */
+    struct statistics_room room;
+    struct statistics_limits limits;
     uint32_t n_processes;       /* begun */
-    struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */
+    struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
     struct pairing_chain chain; /* of the row that was told last */
     struct expected
         expected[FACTS_EXPECTED]; /* of event n_expected modulo that, and of those behind */
@@ -114,9 +114,9 @@ struct facts {
 };
 
 /* Whom pairing tells what becomes of each block. */
-struct pairing_sink facts_blocks_sink(struct facts *facts);
+struct pairing_sink facts_blocks_sink(struct statistics *facts);
 
-struct window_figures facts_window_figures(const struct facts *facts, uint32_t process);
+struct window_figures statistics_window_figures(const struct statistics *facts, uint32_t process);
 
 /* A stack that was not taken is no stack of a free. */
 static inline uint32_t facts_known_node(uint32_t node)
@@ -125,14 +125,14 @@ static inline uint32_t facts_known_node(uint32_t node)
 }
 
 /* A block that heap_ranges_is_heap_block shows how far its heap reaches, and which blocks lie where. */
-int facts_born_in_heap(struct facts *facts, const struct heap_birth *birth, struct error *err);
+int facts_born_in_heap(struct statistics *facts, const struct heap_birth *birth, struct error *err);
 
 /* The last instant of the process is over: before anything ends behind a new peak. */
-void facts_tell_peak(const struct facts *facts, uint32_t process);
+void facts_tell_peak(const struct statistics *facts, uint32_t process);
 
 /* A process whose events come next, nearly always. */
 struct expecting {
-    struct facts *facts;
+    struct statistics *facts;
     uint32_t process;
     struct live_table *live;
     const struct process_totals *totals;
@@ -183,7 +183,7 @@ static inline void facts_expect_stack(const struct expecting *own, const struct 
 static inline void facts_expect_behind(const struct expecting *own, const struct event *events,
                                        size_t n_events)
 {
-    struct facts *facts = own->facts;
+    struct statistics *facts = own->facts;
     uint32_t now = facts->n_expected++;
 
     if (mtrace_likely(n_events > FACTS_EXPECT_SLOT))
@@ -198,7 +198,8 @@ static inline void facts_expect_behind(const struct expecting *own, const struct
 }
 
 /* What was found out of the event that comes now, in the table of its process: its seat is one of the address. */
-static inline struct expected *facts_expected(struct facts *facts, const struct live_table *live,
+static inline struct expected *facts_expected(struct statistics *facts,
+                                              const struct live_table *live,
                                               const struct event *event)
 {
     struct expected *expected = &facts->expected[facts->n_expected % FACTS_EXPECTED];
@@ -211,10 +212,10 @@ static inline struct expected *facts_expected(struct facts *facts, const struct 
 }
 
 /* An ALLOC or FREE as nearly all are (pairing_plain_birth), which need not be told by pairing. False: it is for pairing_event. */
-bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
+bool facts_blocks_plain(struct statistics *facts, const struct event *event, int *ret_code,
                         struct error *err);
 
 /* Of now; where a phase begins and ends. */
-struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process);
+struct phase_figures statistics_phase_figures(const struct statistics *facts, uint32_t process);
 
 #endif

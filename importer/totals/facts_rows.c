@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts: the rows of pass 2, their numbers made ids before. */
-#include "importer/totals/facts.h"
 #include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 
 #include <stdlib.h>
 
-static void renumber_tally(struct keyed *tally, const uint32_t *from, const uint32_t *to)
+static void renumber_tally(struct hash_map *tally, const uint32_t *from, const uint32_t *to)
 {
-    struct tally_entry *entries = tally->elements;
+    struct pair_totals_entry *entries = tally->elements;
 
     for (size_t i = 0; i < tally->n; i++) {
         entries[i].from = from[entries[i].from];
@@ -16,7 +16,8 @@ static void renumber_tally(struct keyed *tally, const uint32_t *from, const uint
     }
 }
 
-static int renumber_threads(struct totals *totals, const struct facts *facts, struct error *err)
+static int renumber_threads(struct totals *totals, const struct statistics *facts,
+                            struct error *err)
 {
     size_t n = facts->definitions->n_threads;
     struct thread_totals *threads = calloc((size_t)totals->n_threads + 1, sizeof *threads);
@@ -30,7 +31,8 @@ static int renumber_threads(struct totals *totals, const struct facts *facts, st
     return 0;
 }
 
-int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err)
+int statistics_renumber(struct statistics *facts, const struct statistics_ids *ids,
+                        struct error *err)
 {
     struct totals *totals = facts->totals;
     struct chain_totals_entry *chains = facts->chains.elements;
@@ -60,21 +62,21 @@ int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct erro
 
 /* ---- pass 2 ---- */
 
-static int init_pages(struct facts *facts, struct error *err)
+static int init_pages(struct statistics *facts, struct error *err)
 {
     /* Whose pages they are, single pages say alone. */
     const struct definitions_backtrace *stacks =
         facts->left_out < LEFT_OUT_MOMENTS ? facts->definitions->backtraces : NULL;
     int code = 0;
 
-    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+    for (int i = 0; code == 0 && i < STATISTICS_MOMENTS; i++)
         code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes, stacks, err);
     return code;
 }
 
-int facts_begin_rows(struct facts *facts, struct error *err)
+int statistics_begin_rows(struct statistics *facts, struct error *err)
 {
-    int code = fates_rewind(facts->fates, err);
+    int code = lifetimes_rewind(facts->fates, err);
 
     return code ? code : init_pages(facts, err);
 }
@@ -88,7 +90,7 @@ static bool live_at(const struct allocation *allocation, uint64_t time_ns)
 }
 
 /* Where the block lay, and whether it was there at the moments that are looked at. */
-static int place(struct facts *facts, struct allocation *allocation, struct error *err)
+static int place(struct statistics *facts, struct allocation *allocation, struct error *err)
 {
     uint32_t process = facts->definitions->threads[allocation->thread].process;
     uint64_t occupied = allocation->size_bytes;
@@ -104,18 +106,18 @@ static int place(struct facts *facts, struct allocation *allocation, struct erro
         || !heap_ranges_is_heap_block(allocation->call, occupied))
         return 0;
     allocation->heap = heap_ranges_find(facts->heaps, process, allocation->address);
-    uint64_t peak_ns = facts->moments_ns[FACTS_AT_PEAK][process];
+    uint64_t peak_ns = facts->moments_ns[STATISTICS_AT_PEAK][process];
     if (peak_ns != TOTALS_NEVER && live_at(allocation, peak_ns))
-        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], allocation, err);
+        code = heap_pages_add(&facts->pages[STATISTICS_AT_PEAK], allocation, err);
     if (code == 0 && allocation->lifetime_ns == PAIRING_UNKNOWN)
-        code = heap_pages_add(&facts->pages[FACTS_AT_END], allocation, err);
+        code = heap_pages_add(&facts->pages[STATISTICS_AT_END], allocation, err);
     return code;
 }
 
-static void renumber_row(struct facts *facts, struct allocation *allocation,
+static void renumber_row(struct statistics *facts, struct allocation *allocation,
                          const struct pairing_chain **chain)
 {
-    const struct facts_ids *ids = &facts->ids;
+    const struct statistics_ids *ids = &facts->ids;
 
     allocation->node = ids->backtraces[allocation->node];
     allocation->free_node = ids->backtraces[allocation->free_node];
@@ -129,10 +131,10 @@ static void renumber_row(struct facts *facts, struct allocation *allocation,
     }
 }
 
-int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
-                   const struct pairing_chain **ret_chain, struct error *err)
+int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
+                        const struct pairing_chain **ret_chain, struct error *err)
 {
-    int more = fates_next(facts->fates, ret_allocation, ret_chain, err);
+    int more = lifetimes_next(facts->fates, ret_allocation, ret_chain, err);
 
     if (more > 0 && mtrace_unlikely(facts->ids.threads != NULL))
         renumber_row(facts, ret_allocation, ret_chain);
@@ -144,7 +146,7 @@ int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
     return more;
 }
 
-bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
+bool statistics_next_left(struct statistics *facts, struct allocation *ret_allocation)
 {
     const struct pairing_chain *no_chain = NULL;
     uint64_t occupied;
@@ -165,7 +167,7 @@ bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
 }
 
 /* As place does with a row. */
-static int place_kept(struct facts *facts, const struct moment_block *block,
+static int place_kept(struct statistics *facts, const struct moment_block *block,
                       enum facts_moment moment, struct error *err)
 {
     struct allocation allocation = {.allocation_id = block->allocation_id,
@@ -186,14 +188,14 @@ static int place_kept(struct facts *facts, const struct moment_block *block,
     return heap_pages_add(&facts->pages[moment], &allocation, err);
 }
 
-static bool is_placed(const struct facts *facts, uint32_t process)
+static bool is_placed(const struct statistics *facts, uint32_t process)
 {
     return facts->definitions->processes[process].sample_bytes == 0;
 }
 
 /* Of what is live at the end, that which was live at the peak, too, or all else. *ret_n_others: what there was of the other kind. */
-static int place_live(struct facts *facts, uint32_t process, bool was_at_peak, size_t *ret_n_others,
-                      struct error *err)
+static int place_live(struct statistics *facts, uint32_t process, bool was_at_peak,
+                      size_t *ret_n_others, struct error *err)
 {
     const struct live_block *live;
     uint32_t cursor = 0;
@@ -202,7 +204,7 @@ static int place_live(struct facts *facts, uint32_t process, bool was_at_peak, s
     while (code == 0 && (live = pairing_next_live(facts->pairing, process, &cursor)) != NULL) {
         const struct moment_block block = moment_blocks_make(process, live);
         if (moment_blocks_was_at_peak(facts->blocks, process, block.allocation_id) == was_at_peak)
-            code = place_kept(facts, &block, FACTS_AT_END, err);
+            code = place_kept(facts, &block, STATISTICS_AT_END, err);
         else
             ++*ret_n_others;
     }
@@ -210,7 +212,7 @@ static int place_live(struct facts *facts, uint32_t process, bool was_at_peak, s
 }
 
 /* What ended since the peak, and what was born since. */
-static int place_others(struct facts *facts, uint32_t process, bool has_new, struct error *err)
+static int place_others(struct statistics *facts, uint32_t process, bool has_new, struct error *err)
 {
     size_t n_others = 0;
     size_t n;
@@ -218,12 +220,12 @@ static int place_others(struct facts *facts, uint32_t process, bool has_new, str
     int code = has_new ? place_live(facts, process, false, &n_others, err) : 0;
 
     for (size_t i = 0; code == 0 && i < n; i++)
-        code = place_kept(facts, &ended[i], FACTS_AT_PEAK, err);
+        code = place_kept(facts, &ended[i], STATISTICS_AT_PEAK, err);
     return code;
 }
 
 /* What both moments have is counted once: of a program whose memory grows that is nearly all. */
-static int place_all_kept(struct facts *facts, struct error *err)
+static int place_all_kept(struct statistics *facts, struct error *err)
 {
     size_t n_new = 0;
     int code = 0;
@@ -232,14 +234,15 @@ static int place_all_kept(struct facts *facts, struct error *err)
         if (is_placed(facts, id))
             code = place_live(facts, id, true, &n_new, err);
     if (code == 0)
-        code = heap_pages_copy(&facts->pages[FACTS_AT_PEAK], &facts->pages[FACTS_AT_END], err);
+        code = heap_pages_copy(&facts->pages[STATISTICS_AT_PEAK], &facts->pages[STATISTICS_AT_END],
+                               err);
     for (uint32_t id = 1; code == 0 && id <= facts->n_processes; id++)
         if (is_placed(facts, id))
             code = place_others(facts, id, n_new > 0, err);
     return code;
 }
 
-int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *err)
+int statistics_skip_rows(struct statistics *facts, bool *ret_were_skipped, struct error *err)
 {
     int code;
 
@@ -249,14 +252,14 @@ int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *e
     code = init_pages(facts, err);
     if (code == 0)
         code = place_all_kept(facts, err);
-    return code ? code : facts_end_rows(facts, err);
+    return code ? code : statistics_end_rows(facts, err);
 }
 
-int facts_end_rows(struct facts *facts, struct error *err)
+int statistics_end_rows(struct statistics *facts, struct error *err)
 {
     int code = 0;
 
-    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+    for (int i = 0; code == 0 && i < STATISTICS_MOMENTS; i++)
         code = heap_pages_finish(&facts->pages[i], facts->moments_ns[i], err);
     return code;
 }

@@ -18,7 +18,7 @@ struct told {
 };
 
 struct run {
-    struct facts *facts;
+    struct statistics *facts;
     struct expecting expecting;
     struct process_facts *own;
     struct process_totals *totals;
@@ -38,7 +38,7 @@ struct run {
 };
 
 /* Is all that is counted of a block counted here? */
-static bool can_begin(const struct facts *facts, const struct event *event)
+static bool can_begin(const struct statistics *facts, const struct event *event)
 {
     const struct process_totals *totals = &facts->totals->processes[event->process];
 
@@ -47,7 +47,7 @@ static bool can_begin(const struct facts *facts, const struct event *event)
            && event->time_ns < facts->processes[event->process].quiet_until_ns;
 }
 
-static struct run begin(struct facts *facts, const struct event *first, uint64_t until_ns)
+static struct run begin(struct statistics *facts, const struct event *first, uint64_t until_ns)
 {
     struct process_facts *own = &facts->processes[first->process];
     struct process_totals *totals = &facts->totals->processes[first->process];
@@ -110,7 +110,7 @@ static inline void begin_instant(struct run *run, uint64_t time_ns)
 static MTRACE_NOINLINE int tell_heaps(struct run *run, const struct heap_birth *birth,
                                       struct told *unit, struct error *err)
 {
-    const struct facts *facts = run->facts;
+    const struct statistics *facts = run->facts;
     int code = facts_born_in_heap(run->facts, birth, err);
 
     if (code)
@@ -186,8 +186,9 @@ static inline int count_birth(struct run *run, struct stack_totals *stack,
     } else {
         run->other_bytes += occupied;
     }
-    return code || !run->facts->fates ? code
-                                      : fates_born(run->facts->fates, block, 0, false, NULL, err);
+    return code || !run->facts->fates
+               ? code
+               : lifetimes_born(run->facts->fates, block, 0, false, NULL, err);
 }
 
 static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
@@ -221,7 +222,7 @@ static inline bool take_birth(struct run *run, const struct event *event, int *r
 static inline int count_end(struct run *run, struct stack_totals *stack, const struct event *event,
                             const struct live_block *block, uint64_t intervening, struct error *err)
 {
-    struct facts *facts = run->facts;
+    struct statistics *facts = run->facts;
     struct process_totals *totals = run->totals;
     const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
     uint32_t node = facts_known_node(event->node);
@@ -253,7 +254,7 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
         return code;
     struct pairing_end end = pairing_end_of_free(event, intervening);
     end.node = node;
-    return fates_ended(facts->fates, block, &end, err);
+    return lifetimes_ended(facts->fates, block, &end, err);
 }
 
 static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
@@ -313,7 +314,7 @@ static int finish(const struct run *run, size_t n, struct error *err)
                        : 0;
 }
 
-int facts_run_take(struct facts *facts, const struct event *events, size_t n_events,
+int facts_run_take(struct statistics *facts, const struct event *events, size_t n_events,
                    uint64_t until_ns, size_t *ret_n, struct error *err)
 {
     bool is_plain = true;

@@ -4,20 +4,20 @@
  *
  * Model:   nearly all events are births and frees of the thread that the event before was of, before anything else is due. While that is so, sums of
  *          the process, the thread and the open bucket of the timeline are those of the run, added to them when it ends. Whatever else
- *          comes ends the run, and is left to facts_event.
+ *          comes ends the run, and is left to statistics_event.
  * Invariants
- *   FN-1 The facts are what they are when each event is given to facts_event.
+ *   FN-1 The facts are what they are when each event is given to statistics_event.
  * Threads: none.
- * Failure: as facts_event.
+ * Failure: as statistics_event.
  */
 #ifndef MTRACE_IMPORTER_FACTS_RUN_H
 #define MTRACE_IMPORTER_FACTS_RUN_H
 
-#include "importer/totals/facts.h"
+#include "importer/totals/statistics.h"
 
-/* Takes the first *ret_n of them, all before until_ns, perhaps none: the next one is for facts_event. It expects (facts_expect) what comes behind
+/* Takes the first *ret_n of them, all before until_ns, perhaps none: the next one is for statistics_event. It expects (statistics_expect) what comes behind
  * those. */
-int facts_run_take(struct facts *facts, const struct event *events, size_t n_events,
+int facts_run_take(struct statistics *facts, const struct event *events, size_t n_events,
                    uint64_t until_ns, size_t *ret_n, struct error *err);
 
 #endif

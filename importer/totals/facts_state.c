@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts: the state of pass 1 as bytes. */
-#include "importer/totals/facts.h"
 #include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 
 enum {
     VERSION = 3,
@@ -11,17 +11,18 @@ enum {
 };
 
 /* What is said of a process is said of one that the definitions have. */
-static struct facts_room room_begun(const struct facts *facts)
+static struct statistics_room room_begun(const struct statistics *facts)
 {
-    struct facts_room room = facts->room;
+    struct statistics_room room = facts->room;
 
     room.n_processes = facts->n_processes;
     return room;
 }
 
-static void visit_process(struct facts *facts, struct process_facts *own, struct state_io *io)
+static void visit_process(struct statistics *facts, struct process_facts *own,
+                          struct checkpoint_io *io)
 {
-    const struct facts_room room = room_begun(facts);
+    const struct statistics_room room = room_begun(facts);
     struct pairing_process *traits = &own->traits;
 
     timeline_visit(&own->timeline, io);
@@ -46,7 +47,7 @@ static void visit_process(struct facts *facts, struct process_facts *own, struct
     state_bool(io, &traits->ended_in_exec);
 }
 
-static void visit_own(struct facts *facts, struct state_io *io)
+static void visit_own(struct statistics *facts, struct checkpoint_io *io)
 {
     size_t n = facts->n_processes;
 
@@ -57,7 +58,7 @@ static void visit_own(struct facts *facts, struct state_io *io)
     state_u64(io, &facts->n_unknown_phase_ends);
     state_u64(io, &facts->n_lost_pool_events);
     state_count(io, &n, facts->n_processes);
-    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++)
+    for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
         visit_process(facts, &facts->processes[id], io);
     chain_totals_visit(&facts->chains, facts->n_processes, facts->room.n_nodes, io);
 }
@@ -67,7 +68,7 @@ static bool has_stack(const void *context, uint32_t process, uint32_t node)
     return totals_has_stack(context, process, node);
 }
 
-static void visit_groups(struct facts *facts, struct state_io *io)
+static void visit_groups(struct statistics *facts, struct checkpoint_io *io)
 {
     bool has_groups = facts->groups != NULL;
 
@@ -76,25 +77,25 @@ static void visit_groups(struct facts *facts, struct state_io *io)
     if (has_groups && facts->groups)
         group_totals_visit(facts->groups, facts->n_processes, io);
     for (uint32_t id = 1; !has_groups && facts->groups && id <= facts->n_processes; id++)
-        if (state_io_code(io) == 0
+        if (checkpoint_io_code(io) == 0
             && group_totals_take_root(facts->groups, facts->totals, id, NULL) != 0)
             state_no_memory(io);
 }
 
 /* Where blocks of pools lie is known by what malloc's live ones are. */
-static void put_outer_blocks(struct facts *facts, struct state_io *io)
+static void put_outer_blocks(struct statistics *facts, struct checkpoint_io *io)
 {
     for (uint32_t id = 1; id <= facts->n_processes; id++) {
         const struct live_block *block;
         uint32_t cursor = 0;
-        while (state_io_code(io) == 0
+        while (checkpoint_io_code(io) == 0
                && (block = pairing_next_live(facts->pairing, id, &cursor)) != NULL)
             if (pool_blocks_put_outer(facts->pools, id, block, NULL) != 0)
                 state_no_memory(io);
     }
 }
 
-static void visit_pools(struct facts *facts, struct state_io *io)
+static void visit_pools(struct statistics *facts, struct checkpoint_io *io)
 {
     bool has_pools = facts->pools != NULL;
 
@@ -105,13 +106,13 @@ static void visit_pools(struct facts *facts, struct state_io *io)
                           io);
     else if (facts->pools)
         pool_blocks_begin_late(facts->pools);
-    if (facts->pools && state_io_is_loading(io))
+    if (facts->pools && checkpoint_io_is_loading(io))
         put_outer_blocks(facts, io);
 }
 
-void facts_visit(struct facts *facts, struct state_io *io)
+void statistics_visit(struct statistics *facts, struct checkpoint_io *io)
 {
-    const struct facts_room room = room_begun(facts);
+    const struct statistics_room room = room_begun(facts);
     const struct live_table_most most = {.n_nodes = room.n_nodes,
                                          .n_processes = room.n_processes,
                                          .n_groups = (uint32_t)facts->definitions->n_groups,

@@ -26,9 +26,9 @@ void group_totals_free(struct group_totals *totals)
 {
     if (!totals)
         return;
-    keyed_done(&totals->groups);
-    keyed_done(&totals->tags);
-    keyed_done(&totals->flows);
+    hash_map_done(&totals->groups);
+    hash_map_done(&totals->tags);
+    hash_map_done(&totals->flows);
     free(totals);
 }
 
@@ -115,12 +115,12 @@ static void post(struct group_account *account, const struct posting *posting)
     }
 }
 
-static int post_to(struct keyed *accounts, uint32_t process, uint32_t of,
+static int post_to(struct hash_map *accounts, uint32_t process, uint32_t of,
                    const struct posting *posting, struct error *err)
 {
     const uint32_t key[2] = {process, of};
     struct group_account *account =
-        keyed_get(accounts, key, KEY_BYTES, sizeof(struct group_account));
+        hash_map_get(accounts, key, KEY_BYTES, sizeof(struct group_account));
 
     if (!account)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of groups");
@@ -173,8 +173,8 @@ static int add_flow(struct group_totals *totals, uint32_t process, const struct 
 {
     struct posting posting = posting_of(totals, process, block, ENDED, end->time_ns);
 
-    return is_by_call(end) ? tally_add(&totals->flows, process, end->block_group, end->group,
-                                       posting.n_blocks, posting.bytes, err)
+    return is_by_call(end) ? pair_totals_add(&totals->flows, process, end->block_group, end->group,
+                                             posting.n_blocks, posting.bytes, err)
                            : 0;
 }
 
@@ -227,10 +227,11 @@ int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t 
     struct posting posting = {CULLED, 0, n_blocks, bytes, 0};
     int code = post_all(totals, process, group, &posting, err);
 
-    return code ? code : tally_add(&totals->flows, process, group, group, n_blocks, bytes, err);
+    return code ? code
+                : pair_totals_add(&totals->flows, process, group, group, n_blocks, bytes, err);
 }
 
-static void settle_all(struct keyed *accounts)
+static void settle_all(struct hash_map *accounts)
 {
     struct group_account *all = accounts->elements;
 
@@ -244,8 +245,8 @@ void group_totals_finish(struct group_totals *totals)
     settle_all(&totals->tags);
 }
 
-static void visit_accounts(struct keyed *accounts, uint32_t n_processes, size_t most,
-                           struct state_io *io)
+static void visit_accounts(struct hash_map *accounts, uint32_t n_processes, size_t most,
+                           struct checkpoint_io *io)
 {
     const struct group_account *items;
 
@@ -255,13 +256,13 @@ static void visit_accounts(struct keyed *accounts, uint32_t n_processes, size_t 
         state_check(io, items[i].process <= n_processes && items[i].of <= most, "an account");
 }
 
-void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io)
+void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct checkpoint_io *io)
 {
     const struct definitions *definitions = totals->definitions;
 
     visit_accounts(&totals->groups, n_processes, definitions->n_groups, io);
     visit_accounts(&totals->tags, n_processes, definitions->n_tags, io);
-    tally_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
+    pair_totals_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
 }
 
 /* ---- groups that came late ---- */
@@ -270,7 +271,7 @@ void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struc
 static int take_flows(struct group_totals *totals, const struct totals *all, uint32_t process,
                       struct error *err)
 {
-    const struct tally_entry *entries = all->flows.elements;
+    const struct pair_totals_entry *entries = all->flows.elements;
     uint64_t blocks = 0;
     uint64_t bytes = 0;
 
@@ -284,7 +285,7 @@ static int take_flows(struct group_totals *totals, const struct totals *all, uin
             blocks += all->threads[id].freed_by.blocks;
             bytes += all->threads[id].freed_by.bytes;
         }
-    return blocks ? tally_add(&totals->flows, process, 0, 0, blocks, bytes, err) : 0;
+    return blocks ? pair_totals_add(&totals->flows, process, 0, 0, blocks, bytes, err) : 0;
 }
 
 int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,
@@ -315,7 +316,7 @@ int group_totals_take_root(struct group_totals *totals, const struct totals *all
     root.freed_blocks = root.allocated_blocks - root.live_blocks;
     root.freed_bytes = root.allocated_bytes - root.live_bytes;
     const uint32_t key[2] = {process, 0};
-    struct group_account *account = keyed_get(&totals->groups, key, KEY_BYTES, sizeof root);
+    struct group_account *account = hash_map_get(&totals->groups, key, KEY_BYTES, sizeof root);
     if (!account)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of groups");
     *account = root;

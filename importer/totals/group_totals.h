@@ -15,10 +15,10 @@
 #ifndef MTRACE_IMPORTER_GROUP_TOTALS_H
 #define MTRACE_IMPORTER_GROUP_TOTALS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/model/definitions.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/tally.h"
+#include "importer/totals/pair_totals.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
 
@@ -39,9 +39,10 @@ struct group_account {
 
 struct group_totals {
     const struct definitions *definitions;
-    struct keyed groups; /* group_account */
-    struct keyed tags;
-    struct keyed flows; /* tally_entry; from: group of the block, to: group it was freed in */
+    struct hash_map groups; /* group_account */
+    struct hash_map tags;
+    struct hash_map
+        flows; /* pair_totals_entry; from: group of the block, to: group it was freed in */
 };
 
 /* NULL where no program has groups. */
@@ -71,8 +72,9 @@ int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t 
 /* Ends the last instant. */
 void group_totals_finish(struct group_totals *totals);
 
-/* Into the bytes or from them, into new ones (state_io.h). */
-void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io);
+/* Into the bytes or from them, into new ones (checkpoint_io.h). */
+void group_totals_visit(struct group_totals *totals, uint32_t n_processes,
+                        struct checkpoint_io *io);
 
 /* Into new ones, when until now there was no group: what the process did was charged to the root. */
 int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,

@@ -2,7 +2,7 @@
 #include "importer/totals/heap_pages.h"
 
 #include "lib/abi/attr.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ void heap_pages_done(struct heap_pages *pages)
 
     for (size_t i = 0; i < pages->chunks.n; i++)
         free(chunks[i].cells);
-    keyed_done(&pages->chunks);
+    hash_map_done(&pages->chunks);
     free(pages->runs);
     free(pages->pages);
     free(pages->states);
@@ -168,7 +168,7 @@ static int find_page(struct heap_pages *pages, uint32_t heap, uint64_t address, 
         .heap = heap,
         .page_bytes = (uint32_t)page_bytes,
     };
-    struct heap_chunk *chunk = keyed_get(&pages->chunks, &key, CHUNK_KEY_BYTES, sizeof *chunk);
+    struct heap_chunk *chunk = hash_map_get(&pages->chunks, &key, CHUNK_KEY_BYTES, sizeof *chunk);
     struct page_cell *cell =
         chunk ? cell_get(chunk, (address - key.base) >> __builtin_ctzll(page_bytes)) : NULL;
 
@@ -277,7 +277,7 @@ static int add_run(struct heap_pages *pages, const struct allocation *allocation
                    uint64_t end, struct error *err)
 {
     struct heap_run *runs =
-        growing_reserve(pages->runs, &pages->max_runs, pages->n_runs + 1, sizeof *runs);
+        dynamic_array_reserve(pages->runs, &pages->max_runs, pages->n_runs + 1, sizeof *runs);
 
     if (!runs)
         return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
@@ -329,7 +329,7 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
 
 static bool copy_chunk(struct heap_pages *to, const struct heap_chunk *from)
 {
-    struct heap_chunk *chunk = keyed_add(&to->chunks, from, CHUNK_KEY_BYTES, sizeof *chunk);
+    struct heap_chunk *chunk = hash_map_add(&to->chunks, from, CHUNK_KEY_BYTES, sizeof *chunk);
     size_t capacity = 1;
 
     if (!chunk)
@@ -349,7 +349,7 @@ static bool copy_chunk(struct heap_pages *to, const struct heap_chunk *from)
 static bool copy_runs(struct heap_pages *to, const struct heap_pages *from)
 {
     struct heap_run *runs =
-        growing_reserve(to->runs, &to->max_runs, from->n_runs + 1, sizeof *runs);
+        dynamic_array_reserve(to->runs, &to->max_runs, from->n_runs + 1, sizeof *runs);
 
     if (!runs)
         return false;

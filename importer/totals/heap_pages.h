@@ -24,10 +24,10 @@
 #define MTRACE_IMPORTER_HEAP_PAGES_H
 
 #include "importer/model/definitions.h"
-#include "importer/pairing/fates.h"
+#include "importer/pairing/lifetimes.h"
 #include "importer/totals/heap_ranges.h"
 #include "lib/base/error.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 #include "lib/totals/heap_parts.h"
 
 #include <stddef.h>
@@ -70,7 +70,7 @@ struct heap_page_found {
 
 struct heap_pages {
     struct heap_ranges *ranges;
-    struct keyed chunks; /* of struct heap_chunk; until heap_pages_finish */
+    struct hash_map chunks; /* of struct heap_chunk; until heap_pages_finish */
     struct heap_page_found last;
     struct heap_run *runs; /* until heap_pages_finish */
     size_t n_runs, max_runs;

@@ -4,8 +4,8 @@
 #include "importer/model/event.h"
 #include "lib/abi/glibc_heap.h"
 #include "lib/abi/invariant.h"
-#include "lib/base/growing.h"
-#include "lib/base/keyed.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/lower_bound.h"
 #include "lib/totals/report_grid.h"
 
@@ -50,12 +50,12 @@ struct heap_ranges {
     uint32_t n_processes;
     uint32_t *page_bytes;
     uint8_t *word_bytes;
-    struct keyed units; /* sorted by heap_ranges_finish */
-    struct unit *last;  /* the unit of the block before */
+    struct hash_map units; /* sorted by heap_ranges_finish */
+    struct unit *last;     /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
-    struct keyed latest; /* of each heap */
-    size_t most_extents; /* 0: any number */
+    struct hash_map latest; /* of each heap */
+    size_t most_extents;    /* 0: any number */
     uint64_t n_left_out;
     struct heap_range *heaps; /* by id - 1: by process, then address */
     size_t n_heaps, max_heaps;
@@ -90,9 +90,9 @@ void heap_ranges_free(struct heap_ranges *ranges)
         return;
     free(ranges->page_bytes);
     free(ranges->word_bytes);
-    keyed_done(&ranges->units);
+    hash_map_done(&ranges->units);
     free(ranges->extents);
-    keyed_done(&ranges->latest);
+    hash_map_done(&ranges->latest);
     free(ranges->heaps);
     free(ranges);
 }
@@ -109,7 +109,7 @@ static enum unit_class class_of(uint8_t call)
 static struct unit *touch_unit(struct heap_ranges *ranges, const struct unit_key *key,
                                uint64_t time_ns, struct error *err)
 {
-    struct unit *unit = keyed_get(&ranges->units, key, sizeof *key, sizeof *unit);
+    struct unit *unit = hash_map_get(&ranges->units, key, sizeof *key, sizeof *unit);
 
     if (!unit) {
         error_set(err, ERROR_NOMEM, "out of memory for heaps");
@@ -181,24 +181,24 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
 }
 
-static struct latest *get_latest(struct keyed *latest, const struct extent *extent)
+static struct latest *get_latest(struct hash_map *latest, const struct extent *extent)
 {
     const struct latest key = {.process = extent->process, .start = extent->start};
 
-    return keyed_get(latest, &key, LATEST_KEY_BYTES, sizeof key);
+    return hash_map_get(latest, &key, LATEST_KEY_BYTES, sizeof key);
 }
 
 /* HR-5. About half of them are left. */
 static int thin_extents(struct heap_ranges *ranges, struct error *err)
 {
-    struct keyed all = {0};
+    struct hash_map all = {0};
     size_t n = 0;
 
     for (size_t i = 0; i < ranges->n_extents; i++) {
         const struct extent *extent = &ranges->extents[i];
         struct latest *latest = get_latest(&all, extent);
         if (!latest) {
-            keyed_done(&all);
+            hash_map_done(&all);
             return out_of_memory(err);
         }
         latest->is_waiting = !latest->is_waiting;
@@ -211,15 +211,15 @@ static int thin_extents(struct heap_ranges *ranges, struct error *err)
     }
     ranges->n_left_out += ranges->n_extents - n;
     ranges->n_extents = n;
-    keyed_done(&ranges->latest);
+    hash_map_done(&ranges->latest);
     ranges->latest = all;
     return 0;
 }
 
 static int add_extent(struct heap_ranges *ranges, const struct extent *extent, struct error *err)
 {
-    struct extent *extents = growing_reserve(ranges->extents, &ranges->max_extents,
-                                             ranges->n_extents + 1, sizeof *extents);
+    struct extent *extents = dynamic_array_reserve(ranges->extents, &ranges->max_extents,
+                                                   ranges->n_extents + 1, sizeof *extents);
     struct latest *latest = extents ? get_latest(&ranges->latest, extent) : NULL;
 
     if (extents)
@@ -235,7 +235,8 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
 {
     const struct latest key = {.process = process, .start = start};
-    const struct latest *latest = keyed_find(&ranges->latest, &key, LATEST_KEY_BYTES, sizeof key);
+    const struct latest *latest =
+        hash_map_find(&ranges->latest, &key, LATEST_KEY_BYTES, sizeof key);
     struct extent *before = latest ? &ranges->extents[latest->place] : NULL;
     const struct extent extent = {
         .time_ns = time_ns, .start = start, .end = end, .process = process, .kind = kind};
@@ -314,8 +315,8 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
 {
     unsigned word_bytes = ranges->word_bytes[unit->key.process];
     uint64_t arena_bytes = glibc_heap_arena_bytes(word_bytes);
-    struct heap_range *heaps =
-        growing_reserve(ranges->heaps, &ranges->max_heaps, ranges->n_heaps + 1, sizeof *heaps);
+    struct heap_range *heaps = dynamic_array_reserve(ranges->heaps, &ranges->max_heaps,
+                                                     ranges->n_heaps + 1, sizeof *heaps);
 
     if (!heaps)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", ranges->n_heaps);
@@ -526,7 +527,7 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
 
 /* ---- the state as bytes ---- */
 
-void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct state_io *io)
+void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct checkpoint_io *io)
 {
     const struct unit *units;
 

@@ -22,7 +22,7 @@
 #ifndef MTRACE_IMPORTER_HEAP_RANGES_H
 #define MTRACE_IMPORTER_HEAP_RANGES_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
 
@@ -126,7 +126,7 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
 /* The end of the heap as last seen at or before time_ns; 0 when it was not. */
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns);
 
-/* Into the bytes or from them, into new ones (state_io.h); before heap_ranges_finish. Of the first n_processes. */
-void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct state_io *io);
+/* Into the bytes or from them, into new ones (checkpoint_io.h); before heap_ranges_finish. Of the first n_processes. */
+void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct checkpoint_io *io);
 
 #endif

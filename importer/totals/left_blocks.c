@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/left_blocks.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, 
                     enum pairing_ended_by ended_by, struct error *err)
 {
     struct left_block *list =
-        growing_reserve(blocks->list, &blocks->capacity, blocks->n + 1, sizeof *list);
+        dynamic_array_reserve(blocks->list, &blocks->capacity, blocks->n + 1, sizeof *list);
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu live blocks", blocks->n);

@@ -11,7 +11,7 @@
 #ifndef MTRACE_IMPORTER_LEFT_BLOCKS_H
 #define MTRACE_IMPORTER_LEFT_BLOCKS_H
 
-#include "importer/pairing/fates.h"
+#include "importer/pairing/lifetimes.h"
 #include "importer/pairing/live_table.h"
 #include "importer/pairing/pairing.h"
 #include "lib/base/error.h"

@@ -2,7 +2,7 @@
 #include "importer/totals/mapping_list.h"
 
 #include "lib/abi/invariant.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int out_of_memory(struct error *err)
 static int add_chunk(struct mapping_list *list, size_t index, struct error *err)
 {
     struct mapping_chunk **chunks =
-        growing_reserve(list->chunks, &list->max_chunks, list->n_chunks + 1, sizeof(*chunks));
+        dynamic_array_reserve(list->chunks, &list->max_chunks, list->n_chunks + 1, sizeof(*chunks));
     struct mapping_chunk *chunk = calloc(1, sizeof(*chunk));
 
     if (chunks)
@@ -83,7 +83,8 @@ static int add_chunk(struct mapping_list *list, size_t index, struct error *err)
 
 static int reserve_places(struct mapping_chunk *chunk, size_t n, struct error *err)
 {
-    struct mapping *pieces = growing_reserve(chunk->pieces, &chunk->max, n, sizeof(*chunk->pieces));
+    struct mapping *pieces =
+        dynamic_array_reserve(chunk->pieces, &chunk->max, n, sizeof(*chunk->pieces));
 
     if (!pieces)
         return out_of_memory(err);
@@ -164,7 +165,8 @@ void mapping_list_remove(struct mapping_list *list, struct mapping_place place)
         remove_chunk(list, place.chunk);
 }
 
-void mapping_visit(struct mapping *piece, const struct facts_room *room, struct state_io *io)
+void mapping_visit(struct mapping *piece, const struct statistics_room *room,
+                   struct checkpoint_io *io)
 {
     STATE_IMAGE(io, piece);
     state_text(io, &piece->path, NULL);
@@ -176,23 +178,23 @@ void mapping_visit(struct mapping *piece, const struct facts_room *room, struct 
                 "a mapping");
 }
 
-static void load_pieces(struct mapping_list *list, size_t n, const struct facts_room *room,
-                        struct state_io *io)
+static void load_pieces(struct mapping_list *list, size_t n, const struct statistics_room *room,
+                        struct checkpoint_io *io)
 {
     uint64_t end = 0;
 
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct mapping piece = {0};
         mapping_visit(&piece, room, io);
         state_check(io, piece.address >= end, "mappings that overlap");
         end = mapping_end(&piece);
-        if (state_io_code(io) == 0 && mapping_list_insert(list, &piece, NULL) != 0)
+        if (checkpoint_io_code(io) == 0 && mapping_list_insert(list, &piece, NULL) != 0)
             state_no_memory(io);
     }
 }
 
-void mapping_list_visit(struct mapping_list *list, const struct facts_room *room,
-                        struct state_io *io)
+void mapping_list_visit(struct mapping_list *list, const struct statistics_room *room,
+                        struct checkpoint_io *io)
 {
     struct mapping_place place = {0, 0};
     size_t n = 0;
@@ -200,7 +202,7 @@ void mapping_list_visit(struct mapping_list *list, const struct facts_room *room
     for (size_t i = 0; i < list->n_chunks; i++)
         n += list->chunks[i]->n;
     state_count(io, &n, STATE_MOST);
-    if (state_io_is_loading(io)) {
+    if (checkpoint_io_is_loading(io)) {
         load_pieces(list, n, room, io);
         return;
     }

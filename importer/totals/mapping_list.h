@@ -14,8 +14,8 @@
 #ifndef MTRACE_IMPORTER_MAPPING_LIST_H
 #define MTRACE_IMPORTER_MAPPING_LIST_H
 
-#include "importer/log/state_io.h"
-#include "importer/totals/facts_numbers.h"
+#include "importer/log/checkpoint_io.h"
+#include "importer/totals/stable_numbers.h"
 #include "lib/base/error.h"
 
 #include <stddef.h>
@@ -78,9 +78,10 @@ int mapping_list_insert(struct mapping_list *list, const struct mapping *piece, 
 /* There is a piece. */
 void mapping_list_remove(struct mapping_list *list, struct mapping_place place);
 
-/* Into the bytes or from them (state_io.h); the list is empty then. */
-void mapping_visit(struct mapping *piece, const struct facts_room *room, struct state_io *io);
-void mapping_list_visit(struct mapping_list *list, const struct facts_room *room,
-                        struct state_io *io);
+/* Into the bytes or from them (checkpoint_io.h); the list is empty then. */
+void mapping_visit(struct mapping *piece, const struct statistics_room *room,
+                   struct checkpoint_io *io);
+void mapping_list_visit(struct mapping_list *list, const struct statistics_room *room,
+                        struct checkpoint_io *io);
 
 #endif

@@ -268,7 +268,8 @@ int mappings_finish(struct mappings *mappings, struct error *err)
     return code;
 }
 
-void mappings_visit(struct mappings *mappings, const struct facts_room *room, struct state_io *io)
+void mappings_visit(struct mappings *mappings, const struct statistics_room *room,
+                    struct checkpoint_io *io)
 {
     mapping_list_visit(&mappings->live, room, io);
     state_u64(io, &mappings->anonymous_bytes);

@@ -18,7 +18,7 @@
 #ifndef MTRACE_IMPORTER_MAPPINGS_H
 #define MTRACE_IMPORTER_MAPPINGS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "importer/totals/mapping_list.h"
 #include "lib/base/error.h"
@@ -61,7 +61,8 @@ void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start
 /* Tells what is still mapped. */
 int mappings_finish(struct mappings *mappings, struct error *err);
 
-/* Into the bytes or from them, into one without a piece (state_io.h). */
-void mappings_visit(struct mappings *mappings, const struct facts_room *room, struct state_io *io);
+/* Into the bytes or from them, into one without a piece (checkpoint_io.h). */
+void mappings_visit(struct mappings *mappings, const struct statistics_room *room,
+                    struct checkpoint_io *io);
 
 #endif

@@ -2,7 +2,7 @@
 #include "importer/totals/memory_samples.h"
 
 #include "lib/abi/glibc_heap.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -135,8 +135,8 @@ static size_t *last_at(struct process_samples *process, uint64_t address)
 static int add_heap(struct process_samples *process, const struct seen_heap *heap,
                     struct error *err)
 {
-    struct seen_heap *heaps =
-        growing_reserve(process->heaps, &process->max_heaps, process->n_heaps + 1, sizeof *heaps);
+    struct seen_heap *heaps = dynamic_array_reserve(process->heaps, &process->max_heaps,
+                                                    process->n_heaps + 1, sizeof *heaps);
 
     if (!heaps)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", process->n_heaps);
@@ -270,7 +270,7 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
 
 /* ---- the state as bytes ---- */
 
-static void visit_process(struct process_samples *process, uint32_t id, struct state_io *io)
+static void visit_process(struct process_samples *process, uint32_t id, struct checkpoint_io *io)
 {
     STATE_IMAGE(io, &process->waiting);
     state_u64(io, &process->live_bytes);
@@ -287,11 +287,11 @@ static void visit_process(struct process_samples *process, uint32_t id, struct s
     state_check(io, !process->is_waiting || process->waiting.process == id, "a sample that waits");
 }
 
-void memory_samples_visit(struct memory_samples *samples, struct state_io *io)
+void memory_samples_visit(struct memory_samples *samples, struct checkpoint_io *io)
 {
     size_t n = samples->n_processes;
 
     state_count(io, &n, samples->n_processes);
-    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+    for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(&samples->processes[i], (uint32_t)i, io);
 }

@@ -15,7 +15,7 @@
 #ifndef MTRACE_IMPORTER_MEMORY_SAMPLES_H
 #define MTRACE_IMPORTER_MEMORY_SAMPLES_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>
@@ -68,7 +68,7 @@ void memory_samples_told(const struct memory_samples *samples, uint32_t id, uint
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);
 
-/* Into the bytes or from them, into new ones that have room for as many processes (state_io.h). */
-void memory_samples_visit(struct memory_samples *samples, struct state_io *io);
+/* Into the bytes or from them, into new ones that have room for as many processes (checkpoint_io.h). */
+void memory_samples_visit(struct memory_samples *samples, struct checkpoint_io *io);
 
 #endif

@@ -2,7 +2,7 @@
 #include "importer/totals/moment_blocks.h"
 
 #include "importer/model/event.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ void moment_blocks_free(struct moment_blocks *blocks)
 static int append(struct block_list *list, const struct moment_block *block, struct error *err)
 {
     struct moment_block *items =
-        growing_reserve(list->items, &list->capacity, list->n + 1, sizeof *items);
+        dynamic_array_reserve(list->items, &list->capacity, list->n + 1, sizeof *items);
 
     if (!items)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu blocks of a peak", list->n);
@@ -107,8 +107,8 @@ const struct moment_block *moment_blocks_ended_since(const struct moment_blocks 
     return blocks->peaks[process].ended.items;
 }
 
-void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
-                         struct state_io *io)
+void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_room *room,
+                         struct checkpoint_io *io)
 {
     size_t n = blocks->n_processes;
 

@@ -13,9 +13,9 @@
 #ifndef MTRACE_IMPORTER_MOMENT_BLOCKS_H
 #define MTRACE_IMPORTER_MOMENT_BLOCKS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/pairing/live_table.h"
-#include "importer/totals/facts_numbers.h"
+#include "importer/totals/stable_numbers.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>
@@ -55,8 +55,8 @@ bool moment_blocks_was_at_peak(const struct moment_blocks *blocks, uint32_t proc
 const struct moment_block *moment_blocks_ended_since(const struct moment_blocks *blocks,
                                                      uint32_t process, size_t *ret_n);
 
-/* Into the bytes or from them, into new ones that have room for as many processes (state_io.h). */
-void moment_blocks_visit(struct moment_blocks *blocks, const struct facts_room *room,
-                         struct state_io *io);
+/* Into the bytes or from them, into new ones that have room for as many processes (checkpoint_io.h). */
+void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_room *room,
+                         struct checkpoint_io *io);
 
 #endif

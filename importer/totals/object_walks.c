@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/object_walks.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/totals/sample_weight.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void object_walks_done(struct object_walks *walks)
     for (size_t i = 0; i < walks->n; i++)
         walk_done(&walks->list[i]);
     free(walks->list);
-    keyed_done(&walks->unclaimed);
+    hash_map_done(&walks->unclaimed);
 }
 
 /* The walk that the record is of; NULL: none that is open. */
@@ -42,7 +42,7 @@ static int begin(struct object_walks *walks, const struct event *event, struct e
         walks->n_bad++;
         return 0;
     }
-    list = growing_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
+    list = dynamic_array_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu walks over objects", walks->n);
     walks->list = list;
@@ -66,7 +66,8 @@ static int add_node(struct object_walks *walks, struct object_walk *walk, const 
         walks->n_bad++;
         return 0;
     }
-    nodes = growing_reserve(walk->nodes, &walk->nodes_capacity, walk->n_nodes + 2, sizeof(*nodes));
+    nodes = dynamic_array_reserve(walk->nodes, &walk->nodes_capacity, walk->n_nodes + 2,
+                                  sizeof(*nodes));
     if (!nodes)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu objects", walk->n_nodes);
     walk->nodes = nodes;
@@ -149,8 +150,8 @@ static int add_claim(struct object_walks *walks, struct object_walk *walk,
         walks->n_bad++;
         return 0;
     }
-    claims =
-        growing_reserve(walk->claims, &walk->claims_capacity, walk->n_claims + 1, sizeof(*claims));
+    claims = dynamic_array_reserve(walk->claims, &walk->claims_capacity, walk->n_claims + 1,
+                                   sizeof(*claims));
     if (!claims)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims);
     walk->claims = claims;
@@ -165,7 +166,7 @@ static int add_claim(struct object_walks *walks, struct object_walk *walk,
 
 /* What the claims of the walk have of the live blocks, by stack: entries of {0, stack, 0}. */
 static int count_claimed(struct object_walk *walk, struct pairing *pairing,
-                         const struct process_totals *live, struct keyed *claimed,
+                         const struct process_totals *live, struct hash_map *claimed,
                          struct error *err)
 {
     int code = 0;
@@ -179,14 +180,14 @@ static int count_claimed(struct object_walk *walk, struct pairing *pairing,
         const struct sample_weight weight = weight_of(live, block);
         walk->claimed_blocks += weight.blocks;
         walk->claimed_bytes += weight.bytes;
-        code = tally_add(claimed, 0, block->node, 0, weight.blocks, weight.bytes, err);
+        code = pair_totals_add(claimed, 0, block->node, 0, weight.blocks, weight.bytes, err);
     }
     return code;
 }
 
 /* The rest of what lives, by stack: not block by block, for there may be many walks over many blocks. */
 static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
-                           const struct process_totals *live, struct keyed *claimed,
+                           const struct process_totals *live, struct hash_map *claimed,
                            struct error *err)
 {
     const uint32_t number = (uint32_t)(walk - walks->list) + 1;
@@ -197,12 +198,12 @@ static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
     walk->live_bytes = live->live_bytes;
     for (uint32_t i = 0; code == 0 && i < live->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(live, i);
-        const struct tally_entry *taken =
-            stack->live_blocks && claimed->n ? tally_find(claimed, 0, stack->node, 0) : NULL;
+        const struct pair_totals_entry *taken =
+            stack->live_blocks && claimed->n ? pair_totals_find(claimed, 0, stack->node, 0) : NULL;
         uint64_t blocks = stack->live_blocks - (taken ? taken->blocks : 0);
         if (blocks)
-            code = tally_add(&walks->unclaimed, number, stack->node, 1, blocks,
-                             stack->live_bytes - (taken ? taken->bytes : 0), err);
+            code = pair_totals_add(&walks->unclaimed, number, stack->node, 1, blocks,
+                                   stack->live_bytes - (taken ? taken->bytes : 0), err);
     }
     walk->n_unclaimed = walks->unclaimed.n - n_before;
     return code;
@@ -239,21 +240,22 @@ struct of_process {
 };
 
 /* OB-4: the new number of each, 0 of those that go; a walk's old one is its index + 1. */
-static int choose(struct object_walks *walks, struct keyed *processes, uint32_t *ret_numbers,
+static int choose(struct object_walks *walks, struct hash_map *processes, uint32_t *ret_numbers,
                   struct error *err)
 {
     uint32_t number = 0;
 
     for (size_t i = 0; i < walks->n; i++) {
         struct of_process *of =
-            keyed_get(processes, &walks->list[i].process, sizeof(uint32_t), sizeof *of);
+            hash_map_get(processes, &walks->list[i].process, sizeof(uint32_t), sizeof *of);
         if (!of)
             return error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
         of->last = i;
     }
     for (size_t i = 0; i < walks->n; i++) {
         const struct object_walk *walk = &walks->list[i];
-        struct of_process *of = keyed_get(processes, &walk->process, sizeof(uint32_t), sizeof *of);
+        struct of_process *of =
+            hash_map_get(processes, &walk->process, sizeof(uint32_t), sizeof *of);
         bool goes = of && of->n_seen++ % 2 == 1 && i != of->last && !walk->is_open;
         ret_numbers[i + 1] = goes ? 0 : ++number;
     }
@@ -263,19 +265,19 @@ static int choose(struct object_walks *walks, struct keyed *processes, uint32_t 
 static int renumber_unclaimed(struct object_walks *walks, const uint32_t *numbers,
                               struct error *err)
 {
-    const struct tally_entry *entries = walks->unclaimed.elements;
-    struct keyed left = {0};
+    const struct pair_totals_entry *entries = walks->unclaimed.elements;
+    struct hash_map left = {0};
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < walks->unclaimed.n; i++)
         if (numbers[entries[i].process])
-            code = tally_add(&left, numbers[entries[i].process], entries[i].from, entries[i].to,
-                             entries[i].blocks, entries[i].bytes, err);
+            code = pair_totals_add(&left, numbers[entries[i].process], entries[i].from,
+                                   entries[i].to, entries[i].blocks, entries[i].bytes, err);
     if (code) {
-        keyed_done(&left);
+        hash_map_done(&left);
         return code;
     }
-    keyed_done(&walks->unclaimed);
+    hash_map_done(&walks->unclaimed);
     walks->unclaimed = left;
     return 0;
 }
@@ -298,7 +300,7 @@ static void move_walks(struct object_walks *walks, const uint32_t *numbers)
 
 static int thin(struct object_walks *walks, struct error *err)
 {
-    struct keyed processes = {0};
+    struct hash_map processes = {0};
     uint32_t *numbers = calloc(walks->n + 1, sizeof *numbers);
     int code = numbers ? choose(walks, &processes, numbers, err)
                        : error_set(err, ERROR_NOMEM, "out of memory for %zu walks", walks->n);
@@ -307,7 +309,7 @@ static int thin(struct object_walks *walks, struct error *err)
         code = renumber_unclaimed(walks, numbers, err);
     if (code == 0)
         move_walks(walks, numbers);
-    keyed_done(&processes);
+    hash_map_done(&processes);
     free(numbers);
     return code;
 }
@@ -315,12 +317,12 @@ static int thin(struct object_walks *walks, struct error *err)
 static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
                struct pairing *pairing, const struct process_totals *live, struct error *err)
 {
-    struct keyed claimed = {0};
+    struct hash_map claimed = {0};
     int code = count_claimed(walk, pairing, live, &claimed, err);
 
     if (code == 0)
         code = count_unclaimed(walks, walk, live, &claimed, err);
-    keyed_done(&claimed);
+    hash_map_done(&claimed);
     walk->n_warnings = event->address;
     close_walk(walks, walk);
     return code || !is_too_much(walks) ? code : thin(walks, err);
@@ -328,8 +330,8 @@ static int end(struct object_walks *walks, struct object_walk *walk, const struc
 
 static int add_warning(struct object_walk *walk, const char *text, struct error *err)
 {
-    const char **texts = growing_reserve((void *)walk->warnings, &walk->warnings_capacity,
-                                         walk->n_texts + 1, sizeof(*texts));
+    const char **texts = dynamic_array_reserve((void *)walk->warnings, &walk->warnings_capacity,
+                                               walk->n_texts + 1, sizeof(*texts));
 
     if (!texts)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu warnings", walk->n_texts);
@@ -365,20 +367,20 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
 
 /* ---- the state as bytes ---- */
 
-static void visit_warnings(struct object_walk *walk, struct state_io *io)
+static void visit_warnings(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_texts;
 
     state_count(io, &n, STATE_MOST);
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
-        const char *text = state_io_is_loading(io) ? NULL : walk->warnings[i];
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
+        const char *text = checkpoint_io_is_loading(io) ? NULL : walk->warnings[i];
         state_text(io, &text, NULL);
-        if (state_io_is_loading(io) && add_warning(walk, text, NULL) != 0)
+        if (checkpoint_io_is_loading(io) && add_warning(walk, text, NULL) != 0)
             state_no_memory(io);
     }
 }
 
-static void visit_nodes(struct object_walk *walk, struct state_io *io)
+static void visit_nodes(struct object_walk *walk, struct checkpoint_io *io)
 {
     size_t n = walk->n_nodes ? walk->n_nodes + 1 : 0;
 
@@ -392,7 +394,7 @@ static void visit_nodes(struct object_walk *walk, struct state_io *io)
     }
 }
 
-static void visit_claims(struct object_walk *walk, struct state_io *io)
+static void visit_claims(struct object_walk *walk, struct checkpoint_io *io)
 {
     walk->claims = state_array(io, walk->claims, &walk->n_claims, &walk->claims_capacity,
                                STATE_MOST, sizeof *walk->claims);
@@ -400,13 +402,14 @@ static void visit_claims(struct object_walk *walk, struct state_io *io)
         const struct object_claim *claim = &walk->claims[i];
         state_check_bool(io, &claim->is_repeated);
         state_check(io, claim->node && claim->node <= walk->n_nodes && claim->kind <= 2, "a claim");
-        if (state_io_code(io) == 0 && state_io_is_loading(io) && !claim->is_repeated
+        if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io) && !claim->is_repeated
             && id_table_add(&walk->by_address, id_table_hash(claim->address, 0), (uint32_t)i + 1))
             state_no_memory(io);
     }
 }
 
-static void visit_walk(struct object_walk *walk, const struct facts_room *room, struct state_io *io)
+static void visit_walk(struct object_walk *walk, const struct statistics_room *room,
+                       struct checkpoint_io *io)
 {
     state_text(io, &walk->name, NULL);
     state_u64(io, &walk->start_ns);
@@ -430,16 +433,16 @@ static void visit_walk(struct object_walk *walk, const struct facts_room *room, 
         "a walk");
 }
 
-void object_walks_visit(struct object_walks *walks, const struct facts_room *room,
-                        struct state_io *io)
+void object_walks_visit(struct object_walks *walks, const struct statistics_room *room,
+                        struct checkpoint_io *io)
 {
     size_t n = walks->n;
 
     state_count(io, &n, STATE_MOST);
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
-        if (state_io_is_loading(io)) {
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
+        if (checkpoint_io_is_loading(io)) {
             struct object_walk *list =
-                growing_reserve(walks->list, &walks->capacity, i + 1, sizeof *list);
+                dynamic_array_reserve(walks->list, &walks->capacity, i + 1, sizeof *list);
             if (!list) {
                 state_no_memory(io);
                 return;
@@ -454,11 +457,12 @@ void object_walks_visit(struct object_walks *walks, const struct facts_room *roo
         uint64_t index = walks->open[i];
         state_u64(io, &index);
         state_check(io, index < walks->n, "an open walk");
-        walks->open[i] = state_io_code(io) ? 0 : (size_t)index;
+        walks->open[i] = checkpoint_io_code(io) ? 0 : (size_t)index;
     }
-    state_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t), sizeof(struct tally_entry));
+    state_keyed(io, &walks->unclaimed, 3 * sizeof(uint32_t), sizeof(struct pair_totals_entry));
     for (size_t i = 0; i < walks->unclaimed.n; i++) {
-        const struct tally_entry *entry = &((struct tally_entry *)walks->unclaimed.elements)[i];
+        const struct pair_totals_entry *entry =
+            &((struct pair_totals_entry *)walks->unclaimed.elements)[i];
         state_check(io, entry->process <= walks->n && entry->from <= room->n_nodes, "a walk");
     }
     state_u64(io, &walks->n_bad);

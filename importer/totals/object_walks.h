@@ -18,12 +18,12 @@
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
 #define MTRACE_IMPORTER_OBJECT_WALKS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/facts_numbers.h"
+#include "importer/totals/pair_totals.h"
 #include "importer/totals/pool_blocks.h"
-#include "importer/totals/tally.h"
+#include "importer/totals/stable_numbers.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
 #include "lib/base/id_table.h"
@@ -81,9 +81,10 @@ struct object_walks {
     size_t n, capacity;
     size_t open[OBJECT_WALKS_OPEN]; /* indexes, in the order in which they began */
     size_t n_open;
-    struct keyed unclaimed; /* tally_entry; process: number of the walk, from: stack, to: 0 */
-    uint64_t n_bad;         /* records that make no sense */
-    size_t most;            /* OB-4; 0: any number */
+    struct hash_map
+        unclaimed;  /* pair_totals_entry; process: number of the walk, from: stack, to: 0 */
+    uint64_t n_bad; /* records that make no sense */
+    size_t most;    /* OB-4; 0: any number */
     uint64_t n_left_out;
 };
 
@@ -94,8 +95,8 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
                        struct pairing *pairing, const struct pool_blocks *pools,
                        const struct process_totals *live, struct error *err);
 
-/* Into the bytes or from them, into those of nothing (state_io.h). */
-void object_walks_visit(struct object_walks *walks, const struct facts_room *room,
-                        struct state_io *io);
+/* Into the bytes or from them, into those of nothing (checkpoint_io.h). */
+void object_walks_visit(struct object_walks *walks, const struct statistics_room *room,
+                        struct checkpoint_io *io);
 
 #endif

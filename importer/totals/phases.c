@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/phases.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static void hand_out_peak(struct phases *phases, uint64_t live_bytes)
 /* One that will have no row. */
 static struct phase *add_passing(struct phases *phases)
 {
-    struct phase *passing = growing_reserve(phases->passing, &phases->passing_capacity,
-                                            phases->n_passing + 1, sizeof *passing);
+    struct phase *passing = dynamic_array_reserve(phases->passing, &phases->passing_capacity,
+                                                  phases->n_passing + 1, sizeof *passing);
 
     if (!passing)
         return NULL;
@@ -55,9 +55,9 @@ static struct phase *add_passing(struct phases *phases)
 static struct phase *add_row(struct phases *phases, size_t *ret_parent)
 {
     struct phase *list =
-        growing_reserve(phases->list, &phases->capacity, phases->n + 1, sizeof *list);
-    size_t *open =
-        growing_reserve(phases->open, &phases->open_capacity, phases->n_open + 1, sizeof *open);
+        dynamic_array_reserve(phases->list, &phases->capacity, phases->n + 1, sizeof *list);
+    size_t *open = dynamic_array_reserve(phases->open, &phases->open_capacity, phases->n_open + 1,
+                                         sizeof *open);
 
     if (list)
         phases->list = list;
@@ -103,7 +103,7 @@ const char *phases_name(const struct phases *phases, size_t n)
 static struct phase_name *name_at(struct phases *phases, size_t number)
 {
     struct phase_name *names =
-        growing_reserve(phases->names, &phases->names_capacity, number + 1, sizeof *names);
+        dynamic_array_reserve(phases->names, &phases->names_capacity, number + 1, sizeof *names);
 
     if (!names)
         return NULL;
@@ -232,7 +232,7 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 /* ---- the state as bytes ---- */
 
 static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
-                       uint32_t n_threads, struct state_io *io)
+                       uint32_t n_threads, struct checkpoint_io *io)
 {
     *list = state_array(io, *list, n, capacity, most, sizeof **list);
     for (size_t i = 0; i < *n; i++) {
@@ -250,23 +250,23 @@ static bool take_name(struct phases *phases, const char *text, size_t number)
     return name_at(phases, number) != NULL;
 }
 
-static void visit_names(struct phases *phases, struct state_io *io)
+static void visit_names(struct phases *phases, struct checkpoint_io *io)
 {
     size_t n = phases->n_names;
 
     state_count(io, &n, PHASES_NAMES + 1);
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
-        const char *text = state_io_is_loading(io) ? NULL : phases_name(phases, i);
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
+        const char *text = checkpoint_io_is_loading(io) ? NULL : phases_name(phases, i);
         state_text(io, &text, NULL);
         state_check(io, (text != NULL) == (i < PHASES_NAMES), "a name of phases");
-        if (state_io_code(io) == 0 && state_io_is_loading(io))
+        if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io))
             state_check(io, take_name(phases, text, i), "a name of phases");
-        if (state_io_code(io) == 0)
+        if (checkpoint_io_code(io) == 0)
             STATE_IMAGE(io, &phases->names[i]);
     }
 }
 
-static void visit_open(struct phases *phases, struct state_io *io)
+static void visit_open(struct phases *phases, struct checkpoint_io *io)
 {
     phases->open = state_array(io, phases->open, &phases->n_open, &phases->open_capacity,
                                PHASES_OPEN - phases->n_passing, sizeof *phases->open);
@@ -276,7 +276,7 @@ static void visit_open(struct phases *phases, struct state_io *io)
             "an open phase");
 }
 
-void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io)
+void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io)
 {
     visit_list(&phases->list, &phases->n, &phases->capacity,
                phases->most ? phases->most : STATE_MOST, n_threads, io);
@@ -286,6 +286,6 @@ void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io
     visit_names(phases, io);
     state_u64(io, &phases->n_left_out);
     state_u64(io, &phases->window_peak);
-    if (state_io_code(io))
+    if (checkpoint_io_code(io))
         phases->n = phases->n_open = phases->n_passing = 0;
 }

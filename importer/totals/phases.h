@@ -19,7 +19,7 @@
 #ifndef MTRACE_IMPORTER_PHASES_H
 #define MTRACE_IMPORTER_PHASES_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
 #include "lib/base/error.h"
 #include "lib/base/intern.h"
@@ -103,7 +103,7 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 int phases_finish(struct phases *phases, const struct phase_figures *figures,
                   uint64_t last_allocation, struct error *err);
 
-/* Into the bytes or from them, into one that is all zero (state_io.h). */
-void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io);
+/* Into the bytes or from them, into one that is all zero (checkpoint_io.h). */
+void phases_visit(struct phases *phases, uint32_t n_threads, struct checkpoint_io *io);
 
 #endif

@@ -4,7 +4,7 @@
 #include "importer/pairing/spill_file.h"
 #include "importer/totals/address_set.h"
 #include "lib/abi/varint.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -22,13 +22,13 @@ struct movings {
 struct pool_blocks {
     const struct definitions *definitions;
     struct pairing *pairing; /* a pool is a process */
-    struct fates *fates;
+    struct lifetimes *fates;
     struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
     uint32_t *processes;           /* by number */
     uint32_t n_pools;              /* that have numbers */
-    struct facts_room room;
-    struct facts_ids ids;      /* all NULL: numbers are ids */
+    struct statistics_room room;
+    struct statistics_ids ids; /* all NULL: numbers are ids */
     struct address_set *outer; /* by process; of: 0 */
     struct address_set *inner; /* by process; of: the pool */
     struct address_set
@@ -133,7 +133,7 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     if (code || !blocks->fates)
         return code;
     code = put_place(blocks, pool, outer ? outer->id : 0, err);
-    return code ? code : fates_born(blocks->fates, block, group, false, link, err);
+    return code ? code : lifetimes_born(blocks->fates, block, group, false, link, err);
 }
 
 static int on_moved(void *context, uint32_t pool, const struct live_block *block,
@@ -154,7 +154,7 @@ static int on_ended(void *context, uint32_t pool, const struct live_block *block
     account->live_blocks--;
     account->live_bytes -= block->size;
     address_set_remove(&blocks->inner[process_of(blocks, pool)], block->address, pool);
-    return blocks->fates ? fates_ended(blocks->fates, block, end, err) : 0;
+    return blocks->fates ? lifetimes_ended(blocks->fates, block, end, err) : 0;
 }
 
 static int on_explained(void *context, uint32_t pool, const struct live_block *block,
@@ -163,14 +163,14 @@ static int on_explained(void *context, uint32_t pool, const struct live_block *b
     struct pool_blocks *blocks = context;
 
     (void)pool;
-    return blocks->fates ? fates_ended(blocks->fates, block, end, err) : 0;
+    return blocks->fates ? lifetimes_ended(blocks->fates, block, end, err) : 0;
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
     struct pool_blocks *blocks = context;
 
-    return blocks->fates ? fates_chain_ended(blocks->fates, chain, err) : 0;
+    return blocks->fates ? lifetimes_chain_ended(blocks->fates, chain, err) : 0;
 }
 
 static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
@@ -182,8 +182,9 @@ static int on_left(void *context, uint32_t pool, const struct live_block *block,
     struct pool_blocks *blocks = context;
 
     (void)pool, (void)chain_node;
-    return ended_by == PAIRING_EXEC && blocks->fates ? fates_ended(blocks->fates, block, &end, err)
-                                                     : 0;
+    return ended_by == PAIRING_EXEC && blocks->fates
+               ? lifetimes_ended(blocks->fates, block, &end, err)
+               : 0;
 }
 
 /* ---- making and freeing ---- */
@@ -220,7 +221,7 @@ static void describe_pools(struct pool_blocks *blocks, const uint32_t *ids)
     }
 }
 
-int pool_blocks_new(const struct definitions *definitions, const struct facts_room *room,
+int pool_blocks_new(const struct definitions *definitions, const struct statistics_room *room,
                     const char *target, struct pool_blocks **ret, struct error *err)
 {
     struct pool_blocks *blocks;
@@ -242,7 +243,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct facts_ro
     if (code == 0)
         code = pairing_new(room->n_pools, room->n_threads, &sink, &blocks->pairing, err);
     if (code == 0)
-        code = fates_new(target, &blocks->fates, err);
+        code = lifetimes_new(target, &blocks->fates, err);
     if (code == 0)
         code = spill_file_open(&blocks->places, target, err);
     if (code) {
@@ -286,7 +287,7 @@ void pool_blocks_free(struct pool_blocks *blocks)
     free(blocks->moving.list);
     free(blocks->moving_taken.list);
     pairing_free(blocks->pairing);
-    fates_free(blocks->fates);
+    lifetimes_free(blocks->fates);
     spill_file_done(&blocks->places);
     free(blocks);
 }
@@ -380,7 +381,7 @@ static int put_moving(struct movings *movings, uint32_t process, const struct ad
                       struct error *err)
 {
     struct moving *list =
-        growing_reserve(movings->list, &movings->capacity, movings->n + 1, sizeof(*list));
+        dynamic_array_reserve(movings->list, &movings->capacity, movings->n + 1, sizeof(*list));
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", movings->n);
@@ -517,10 +518,11 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
     if (code || !blocks->fates)
         return code;
     code = spill_file_flush(&blocks->places, err);
-    return code ? code : fates_rewind(blocks->fates, err);
+    return code ? code : lifetimes_rewind(blocks->fates, err);
 }
 
-int pool_blocks_renumber(struct pool_blocks *blocks, const struct facts_ids *ids, struct error *err)
+int pool_blocks_renumber(struct pool_blocks *blocks, const struct statistics_ids *ids,
+                         struct error *err)
 {
     struct pool_account *accounts = calloc((size_t)blocks->n_pools + 1, sizeof *accounts);
 
@@ -534,7 +536,7 @@ int pool_blocks_renumber(struct pool_blocks *blocks, const struct facts_ids *ids
     return 0;
 }
 
-static void put_ids(const struct facts_ids *ids, struct pool_row *row)
+static void put_ids(const struct statistics_ids *ids, struct pool_row *row)
 {
     struct allocation *block = &row->block;
 
@@ -578,7 +580,7 @@ static int next_place(struct pool_blocks *blocks, struct pool_row *ret, struct e
 int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err)
 {
     const struct pairing_chain *chain = NULL;
-    int more = fates_next(blocks->fates, &ret->block, &chain, err);
+    int more = lifetimes_next(blocks->fates, &ret->block, &chain, err);
 
     if (more <= 0)
         return more;
@@ -621,15 +623,15 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
 
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
 {
-    fates_free(blocks->fates);
+    lifetimes_free(blocks->fates);
     blocks->fates = NULL;
     spill_file_done(&blocks->places);
 }
 
 /* inner has what is live of each pool. */
-static void fill_inner(struct pool_blocks *blocks, struct state_io *io)
+static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
 {
-    for (uint32_t pool = 1; pool <= blocks->n_pools && state_io_code(io) == 0; pool++) {
+    for (uint32_t pool = 1; pool <= blocks->n_pools && checkpoint_io_code(io) == 0; pool++) {
         const struct live_block *block;
         uint32_t cursor = 0;
         while ((block = pairing_next_live(blocks->pairing, pool, &cursor)) != NULL) {
@@ -641,7 +643,7 @@ static void fill_inner(struct pool_blocks *blocks, struct state_io *io)
 }
 
 static void check_place(const struct pool_blocks *blocks, const struct address_item *item,
-                        uint32_t process, struct state_io *io)
+                        uint32_t process, struct checkpoint_io *io)
 {
     state_check(io,
                 process && process <= blocks->room.n_processes && item->of <= blocks->n_pools
@@ -650,7 +652,8 @@ static void check_place(const struct pool_blocks *blocks, const struct address_i
                 "a block that pools lie in");
 }
 
-static void visit_moving(struct pool_blocks *blocks, struct movings *movings, struct state_io *io)
+static void visit_moving(struct pool_blocks *blocks, struct movings *movings,
+                         struct checkpoint_io *io)
 {
     movings->list = state_array(io, movings->list, &movings->n, &movings->capacity, STATE_MOST,
                                 sizeof *movings->list);
@@ -658,26 +661,27 @@ static void visit_moving(struct pool_blocks *blocks, struct movings *movings, st
         check_place(blocks, &movings->list[i].item, movings->list[i].process, io);
 }
 
-static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct state_io *io)
+static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
 {
     struct movings all = {0}; /* each with its process */
 
-    for (uint32_t process = 1; !state_io_is_loading(io) && process <= n_processes; process++) {
+    for (uint32_t process = 1; !checkpoint_io_is_loading(io) && process <= n_processes; process++) {
         const struct address_set *taken = &blocks->taken[process];
         const struct address_item *item = address_set_first_at(taken, 0);
-        for (; item && state_io_code(io) == 0; item = address_set_next(taken, item))
+        for (; item && checkpoint_io_code(io) == 0; item = address_set_next(taken, item))
             if (put_moving(&all, process, item, NULL) != 0)
                 state_no_memory(io);
     }
     visit_moving(blocks, &all, io);
-    for (size_t i = 0; state_io_is_loading(io) && i < all.n && state_io_code(io) == 0; i++)
+    for (size_t i = 0; checkpoint_io_is_loading(io) && i < all.n && checkpoint_io_code(io) == 0;
+         i++)
         if (address_set_put(&blocks->taken[all.list[i].process], &all.list[i].item, NULL) != 0)
             state_no_memory(io);
     free(all.list);
 }
 
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
-                       struct state_io *io)
+                       struct checkpoint_io *io)
 {
     const struct live_table_most most = {
         .n_nodes = blocks->room.n_nodes, .n_processes = blocks->room.n_pools, .n_groups = n_groups};
@@ -698,7 +702,7 @@ void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_
     uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
     state_u64(io, &n_unknown);
     pairing_visit(blocks->pairing, &most, io);
-    if (!state_io_is_loading(io))
+    if (!checkpoint_io_is_loading(io))
         return;
     blocks->n_settled_unknown = n_unknown;
     fill_inner(blocks, io);

@@ -20,9 +20,9 @@
 
 #include "importer/model/definitions.h"
 #include "importer/model/event.h"
-#include "importer/pairing/fates.h"
+#include "importer/pairing/lifetimes.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/facts_numbers.h"
+#include "importer/totals/stable_numbers.h"
 #include "lib/base/error.h"
 
 struct pool_account {
@@ -45,7 +45,7 @@ struct pool_row {
 struct pool_blocks;
 
 /* NULL where no program has pools. Temporary files lie beside `target`. */
-int pool_blocks_new(const struct definitions *definitions, const struct facts_room *room,
+int pool_blocks_new(const struct definitions *definitions, const struct statistics_room *room,
                     const char *target, struct pool_blocks **ret, struct error *err);
 void pool_blocks_free(struct pool_blocks *blocks);
 
@@ -54,7 +54,7 @@ bool pool_blocks_continue(struct pool_blocks *blocks, const struct definitions *
                           const uint32_t *ids);
 
 /* After pool_blocks_finish: pools, threads and stacks are called by their ids from now on, which must live until the last row. */
-int pool_blocks_renumber(struct pool_blocks *blocks, const struct facts_ids *ids,
+int pool_blocks_renumber(struct pool_blocks *blocks, const struct statistics_ids *ids,
                          struct error *err);
 
 /* EVENT_POOL_*. */
@@ -89,9 +89,9 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
 /* Before the first event: no row is wanted (pool_blocks_next). */
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
 
-/* Into the bytes or from them, into new ones that have room for as much, without rows (state_io.h). */
+/* Into the bytes or from them, into new ones that have room for as much, without rows (checkpoint_io.h). */
 void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_processes, uint32_t n_groups,
-                       struct state_io *io);
+                       struct checkpoint_io *io);
 
 /* A block of malloc that lives: after pool_blocks_visit, or where pools come late. ERROR_NOMEM or 0. */
 int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,

@@ -2,7 +2,7 @@
 #include "importer/totals/snapshots.h"
 
 #include "importer/pairing/spill_file.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/totals/report_grid.h"
 
 #include <stdbool.h>
@@ -169,8 +169,8 @@ static int read_changes(struct snapshots *snapshots, const struct taken *taken, 
 {
     size_t n_bytes = taken->n_changes * sizeof(struct change);
     size_t n_read;
-    struct change *changes = growing_reserve(snapshots->changes, &snapshots->changes_capacity,
-                                             taken->n_changes + 1, sizeof *changes);
+    struct change *changes = dynamic_array_reserve(snapshots->changes, &snapshots->changes_capacity,
+                                                   taken->n_changes + 1, sizeof *changes);
 
     if (!changes)
         return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
@@ -311,8 +311,8 @@ static void begin(struct snapshots *snapshots)
 static int add_stack(struct snapshots *snapshots, uint32_t node, uint64_t live_bytes,
                      uint64_t live_blocks, struct error *err)
 {
-    struct snapshot_stack *stacks = growing_reserve(snapshots->stacks, &snapshots->stacks_capacity,
-                                                    snapshots->n_stacks + 1, sizeof *stacks);
+    struct snapshot_stack *stacks = dynamic_array_reserve(
+        snapshots->stacks, &snapshots->stacks_capacity, snapshots->n_stacks + 1, sizeof *stacks);
 
     if (!stacks)
         return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
@@ -432,23 +432,23 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
 /* ---- the state as bytes ---- */
 
 static void save_changes(struct snapshots *snapshots, const struct taken *taken,
-                         struct state_io *io)
+                         struct checkpoint_io *io)
 {
-    if (state_io_code(io) == 0 && read_changes(snapshots, taken, NULL) != 0)
+    if (checkpoint_io_code(io) == 0 && read_changes(snapshots, taken, NULL) != 0)
         state_refuse(io, ERROR_IO, "a temporary file cannot be read");
-    if (state_io_code(io) == 0)
+    if (checkpoint_io_code(io) == 0)
         state_bytes(io, snapshots->changes, taken->n_changes * sizeof(struct change));
 }
 
 static void load_changes(struct snapshots *snapshots, struct taken *taken, size_t n,
-                         uint32_t n_stacks, struct state_io *io)
+                         uint32_t n_stacks, struct checkpoint_io *io)
 {
     begin_taken(snapshots, taken, taken->at_ns);
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
         struct change change;
         state_bytes(io, &change, sizeof change);
         state_check(io, change.number < n_stacks, "a stack of a snapshot");
-        if (state_io_code(io) == 0
+        if (checkpoint_io_code(io) == 0
             && spill_file_append(&snapshots->file, &change, sizeof change, NULL) != 0)
             state_refuse(io, ERROR_IO, "a temporary file cannot be written");
         taken->n_changes++;
@@ -456,7 +456,7 @@ static void load_changes(struct snapshots *snapshots, struct taken *taken, size_
 }
 
 static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t n_stacks,
-                       struct state_io *io)
+                       struct checkpoint_io *io)
 {
     uint32_t shift = plan->shift;
     size_t n_taken = plan->n_taken;
@@ -476,28 +476,29 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
                 "how often snapshots are taken");
     plan->shift = shift;
     plan->n_taken = (unsigned)n_taken;
-    for (size_t i = 0; i < n_taken && state_io_code(io) == 0; i++) {
+    for (size_t i = 0; i < n_taken && checkpoint_io_code(io) == 0; i++) {
         struct taken *taken = &plan->taken[i];
         size_t n = taken->n_changes;
         state_u64(io, &taken->at_ns);
         state_count(io, &n, n_stacks);
-        if (state_io_is_loading(io))
+        if (checkpoint_io_is_loading(io))
             load_changes(snapshots, taken, n, n_stacks, io);
         else
             save_changes(snapshots, taken, io);
     }
 }
 
-void snapshots_visit(struct snapshots *snapshots, const struct totals *totals, struct state_io *io)
+void snapshots_visit(struct snapshots *snapshots, const struct totals *totals,
+                     struct checkpoint_io *io)
 {
     size_t n = totals->n_processes;
 
-    if (!state_io_is_loading(io) && spill_file_flush(&snapshots->file, NULL) != 0)
+    if (!checkpoint_io_is_loading(io) && spill_file_flush(&snapshots->file, NULL) != 0)
         state_refuse(io, ERROR_IO, "a temporary file cannot be written");
     state_count(io, &n, totals->n_processes);
-    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++) {
+    for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++) {
         visit_plan(snapshots, &snapshots->plans[id], totals->processes[id].n_stacks, io);
-        if (state_io_is_loading(io))
+        if (checkpoint_io_is_loading(io))
             list_changed(&totals->processes[id], &snapshots->plans[id]);
     }
 }

@@ -21,7 +21,7 @@
 #ifndef MTRACE_IMPORTER_SNAPSHOTS_H
 #define MTRACE_IMPORTER_SNAPSHOTS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
 
@@ -84,7 +84,8 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
                      uint64_t end_ns, uint64_t *ret_peak_id, uint64_t *ret_end_id,
                      struct error *err);
 
-/* Into the bytes or from them, into new ones (state_io.h). The totals are those of then, with as many processes. */
-void snapshots_visit(struct snapshots *snapshots, const struct totals *totals, struct state_io *io);
+/* Into the bytes or from them, into new ones (checkpoint_io.h). The totals are those of then, with as many processes. */
+void snapshots_visit(struct snapshots *snapshots, const struct totals *totals,
+                     struct checkpoint_io *io);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/timeline.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
@@ -86,8 +86,8 @@ static size_t bucket_of(const struct timeline *timeline, uint64_t time_ns)
 /* NULL: no memory. */
 static struct timeline_bucket *keep(struct timeline *timeline, size_t number, struct error *err)
 {
-    struct timeline_bucket *kept =
-        growing_reserve(timeline->kept, &timeline->max_kept, timeline->n_kept + 1, sizeof *kept);
+    struct timeline_bucket *kept = dynamic_array_reserve(timeline->kept, &timeline->max_kept,
+                                                         timeline->n_kept + 1, sizeof *kept);
 
     if (!kept) {
         error_set(err, ERROR_NOMEM, "out of memory for a timeline");
@@ -205,7 +205,7 @@ struct timeline_bucket timeline_read(const struct timeline *timeline, size_t num
                                     .peak_variance = last->live_variance};
 }
 
-void timeline_visit(struct timeline *timeline, struct state_io *io)
+void timeline_visit(struct timeline *timeline, struct checkpoint_io *io)
 {
     uint32_t shift = timeline->shift;
 

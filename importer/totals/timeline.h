@@ -19,7 +19,7 @@
 #ifndef MTRACE_IMPORTER_TIMELINE_H
 #define MTRACE_IMPORTER_TIMELINE_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
 #include "lib/totals/report_grid.h"
@@ -143,7 +143,7 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
 struct timeline_bucket timeline_read(const struct timeline *timeline, size_t number,
                                      size_t *cursor);
 
-/* Into the bytes or from them, into one that was just begun (state_io.h). */
-void timeline_visit(struct timeline *timeline, struct state_io *io);
+/* Into the bytes or from them, into one that was just begun (checkpoint_io.h). */
+void timeline_visit(struct timeline *timeline, struct checkpoint_io *io);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/totals/lifetime_class.h"
 #include "lib/totals/size_class.h"
 
@@ -59,9 +59,9 @@ void totals_free(struct totals *totals)
         process_done(&totals->processes[i], totals->n_nodes);
     free(totals->processes);
     free(totals->threads);
-    keyed_done(&totals->free_sites);
-    keyed_done(&totals->flows);
-    keyed_done(&totals->leaked_births);
+    hash_map_done(&totals->free_sites);
+    hash_map_done(&totals->flows);
+    hash_map_done(&totals->leaked_births);
     free(totals);
 }
 
@@ -82,8 +82,8 @@ static int process_begin(struct totals *totals, struct process_totals *process, 
 
 static int add_piece(struct process_totals *process, struct error *err)
 {
-    struct stack_totals **pieces = growing_reserve(process->pieces, &process->max_pieces,
-                                                   process->n_pieces + 1, sizeof *pieces);
+    struct stack_totals **pieces = dynamic_array_reserve(process->pieces, &process->max_pieces,
+                                                         process->n_pieces + 1, sizeof *pieces);
 
     if (!pieces)
         return out_of_memory(err);
@@ -116,8 +116,8 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
         if (code)
             return code;
     }
-    struct stack_totals **changed = growing_reserve(process->changed, &process->max_changed,
-                                                    process->n_stacks + 1, sizeof *changed);
+    struct stack_totals **changed = dynamic_array_reserve(process->changed, &process->max_changed,
+                                                          process->n_stacks + 1, sizeof *changed);
     if (!changed)
         return out_of_memory(err);
     process->changed = changed;
@@ -214,18 +214,19 @@ void totals_bound(struct totals *totals, size_t most_pairs)
 }
 
 /* TO-6 */
-static int flush_pair(const struct totals *totals, struct keyed *tally, struct tally_run *run,
-                      uint32_t from, uint32_t *n_pairs, uint64_t *n_untold, struct error *err)
+static int flush_pair(const struct totals *totals, struct hash_map *tally,
+                      struct pair_totals_run *run, uint32_t from, uint32_t *n_pairs,
+                      uint64_t *n_untold, struct error *err)
 {
     size_t n = tally->n;
 
     if (totals->most_pairs && *n_pairs >= totals->most_pairs && run->blocks
-        && !tally_find(tally, run->process, from, run->to)) {
+        && !pair_totals_find(tally, run->process, from, run->to)) {
         *n_untold += run->blocks;
         run->to = 0;
     }
     bool is_told = run->to != 0;
-    int code = tally_flush(tally, run, from, err);
+    int code = pair_totals_flush(tally, run, from, err);
     *n_pairs += is_told && tally->n > n;
     return code;
 }
@@ -247,20 +248,21 @@ static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
 int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
                            uint32_t node, const struct sample_weight *weight, struct error *err)
 {
-    int code =
-        tally_continues(&stack->freed_at, process, node) ? 0 : flush_free_site(totals, stack, err);
+    int code = pair_totals_continues(&stack->freed_at, process, node)
+                   ? 0
+                   : flush_free_site(totals, stack, err);
 
-    tally_run_add(&stack->freed_at, process, node, weight);
+    pair_totals_run_add(&stack->freed_at, process, node, weight);
     return code;
 }
 
 int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
                       const struct sample_weight *weight, struct error *err)
 {
-    struct tally_run *run = &totals->threads[from].freed_by;
-    int code = tally_continues(run, process, to) ? 0 : flush_flow(totals, from, err);
+    struct pair_totals_run *run = &totals->threads[from].freed_by;
+    int code = pair_totals_continues(run, process, to) ? 0 : flush_flow(totals, from, err);
 
-    tally_run_add(run, process, to, weight);
+    pair_totals_run_add(run, process, to, weight);
     return code;
 }
 
@@ -306,7 +308,7 @@ static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned cla
 {
     size_t n_sizes = process->n_sizes;
     struct size_class_totals *sizes =
-        growing_reserve(process->sizes, &n_sizes, class + 1, sizeof *sizes);
+        dynamic_array_reserve(process->sizes, &n_sizes, class + 1, sizeof *sizes);
 
     if (!sizes)
         return out_of_memory(err);
@@ -705,18 +707,18 @@ uint64_t totals_n_culled(const struct totals *totals)
 
 /* ---- the state as bytes ---- */
 
-static void check_run(const struct tally_run *run, uint32_t n_processes, uint32_t most,
-                      struct state_io *io)
+static void check_run(const struct pair_totals_run *run, uint32_t n_processes, uint32_t most,
+                      struct checkpoint_io *io)
 {
     state_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
 }
 
-static void visit_variances(struct stack_totals *stack, struct state_io *io)
+static void visit_variances(struct stack_totals *stack, struct checkpoint_io *io)
 {
     STATE_IMAGE(io, stack->variances);
 }
 
-static void save_stacks(struct process_totals *process, struct state_io *io)
+static void save_stacks(struct process_totals *process, struct checkpoint_io *io)
 {
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         struct stack_totals *stack = totals_stack(process, i);
@@ -726,7 +728,8 @@ static void save_stacks(struct process_totals *process, struct state_io *io)
     }
 }
 
-static void load_stack(struct totals *totals, struct process_totals *process, struct state_io *io)
+static void load_stack(struct totals *totals, struct process_totals *process,
+                       struct checkpoint_io *io)
 {
     struct stack_totals copy;
     struct stack_totals *stack;
@@ -736,7 +739,7 @@ static void load_stack(struct totals *totals, struct process_totals *process, st
     state_check(io,
                 copy.node && copy.node <= totals->n_nodes && !totals_stack_find(process, copy.node),
                 "a stack");
-    if (state_io_code(io))
+    if (checkpoint_io_code(io))
         return;
     if (stack_new(totals, process, copy.node, &stack, NULL) != 0) {
         state_no_memory(io);
@@ -748,21 +751,22 @@ static void load_stack(struct totals *totals, struct process_totals *process, st
         visit_variances(stack, io);
 }
 
-static void visit_stacks(struct totals *totals, struct process_totals *process, struct state_io *io)
+static void visit_stacks(struct totals *totals, struct process_totals *process,
+                         struct checkpoint_io *io)
 {
     size_t n = process->n_stacks;
 
     state_count(io, &n, totals->n_nodes);
-    if (!state_io_is_loading(io)) {
+    if (!checkpoint_io_is_loading(io)) {
         save_stacks(process, io);
         return;
     }
-    for (size_t i = 0; i < n && state_io_code(io) == 0; i++)
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++)
         load_stack(totals, process, io);
 }
 
 static void visit_process(struct totals *totals, struct process_totals *process,
-                          struct state_io *io)
+                          struct checkpoint_io *io)
 {
     size_t max_sizes = process->n_sizes;
     size_t n_sizes = process->n_sizes;
@@ -791,7 +795,7 @@ static void visit_process(struct totals *totals, struct process_totals *process,
     visit_stacks(totals, process, io);
 }
 
-static void visit_threads(struct totals *totals, struct state_io *io)
+static void visit_threads(struct totals *totals, struct checkpoint_io *io)
 {
     size_t n = totals->n_threads;
 
@@ -802,16 +806,16 @@ static void visit_threads(struct totals *totals, struct state_io *io)
     }
 }
 
-void totals_visit(struct totals *totals, struct state_io *io)
+void totals_visit(struct totals *totals, struct checkpoint_io *io)
 {
     size_t n = totals->n_processes;
 
     visit_threads(totals, io);
     state_count(io, &n, totals->n_processes);
-    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+    for (size_t i = 1; i <= n && checkpoint_io_code(io) == 0; i++)
         visit_process(totals, &totals->processes[i], io);
-    tally_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
-    tally_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
+    pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
+    pair_totals_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
     state_u64(io, &totals->n_untold_free_sites);
     state_u64(io, &totals->n_untold_flows);
 }

@@ -26,10 +26,10 @@
 #ifndef MTRACE_IMPORTER_TOTALS_H
 #define MTRACE_IMPORTER_TOTALS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "importer/pairing/pairing.h"
 #include "importer/totals/birth_parts.h"
-#include "importer/totals/tally.h"
+#include "importer/totals/pair_totals.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
 #include "lib/totals/sample_weight.h"
@@ -64,7 +64,7 @@ struct stack_totals {
     uint64_t temporary_bytes, temporary_blocks;
     uint64_t chains_started;
     struct stack_variances *variances; /* NULL: all blocks were recorded */
-    struct tally_run freed_at;         /* of free_sites */
+    struct pair_totals_run freed_at;   /* of free_sites */
     uint32_t node;
     uint32_t n_free_sites; /* in free_sites, 0 not among them */
     /* so far each birth or end needs, from here on a few do */
@@ -89,9 +89,9 @@ struct thread_totals {
     uint64_t leaked_bytes, leaked_blocks;
     uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
     uint64_t changed_ns;
-    uint64_t culled_live_bytes; /* at a time, at most */
-    struct tally_run freed_by;  /* of flows */
-    uint32_t n_flows;           /* in flows, 0 not among them */
+    uint64_t culled_live_bytes;      /* at a time, at most */
+    struct pair_totals_run freed_by; /* of flows */
+    uint32_t n_flows;                /* in flows, 0 not among them */
 };
 
 enum {
@@ -139,11 +139,11 @@ struct totals {
     uint32_t n_processes, n_threads, n_nodes;
     uint32_t most_pairs;                          /* TO-6; 0: any number */
     uint64_t n_untold_free_sites, n_untold_flows; /* blocks of 0 */
-    struct keyed
-        free_sites; /* tally_entry; from: stack of birth, to: stack of free; freed by free() only */
-    struct keyed flows; /* tally_entry; from: allocating thread, to: ending thread */
-    struct keyed
-        leaked_births; /* tally_entry; from: stack of birth, to: part of the process's life */
+    struct hash_map
+        free_sites; /* pair_totals_entry; from: stack of birth, to: stack of free; freed by free() only */
+    struct hash_map flows; /* pair_totals_entry; from: allocating thread, to: ending thread */
+    struct hash_map
+        leaked_births; /* pair_totals_entry; from: stack of birth, to: part of the process's life */
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
@@ -236,8 +236,8 @@ uint32_t totals_stack_number(const struct process_totals *process, uint32_t node
 /* From now on process->changed are those whose changed_epoch is above. */
 void totals_list_changed(struct process_totals *process, uint64_t told_epoch);
 
-/* Into the bytes or from them, into new ones that have room for as much (state_io.h); before totals_finish. */
-void totals_visit(struct totals *totals, struct state_io *io);
+/* Into the bytes or from them, into new ones that have room for as much (checkpoint_io.h); before totals_finish. */
+void totals_visit(struct totals *totals, struct checkpoint_io *io);
 
 /* Was a block of the stack born in the process? */
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/windows.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int begin(struct windows *windows, unsigned by, uint64_t time_ns,
                  const struct window_figures *before, struct error *err)
 {
     struct window *list =
-        growing_reserve(windows->list, &windows->capacity, windows->n + 1, sizeof *list);
+        dynamic_array_reserve(windows->list, &windows->capacity, windows->n + 1, sizeof *list);
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu windows", windows->n);
@@ -121,7 +121,7 @@ void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uin
     windows->list[n - 1].leaked_bytes += bytes;
 }
 
-void windows_visit(struct windows *windows, struct state_io *io)
+void windows_visit(struct windows *windows, struct checkpoint_io *io)
 {
     windows->list = state_array(io, windows->list, &windows->n, &windows->capacity, STATE_MOST,
                                 sizeof *windows->list);

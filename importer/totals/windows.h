@@ -16,7 +16,7 @@
 #ifndef MTRACE_IMPORTER_WINDOWS_H
 #define MTRACE_IMPORTER_WINDOWS_H
 
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
 
@@ -88,7 +88,7 @@ static inline void windows_leaked(struct windows *windows, uint64_t allocation_i
     }
 }
 
-/* Into the bytes or from them, into one that is all zero (state_io.h). */
-void windows_visit(struct windows *windows, struct state_io *io);
+/* Into the bytes or from them, into one that is all zero (checkpoint_io.h). */
+void windows_visit(struct windows *windows, struct checkpoint_io *io);
 
 #endif

@@ -3,8 +3,8 @@
 #include "importer/totals/facts_parts.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
 #include "importer/write/table_pages.h"
+#include "importer/write/total_tables.h"
 #include "lib/base/json_text.h"
 #include "lib/logfile/log_header.h"
 
@@ -45,14 +45,14 @@ static uint64_t dropped_events(const struct definitions_process *process)
 }
 
 /* Of samples those alone came that had been samples before, which is a count of nothing. */
-static uint64_t inherited_frees(const struct facts *facts, uint32_t process)
+static uint64_t inherited_frees(const struct statistics *facts, uint32_t process)
 {
     return facts->definitions->processes[process].sample_bytes
                ? UINT64_MAX
                : pairing_inherited_frees(facts->pairing, process);
 }
 
-static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_processes(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
@@ -68,7 +68,7 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
         const struct process_totals *totals = &facts->totals->processes[id];
         char *arguments = command_line(process);
         char architecture[LOG_HEADER_ARCH_BYTES];
-        bool has_ended = facts_has_ended(facts, id);
+        bool has_ended = statistics_has_ended(facts, id);
         uint64_t end_value =
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
@@ -87,7 +87,7 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
     return code;
 }
 
-static bool thread_is_used(const struct facts *facts, uint32_t id)
+static bool thread_is_used(const struct statistics *facts, uint32_t id)
 {
     const struct definitions_thread *thread = &facts->definitions->threads[id];
     const struct thread_totals *totals = &facts->totals->threads[id];
@@ -96,7 +96,7 @@ static bool thread_is_used(const struct facts *facts, uint32_t id)
            || totals->freed_blocks;
 }
 
-static int write_threads(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_threads(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
@@ -122,7 +122,7 @@ static int write_threads(sqlite3 *db, struct facts *facts, struct error *err)
 
 /* ---- code ---- */
 
-static int write_objects(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_objects(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
@@ -139,7 +139,7 @@ static int write_objects(sqlite3 *db, struct facts *facts, struct error *err)
     return code;
 }
 
-static int write_modules(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_modules(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
@@ -156,7 +156,7 @@ static int write_modules(sqlite3 *db, struct facts *facts, struct error *err)
     return code;
 }
 
-static int write_object_parts(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_object_parts(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     sqlite3_stmt *insert = NULL;
@@ -191,7 +191,7 @@ static const char *const status_names[] = {
     [DEFINITIONS_GUESSED] = "guessed",
 };
 
-static int write_frames(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_frames(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     struct bulk_insert *frames = NULL;
@@ -236,7 +236,7 @@ int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
 }
 
 /* Frames that stand for something that is no code carry their name in the definitions. */
-static int write_labels(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_labels(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *function = NULL;
     sqlite3_stmt *line = NULL;
@@ -263,7 +263,7 @@ static int write_labels(sqlite3 *db, struct facts *facts, struct error *err)
     return code;
 }
 
-static int write_kinds(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_kinds(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     (void)facts;
     return database_execute(
@@ -294,7 +294,7 @@ static void meta_text(struct meta_writer *meta, const char *key, const char *val
         meta->code = database_insert(meta->insert, meta->err, "tt", key, value);
 }
 
-static void write_anomalies(struct facts *facts, struct meta_writer *meta)
+static void write_anomalies(struct statistics *facts, struct meta_writer *meta)
 {
     const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
 
@@ -318,7 +318,7 @@ static bool is_told(const struct definitions *definitions, size_t process)
 }
 
 /* What the program said and nobody can make sense of. */
-static void write_misuse(struct facts *facts, struct meta_writer *meta)
+static void write_misuse(struct statistics *facts, struct meta_writer *meta)
 {
     uint64_t stale_exits = 0;
     uint64_t bad_handles = 0;
@@ -344,7 +344,7 @@ static void write_misuse(struct facts *facts, struct meta_writer *meta)
                            + (facts->pools ? pool_blocks_n_unknown(facts->pools) : 0));
 }
 
-static void write_dropped(struct facts *facts, struct meta_writer *meta)
+static void write_dropped(struct statistics *facts, struct meta_writer *meta)
 {
     static const char *const names[LOG_DROP_REASONS] = {
         [LOG_DROP_NO_SPACE] = "events.dropped.no_space",
@@ -402,7 +402,7 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
     }
 }
 
-static uint64_t count_unlooked(const struct facts *facts)
+static uint64_t count_unlooked(const struct statistics *facts)
 {
     uint64_t n = 0;
 
@@ -411,7 +411,7 @@ static uint64_t count_unlooked(const struct facts *facts)
     return n;
 }
 
-static void write_recording(struct facts *facts, struct meta_writer *meta)
+static void write_recording(struct statistics *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
     uint64_t n_told = 0;
@@ -498,7 +498,7 @@ static void write_texts(const struct definitions *definitions, struct meta_write
     }
 }
 
-static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_meta(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     struct meta_writer meta = {.err = err};
 
@@ -518,10 +518,11 @@ static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
     return meta.code;
 }
 
-int code_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err)
+int code_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+                      struct error *err)
 {
     static const struct {
-        int (*write)(sqlite3 *db, struct facts *facts, struct error *err);
+        int (*write)(sqlite3 *db, struct statistics *facts, struct error *err);
         bool is_of_stacks;
     } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
                    {write_objects, false}, {write_modules, false},   {write_object_parts, true},

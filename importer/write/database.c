@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/write/database.h"
 
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 #include "lib/process/output_file.h"
 #include "lib/sqlite/database_file.h"
 #include "lib/sqlite/database_guard.h"
@@ -226,7 +226,7 @@ static int create_tables(sqlite3 *db, struct error *err)
 static int put_blank(const struct database *database, const struct database_blank *blank,
                      struct error *err)
 {
-    int errnum = whole_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
+    int errnum = full_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
 
     return errnum ? error_set_errno(err, errnum, "cannot write '%s'", database->file.target) : 0;
 }

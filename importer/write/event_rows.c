@@ -5,7 +5,7 @@
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
 #include "lib/abi/log_format.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -207,10 +207,10 @@ static int keep_snapshot(struct event_rows *rows, const struct snapshot *snapsho
                          struct error *err)
 {
     struct kept_snapshot *kept =
-        growing_reserve(rows->kept, &rows->kept_capacity, rows->n_kept + 1, sizeof *kept);
+        dynamic_array_reserve(rows->kept, &rows->kept_capacity, rows->n_kept + 1, sizeof *kept);
     struct snapshot_stack *stacks =
-        growing_reserve(rows->stacks, &rows->stacks_capacity,
-                        rows->n_stacks + snapshot->n_stacks + 1, sizeof *stacks);
+        dynamic_array_reserve(rows->stacks, &rows->stacks_capacity,
+                              rows->n_stacks + snapshot->n_stacks + 1, sizeof *stacks);
 
     rows->kept = kept ? kept : rows->kept;
     rows->stacks = stacks ? stacks : rows->stacks;
@@ -247,14 +247,14 @@ static int write_move(void *context, const struct facts_move *move, struct error
                            (uint64_t)definitions_group_id(rows->definitions, move->group));
 }
 
-struct facts_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions)
+struct row_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions)
 {
     rows->definitions = definitions;
-    return (struct facts_sink){.context = rows,
-                               .event = write_event,
-                               .mapping = write_mapping,
-                               .memory = write_sample,
-                               .snapshot = write_snapshot,
-                               .move = definitions ? write_move : NULL,
-                               .takes_any_order = rows->keeps_snapshots};
+    return (struct row_sink){.context = rows,
+                             .event = write_event,
+                             .mapping = write_mapping,
+                             .memory = write_sample,
+                             .snapshot = write_snapshot,
+                             .move = definitions ? write_move : NULL,
+                             .takes_any_order = rows->keeps_snapshots};
 }

@@ -12,7 +12,7 @@
 #ifndef MTRACE_IMPORTER_EVENT_ROWS_H
 #define MTRACE_IMPORTER_EVENT_ROWS_H
 
-#include "importer/totals/facts.h"
+#include "importer/totals/statistics.h"
 #include "lib/base/error.h"
 
 #include <sqlite3.h>
@@ -34,6 +34,6 @@ void event_rows_free(struct event_rows *rows);
 
 /* Valid as long as the rows and the definitions, which are those of the whole log, or NULL: without what says something of single
  * blocks. */
-struct facts_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions);
+struct row_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions);
 
 #endif

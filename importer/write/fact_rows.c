@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/facts_parts.h"
-#include "importer/write/fact_tables.h"
 #include "importer/write/row_writer.h"
+#include "importer/write/total_tables.h"
 #include "lib/base/batch_queue.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum {
 /* Whole allocations, in order of id. */
 static int fill_batch(void *context, void *to, struct error *err)
 {
-    struct facts *facts = context;
+    struct statistics *facts = context;
     struct row_batch *batch = to;
     struct allocation allocation;
     const struct pairing_chain *chain;
@@ -21,7 +21,7 @@ static int fill_batch(void *context, void *to, struct error *err)
 
     batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
     while (batch->n_rows < ROW_BATCH_ROWS
-           && (more = facts_next_row(facts, &allocation, &chain, err)) > 0)
+           && (more = statistics_next_row(facts, &allocation, &chain, err)) > 0)
         row_batch_add(batch, &allocation, chain);
     if (more < 0)
         return more;
@@ -46,19 +46,19 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
     return code ? code : more;
 }
 
-/* As facts_next_left, of processes that are told. */
-static bool next_told(struct facts *facts, struct allocation *ret)
+/* As statistics_next_left, of processes that are told. */
+static bool next_told(struct statistics *facts, struct allocation *ret)
 {
     const struct definitions *definitions = facts->definitions;
 
-    while (facts_next_left(facts, ret))
+    while (statistics_next_left(facts, ret))
         if (!definitions->processes[definitions->threads[ret->thread].process].is_left_out)
             return true;
     return false;
 }
 
 /* Of blocks that are live at the end, where those are all that is known of single ones. */
-static int write_left(sqlite3 *db, struct facts *facts, struct error *err)
+static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     struct row_writer *writer = NULL;
     struct row_batch *batch = malloc(sizeof *batch);
@@ -81,19 +81,19 @@ static int write_left(sqlite3 *db, struct facts *facts, struct error *err)
     return code;
 }
 
-int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
+int fact_rows_write(sqlite3 *db, struct statistics *facts, bool slim, struct progress *progress,
                     struct error *err)
 {
     struct row_writer *writer = NULL;
     struct batch_queue *queue = NULL;
     bool were_skipped = false;
-    int code = slim ? facts_skip_rows(facts, &were_skipped, err) : 0;
+    int code = slim ? statistics_skip_rows(facts, &were_skipped, err) : 0;
 
     if (code == 0 && were_skipped && facts->left.is_wanted)
         return write_left(db, facts, err);
     if (code || were_skipped)
         return code;
-    code = facts_begin_rows(facts, err);
+    code = statistics_begin_rows(facts, err);
 
     if (code == 0 && !slim)
         code =
@@ -102,10 +102,10 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
         code =
             batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, facts, &queue, err);
     if (code == 0)
-        code = write_batches(queue, writer, facts_n_allocations(facts), progress, err);
+        code = write_batches(queue, writer, statistics_n_allocations(facts), progress, err);
     if (code == 0 && writer)
         code = row_writer_finish(writer, err);
     batch_queue_close(queue);
     row_writer_free(writer);
-    return code ? code : facts_end_rows(facts, err);
+    return code ? code : statistics_end_rows(facts, err);
 }

@@ -2,7 +2,7 @@
 /* What was charged to groups and tags, and what happened in phases. */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
+#include "importer/write/total_tables.h"
 #include "lib/abi/log_format.h"
 #include "lib/totals/sample_weight.h"
 
@@ -126,7 +126,7 @@ static int write_tag_totals(sqlite3 *db, const struct group_totals *totals, stru
 
 static int write_flows(sqlite3 *db, const struct group_totals *totals, struct error *err)
 {
-    const struct tally_entry *flows = totals->flows.elements;
+    const struct pair_totals_entry *flows = totals->flows.elements;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(db, "INSERT INTO group_flows VALUES (?, ?, ?, ?, ?)", &insert, err);
 
@@ -167,7 +167,7 @@ static int write_phase(sqlite3_stmt *insert, const struct phases *phases, uint32
         has_births ? phase->last_allocation : UINT64_MAX);
 }
 
-static int write_phases(sqlite3 *db, const struct facts *facts, struct error *err)
+static int write_phases(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     uint64_t first_id = 1;
@@ -185,7 +185,7 @@ static int write_phases(sqlite3 *db, const struct facts *facts, struct error *er
     return code;
 }
 
-static int write_phase_totals(sqlite3 *db, const struct facts *facts, struct error *err)
+static int write_phase_totals(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(db, "INSERT INTO phase_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -205,7 +205,7 @@ static int write_phase_totals(sqlite3 *db, const struct facts *facts, struct err
     return code;
 }
 
-int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err)
+int group_tables_write(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     int (*const writers[])(sqlite3 *, const struct group_totals *, struct error *) = {
         write_groups, write_tags, write_group_totals, write_tag_totals, write_flows};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
-#include "lib/base/growing.h"
+#include "importer/write/total_tables.h"
+#include "lib/base/dynamic_array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -225,12 +225,12 @@ static int write_walk(sqlite3 *db, const struct object_walk *walk, uint64_t walk
 
 static int write_unclaimed(sqlite3 *db, struct object_walks *walks, struct error *err)
 {
-    const struct tally_entry *entries;
+    const struct pair_totals_entry *entries;
     sqlite3_stmt *insert = NULL;
     int code =
         database_prepare(db, "INSERT INTO unclaimed_totals VALUES (?, ?, ?, ?)", &insert, err);
 
-    tally_sort(&walks->unclaimed);
+    pair_totals_sort(&walks->unclaimed);
     entries = walks->unclaimed.elements;
     for (size_t i = 0; code == 0 && i < walks->unclaimed.n; i++)
         code = database_insert(insert, err, "uuuu", (uint64_t)entries[i].process,
@@ -239,7 +239,7 @@ static int write_unclaimed(sqlite3 *db, struct object_walks *walks, struct error
     return code;
 }
 
-int object_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
+int object_tables_write(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     int code = 0;
 

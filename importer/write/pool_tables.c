@@ -2,7 +2,7 @@
 #include "importer/totals/facts_parts.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
+#include "importer/write/total_tables.h"
 
 enum {
     BATCH_ROWS = 512
@@ -70,7 +70,7 @@ static void show_column(const void *row, int column, sqlite3_context *context)
         sqlite3_result_int64(context, (sqlite3_int64)value);
 }
 
-static int write_rows(struct bulk_insert *insert, const struct facts *facts, struct error *err)
+static int write_rows(struct bulk_insert *insert, const struct statistics *facts, struct error *err)
 {
     struct pool_values batch[BATCH_ROWS];
     struct pool_row row = {0};
@@ -90,7 +90,7 @@ static int write_rows(struct bulk_insert *insert, const struct facts *facts, str
     return code ? code : more;
 }
 
-static int write_blocks(sqlite3 *db, const struct facts *facts, struct error *err)
+static int write_blocks(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     struct bulk_insert *insert = NULL;
     int code = bulk_insert_open(
@@ -107,7 +107,7 @@ static int write_blocks(sqlite3 *db, const struct facts *facts, struct error *er
 }
 
 /* Of samples nobody knows which of a pool's blocks lie in one block: NULL. */
-static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err)
+static int write_pools(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     sqlite3_stmt *insert = NULL;
@@ -135,7 +135,7 @@ static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err
     return code;
 }
 
-int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct error *err)
+int pool_tables_write(sqlite3 *db, const struct statistics *facts, bool slim, struct error *err)
 {
     int code = facts->pools ? write_pools(db, facts, err) : 0;
 

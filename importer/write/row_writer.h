@@ -13,7 +13,7 @@
 #define MTRACE_IMPORTER_ROW_WRITER_H
 
 #include "importer/model/definitions.h"
-#include "importer/pairing/fates.h"
+#include "importer/pairing/lifetimes.h"
 #include "lib/base/error.h"
 
 #include <sqlite3.h>

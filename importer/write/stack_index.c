@@ -4,7 +4,7 @@
 #include "importer/pairing/spill_file.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 
@@ -84,8 +84,8 @@ static int count_stacks(struct stack_index *index, struct error *err)
 static int make_ranges(struct stack_index *index, uint64_t range_entries, struct error *err)
 {
     for (size_t first = 1, last; first <= index->n_stacks; first = last) {
-        struct range *ranges =
-            growing_reserve(index->ranges, &index->max_ranges, index->n_ranges + 1, sizeof *ranges);
+        struct range *ranges = dynamic_array_reserve(index->ranges, &index->max_ranges,
+                                                     index->n_ranges + 1, sizeof *ranges);
         if (!ranges)
             return out_of_memory(err);
         index->ranges = ranges;
@@ -108,8 +108,8 @@ static int make_ranges(struct stack_index *index, uint64_t range_entries, struct
 
 static int flush_chunk(struct stack_index *index, struct range *range, struct error *err)
 {
-    uint64_t *offsets =
-        growing_reserve(range->offsets, &range->max_offsets, range->n_offsets + 1, sizeof *offsets);
+    uint64_t *offsets = dynamic_array_reserve(range->offsets, &range->max_offsets,
+                                              range->n_offsets + 1, sizeof *offsets);
 
     if (!offsets)
         return out_of_memory(err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What stacks add up to. There are tens of thousands of them, with many columns each: as pages. */
 #include "importer/totals/facts_parts.h"
-#include "importer/write/fact_tables.h"
 #include "importer/write/table_pages.h"
+#include "importer/write/total_tables.h"
 
 #include <stdlib.h>
 
@@ -86,8 +86,8 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
     return table_pages_add(table, &row, err);
 }
 
-static int write_stacks(struct page_table *table, const struct facts *facts, uint32_t process_id,
-                        struct error *err)
+static int write_stacks(struct page_table *table, const struct statistics *facts,
+                        uint32_t process_id, struct error *err)
 {
     const struct process_totals *process = &facts->totals->processes[process_id];
     const struct stack_totals **stacks = malloc((process->n_stacks + 1) * sizeof *stacks);
@@ -104,7 +104,7 @@ static int write_stacks(struct page_table *table, const struct facts *facts, uin
     return code;
 }
 
-static int write_totals(struct table_pages *pages, struct facts *facts, struct error *err)
+static int write_totals(struct table_pages *pages, struct statistics *facts, struct error *err)
 {
     struct page_table *table;
     int code = table_pages_open_keyed(pages, "backtrace_totals", STACK_COLUMNS, 2, &table, err);
@@ -116,15 +116,16 @@ static int write_totals(struct table_pages *pages, struct facts *facts, struct e
 
 /* ---- tallies and chains ---- */
 
-static int write_tally(struct table_pages *pages, const char *name, struct keyed *tally,
+static int write_tally(struct table_pages *pages, const char *name, struct hash_map *tally,
                        struct error *err)
 {
     struct page_table *table;
     int code = table_pages_open_keyed(pages, name, 5, 3, &table, err);
 
-    tally_sort(tally);
+    pair_totals_sort(tally);
     for (size_t i = 0; code == 0 && i < tally->n; i++) {
-        const struct tally_entry *entry = (const struct tally_entry *)tally->elements + i;
+        const struct pair_totals_entry *entry =
+            (const struct pair_totals_entry *)tally->elements + i;
         const struct page_row row = {.values = {entry->process, entry->from, entry->to,
                                                 (int64_t)entry->blocks, (int64_t)entry->bytes}};
         code = table_pages_add(table, &row, err);
@@ -132,7 +133,7 @@ static int write_tally(struct table_pages *pages, const char *name, struct keyed
     return code;
 }
 
-static int write_chains(struct table_pages *pages, struct facts *facts, struct error *err)
+static int write_chains(struct table_pages *pages, struct statistics *facts, struct error *err)
 {
     struct page_table *table;
     int code = table_pages_open_keyed(pages, "chain_totals", 10, 2, &table, err);
@@ -152,7 +153,8 @@ static int write_chains(struct table_pages *pages, struct facts *facts, struct e
     return code;
 }
 
-int stack_tables_write(sqlite3 *db, struct facts *facts, enum left_out left_out, struct error *err)
+int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+                       struct error *err)
 {
     struct table_pages *pages;
     int code = table_pages_begin(db, &pages, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/database.h"
-#include "importer/write/fact_tables.h"
+#include "importer/write/total_tables.h"
 
 #include <sqlite3.h>
 
@@ -30,20 +30,22 @@ static double recorded_share(const struct window *window, uint64_t process_end_n
 }
 
 /* NULL: it goes on, as its process does, or nobody knows whether it does. */
-static const char *end_of(const struct facts *facts, uint32_t process, const struct window *window)
+static const char *end_of(const struct statistics *facts, uint32_t process,
+                          const struct window *window)
 {
     const struct definitions_process *defined = &facts->definitions->processes[process];
 
     if (!window->is_open)
         return name_of(window->ended_by, NULL);
-    return !facts_has_ended(facts, process) || definitions_ended_by(defined, "running")
+    return !statistics_has_ended(facts, process) || definitions_ended_by(defined, "running")
                    || definitions_ended_by(defined, "unseen")
                ? NULL
                : "end";
 }
 
 static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
-                        const struct window *window, const struct facts *facts, struct error *err)
+                        const struct window *window, const struct statistics *facts,
+                        struct error *err)
 {
     uint64_t process_end_ns = facts->processes[process].last_ns;
     bool has_births =
@@ -58,7 +60,7 @@ static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
                            recorded_share(window, process_end_ns));
 }
 
-int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
+int window_rows_write(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     uint64_t id = 1;

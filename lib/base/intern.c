@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/intern.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +94,8 @@ int64_t intern_add(struct intern *intern, const char *text, size_t size)
 
     if (id)
         return id - 1;
-    strings = growing_reserve(intern->strings, &intern->n_allocated, (size_t)number + 1,
-                              sizeof(*strings));
+    strings = dynamic_array_reserve(intern->strings, &intern->n_allocated, (size_t)number + 1,
+                                    sizeof(*strings));
     if (!strings)
         return INTERN_NOMEM;
     intern->strings = strings;

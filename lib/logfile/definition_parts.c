@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/logfile/definition_parts.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static bool is_complete(const struct definition_parts *parts, const struct live_
 static bool add(struct definition_parts *parts, const struct live_log *live, uint32_t index)
 {
     struct definition_part *grown =
-        growing_reserve(parts->parts, &parts->capacity, parts->n + 1, sizeof(*grown));
+        dynamic_array_reserve(parts->parts, &parts->capacity, parts->n + 1, sizeof(*grown));
     struct log_segment segment;
 
     if (!grown)
@@ -95,7 +95,8 @@ bool definition_parts_find(struct definition_parts *parts, const struct live_log
     forget_given_back(parts, live);
     if (is_complete(parts, live))
         return true;
-    is_known = growing_reserve(parts->is_known, &parts->n_known, live->n_mapped, sizeof(*is_known));
+    is_known =
+        dynamic_array_reserve(parts->is_known, &parts->n_known, live->n_mapped, sizeof(*is_known));
     if (!is_known)
         return false;
     parts->is_known = is_known;

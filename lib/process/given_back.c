@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/process/given_back.h"
 
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -30,7 +30,7 @@ uint64_t given_back_read(int fd)
     struct log_given_back mark;
     size_t n = 0;
 
-    return whole_io_read(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n) == 0
+    return full_io_read(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n) == 0
                ? given_back_parse(&mark, n)
                : 0;
 }
@@ -41,5 +41,5 @@ int given_back_mark(int fd, uint64_t until)
 
     memcpy(mark.magic, LOG_GIVEN_BACK_MAGIC, sizeof(mark.magic));
     mark.checksum = checksum(&mark);
-    return whole_io_write(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, NULL);
+    return full_io_write(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, NULL);
 }

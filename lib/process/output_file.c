@@ -2,7 +2,7 @@
 #include "lib/process/output_file.h"
 
 #include "lib/base/error.h"
-#include "lib/process/running.h"
+#include "lib/process/writer_liveness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -148,7 +148,7 @@ static bool is_left_behind(const char *name, const char *base, unsigned world)
         || sscanf(name + length, OUTPUT_FILE_SUFFIX "%ld-%8x-%*d%n", &pid, &other, &end) != 2
         || end == 0 || name[length + (size_t)end] || other != world || pid <= 0 || pid > INT_MAX)
         return false;
-    return !running_is((pid_t)pid);
+    return !writer_liveness_is((pid_t)pid);
 }
 
 static void remove_left_behind(const char *target, unsigned world)

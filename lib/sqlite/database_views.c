@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/sqlite/database_views.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/sqlite/database_guard.h"
 #include "lib/sqlite/embedded_sql.h"
 
@@ -25,7 +25,7 @@ static int add(struct database_views *views, const char *definition, bool is_tab
                struct error *err)
 {
     struct database_view *items =
-        growing_reserve(views->items, &views->capacity, views->n + 1, sizeof(*items));
+        dynamic_array_reserve(views->items, &views->capacity, views->n + 1, sizeof(*items));
 
     if (!items)
         return error_set(err, ERROR_NOMEM, "no memory for %zu views", views->n);

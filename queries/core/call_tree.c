@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/core/call_tree.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
@@ -28,7 +28,7 @@ const char *call_tree_name(const struct stack_position *position)
 uint32_t call_tree_add(struct call_tree *tree, uint32_t parent, uint64_t key)
 {
     struct call_node *nodes =
-        growing_reserve(tree->nodes, &tree->capacity, (size_t)tree->n + 1, sizeof(*nodes));
+        dynamic_array_reserve(tree->nodes, &tree->capacity, (size_t)tree->n + 1, sizeof(*nodes));
     struct call_node *node;
 
     if (!nodes)
@@ -65,7 +65,7 @@ static uint32_t get_child(struct call_tree *tree, uint32_t parent,
                           const struct stack_position *position)
 {
     const uint64_t key = call_tree_key(position);
-    const uint64_t hash = keyed_mix(key, parent * UINT64_C(0xc2b2ae3d27d4eb4f));
+    const uint64_t hash = hash_map_mix(key, parent * UINT64_C(0xc2b2ae3d27d4eb4f));
     const struct sought sought = {tree->nodes, parent};
     uint32_t node;
 

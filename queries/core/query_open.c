@@ -9,7 +9,7 @@
 #include "queries/filter/blame.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/filtered_totals.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static int remake(struct query *query, struct error *err)
         return rc;
     rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
     if (rc == 0 && show_sql)
-        rc = filter_sql_show(&sql, row_scan_sql(&sql, 0), "the table below is", show_sql, err);
+        rc = filter_sql_show(&sql, row_feed_sql(&sql, 0), "the table below is", show_sql, err);
     else if (rc == 0)
         rc = command->remake(&query->database, &sql, err);
     filter_sql_done(&sql);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/core/stack_weights.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 
@@ -101,7 +101,7 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
     saturating_grow(&weights->suppressed_bytes, sqlite3_column_int64(row, 3));
     if (sqlite3_column_int64(row, 1) == 0 && sqlite3_column_int64(row, 2) == 0)
         return 0;
-    list = growing_reserve(weights->list, capacity, weights->n + 1, sizeof(*list));
+    list = dynamic_array_reserve(weights->list, capacity, weights->n + 1, sizeof(*list));
     if (!list)
         return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", weights->n + 1);
     weights->list = list;
@@ -227,7 +227,8 @@ struct name_list {
 
 static char *keep_name(struct stack_weights *weights, size_t *capacity, const char *text)
 {
-    char **names = growing_reserve(weights->names, capacity, weights->n_names + 1, sizeof(*names));
+    char **names =
+        dynamic_array_reserve(weights->names, capacity, weights->n_names + 1, sizeof(*names));
     char *copy;
 
     if (!names)
@@ -292,7 +293,7 @@ static const char *name_of(const struct name_list *names, int64_t id)
 /* A frame without levels has one that nothing is known of. */
 static struct stack_position *add_position(struct stack_weights *weights, size_t *capacity)
 {
-    struct stack_position *list = growing_reserve(
+    struct stack_position *list = dynamic_array_reserve(
         weights->positions, capacity, weights->n_positions + 1, sizeof(*weights->positions));
 
     if (!list)

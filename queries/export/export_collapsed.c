@@ -6,9 +6,9 @@
  * become ':' and blanks. A line is as long as its stack is deep, so all of them together may be as long as the square of that:
  * they are never in memory. What is, is a tree of names, from which they are written one after the other.
  */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
@@ -101,7 +101,7 @@ enum {
 };
 
 struct tree {
-    struct keyed nodes;
+    struct hash_map nodes;
     uint32_t *of_stack; /* by backtrace_id */
 };
 
@@ -114,7 +114,7 @@ static struct node *node_at(const struct tree *tree, uint32_t number)
 static uint32_t get_called(struct tree *tree, uint32_t caller, uint32_t name)
 {
     const struct node key = {.caller = caller, .name = name};
-    const struct node *node = keyed_get(&tree->nodes, &key, KEY_BYTES, sizeof(key));
+    const struct node *node = hash_map_get(&tree->nodes, &key, KEY_BYTES, sizeof(key));
 
     return node ? (uint32_t)(node - (const struct node *)tree->nodes.elements) + 1 : 0;
 }
@@ -216,7 +216,7 @@ static int add_name(struct lines *lines, struct node *node, struct error *err)
     const char *name = lines->names->texts[node->name];
     const size_t length = strlen(name);
     size_t at = node->caller ? node_at(lines->tree, node->caller)->length : 0;
-    char *text = growing_reserve(lines->text, &lines->capacity, at + length + 1, 1);
+    char *text = dynamic_array_reserve(lines->text, &lines->capacity, at + length + 1, 1);
 
     if (!text)
         return error_set(err, ERROR_NOMEM, "no memory for a line of %zu bytes", at + length);
@@ -268,7 +268,7 @@ int export_collapsed_run(struct export_job *job, struct error *err)
         weigh(&tree, &job->stacks, job->query->options->is_by_blocks);
         rc = put_lines(&lines, err);
     }
-    keyed_done(&tree.nodes);
+    hash_map_done(&tree.nodes);
     free(tree.of_stack);
     free(names.of_position);
     free(names.texts);

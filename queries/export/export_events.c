@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/export/export_events.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
@@ -42,7 +42,7 @@ static int push(struct export_events *events, const struct export_death *death, 
 {
     size_t at = events->n;
     struct export_death *queue =
-        growing_reserve(events->queue, &events->capacity, events->n + 1, sizeof(*queue));
+        dynamic_array_reserve(events->queue, &events->capacity, events->n + 1, sizeof(*queue));
 
     if (!queue)
         return error_set(err, ERROR_NOMEM, "no memory for %zu live blocks", events->n + 1);

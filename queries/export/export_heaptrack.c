@@ -5,8 +5,8 @@
  * Strings, positions, stacks and kinds of blocks are numbered in the order in which the first block
  * needs them, each defined just before. All numbers but those of comments are hexadecimal.
  */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/export/export_events.h"
@@ -30,11 +30,11 @@ enum {
 struct writer {
     const struct export_job *job;
     FILE *out;
-    struct keyed strings;  /* NAME_… and id */
-    struct keyed kinds;    /* size and stack of a block */
-    uint32_t *position_of; /* by frame_id, 0: not written yet */
-    uint32_t *stack_of;    /* by backtrace_id */
-    int64_t *path;         /* from a stack up to the first that is written */
+    struct hash_map strings; /* NAME_… and id */
+    struct hash_map kinds;   /* size and stack of a block */
+    uint32_t *position_of;   /* by frame_id, 0: not written yet */
+    uint32_t *stack_of;      /* by backtrace_id */
+    int64_t *path;           /* from a stack up to the first that is written */
     size_t path_capacity;
     uint32_t n_positions, n_stacks;
     int64_t *load_addresses; /* by object_id */
@@ -159,7 +159,8 @@ static int need_stack(struct writer *writer, int64_t backtrace_id, struct error 
         return 0;
     for (int64_t id = backtrace_id; id && !writer->stack_of[id];
          id = writer->job->stacks.nodes[id].parent_id) {
-        int64_t *path = growing_reserve(writer->path, &writer->path_capacity, n + 1, sizeof(*path));
+        int64_t *path =
+            dynamic_array_reserve(writer->path, &writer->path_capacity, n + 1, sizeof(*path));
         if (!path)
             return no_memory(err);
         writer->path = path;
@@ -290,8 +291,8 @@ static int prepare(struct writer *writer, struct error *err)
 
 static void done(struct writer *writer)
 {
-    keyed_done(&writer->strings);
-    keyed_done(&writer->kinds);
+    hash_map_done(&writer->strings);
+    hash_map_done(&writer->kinds);
     free(writer->position_of);
     free(writer->stack_of);
     free(writer->path);

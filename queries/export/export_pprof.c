@@ -6,8 +6,8 @@
  * joined: so every string, function, location and sample is packed and written by itself, and the
  * profile is never in memory.
  */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
@@ -52,10 +52,10 @@ struct writer {
     FILE *out;
     uint8_t *buffer;
     size_t capacity;
-    struct keyed strings;    /* enum string_of and id; number 0 is "" */
-    struct keyed functions;  /* function_id and source_id */
-    bool *has_location;      /* by frame_id */
-    int64_t *load_addresses; /* by object_id */
+    struct hash_map strings;   /* enum string_of and id; number 0 is "" */
+    struct hash_map functions; /* function_id and source_id */
+    bool *has_location;        /* by frame_id */
+    int64_t *load_addresses;   /* by object_id */
     int64_t n_objects;
     uint64_t *locations; /* of the stack in hand */
     size_t n_locations, location_capacity;
@@ -73,7 +73,7 @@ static void put(struct writer *writer, const Pprof__Profile *part)
 {
     size_t size = pprof__profile__get_packed_size(part);
 
-    uint8_t *buffer = growing_reserve(writer->buffer, &writer->capacity, size, 1);
+    uint8_t *buffer = dynamic_array_reserve(writer->buffer, &writer->capacity, size, 1);
 
     if (!buffer) {
         fail(writer, "messages");
@@ -299,8 +299,8 @@ static void need_location(struct writer *writer, int64_t frame_id)
     if (!writer->has_location[frame_id])
         put_location(writer, frame_id, positions, n);
     writer->has_location[frame_id] = true;
-    locations = growing_reserve(writer->locations, &writer->location_capacity,
-                                writer->n_locations + 1, sizeof(*locations));
+    locations = dynamic_array_reserve(writer->locations, &writer->location_capacity,
+                                      writer->n_locations + 1, sizeof(*locations));
     if (!locations) {
         fail(writer, "stacks");
         return;
@@ -376,8 +376,8 @@ int export_pprof_run(struct export_job *job, struct error *err)
         rc = put_samples(&writer);
     if (fclose(writer.out) != 0 && rc == 0)
         rc = export_job_write_error(job, errno, err);
-    keyed_done(&writer.strings);
-    keyed_done(&writer.functions);
+    hash_map_done(&writer.strings);
+    hash_map_done(&writer.functions);
     free(writer.buffer);
     free(writer.has_location);
     free(writer.load_addresses);

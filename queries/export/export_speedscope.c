@@ -5,10 +5,10 @@
  * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure. A frame is a function,
  * whatever lines of it call, so that its weights add up: code without one is its module. Its line is that of its first call.
  */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/json_text.h"
-#include "lib/base/keyed.h"
 #include "lib/base/saturating.h"
 #include "queries/core/call_tree.h"
 #include "queries/core/query.h"
@@ -48,7 +48,7 @@ struct frames {
 static int number_frames(const struct export_job *job, struct frames *frames, struct error *err)
 {
     const struct stack_weights *stacks = &job->stacks;
-    struct keyed known = {0};
+    struct hash_map known = {0};
     int rc = 0;
 
     frames->of_position = calloc(stacks->n_positions + 1, sizeof(*frames->of_position));
@@ -58,7 +58,7 @@ static int number_frames(const struct export_job *job, struct frames *frames, st
     for (size_t i = 0; rc == 0 && i < stacks->n_positions; i++) {
         uint64_t key = call_tree_key(&stacks->positions[i]);
         size_t n = known.n;
-        const struct known_frame *frame = keyed_get(&known, &key, sizeof(key), sizeof(*frame));
+        const struct known_frame *frame = hash_map_get(&known, &key, sizeof(key), sizeof(*frame));
 
         if (!frame)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu frames", n);
@@ -68,7 +68,7 @@ static int number_frames(const struct export_job *job, struct frames *frames, st
             frames->first[n] = i;
     }
     frames->n = known.n;
-    keyed_done(&known);
+    hash_map_done(&known);
     return rc;
 }
 
@@ -123,7 +123,7 @@ static int keep_stack(struct stacks *stacks, const struct export_stack_totals *s
                       struct error *err)
 {
     struct export_stack_totals *list =
-        growing_reserve(stacks->list, &stacks->capacity, stacks->n + 1, sizeof(*list));
+        dynamic_array_reserve(stacks->list, &stacks->capacity, stacks->n + 1, sizeof(*list));
 
     if (!list)
         return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", stacks->n + 1);

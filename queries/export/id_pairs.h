@@ -3,7 +3,7 @@
 #ifndef MTRACE_QUERIES_ID_PAIRS_H
 #define MTRACE_QUERIES_ID_PAIRS_H
 
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 
 struct id_pair {
     int64_t first;
@@ -11,12 +11,12 @@ struct id_pair {
 };
 
 /* The pair's number and whether it is new; -1: no memory. */
-static inline int64_t id_pairs_get(struct keyed *pairs, int64_t first, int64_t second,
+static inline int64_t id_pairs_get(struct hash_map *pairs, int64_t first, int64_t second,
                                    bool *ret_is_new)
 {
     const struct id_pair key = {first, second};
     const size_t n = pairs->n;
-    const struct id_pair *pair = keyed_get(pairs, &key, sizeof(key), sizeof(key));
+    const struct id_pair *pair = hash_map_get(pairs, &key, sizeof(key), sizeof(key));
 
     *ret_is_new = pairs->n > n;
     return pair ? pair - (const struct id_pair *)pairs->elements : -1;

@@ -2,7 +2,7 @@
 #include "queries/filter/blame.h"
 
 #include "lib/base/error.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/id_set.h"
 #include "queries/filter/stack_selection.h"
@@ -30,7 +30,7 @@ struct blame {
     const struct rundb *database;
     struct selected_code past;
     struct id_set skipped[N_TARGETS];
-    struct keyed places;
+    struct hash_map places;
     int64_t n_sites;      /* highest id + 1, with the new ones */
     int64_t *of_frame;    /* the call site that a frame offers; 0: none */
     int64_t *of_stack;    /* innermost that is offered on the way from the root */
@@ -106,7 +106,7 @@ static int read_site(struct blame *blame, struct sqlite3_stmt *row, struct error
                         sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
                         sqlite3_column_int64(row, 5), 0};
     int64_t id = database_id(row, 0, blame->n_file_sites);
-    struct place *place = keyed_get(&blame->places, &key, key_bytes, sizeof(key));
+    struct place *place = hash_map_get(&blame->places, &key, key_bytes, sizeof(key));
 
     if (!place)
         return no_memory(err);
@@ -132,7 +132,7 @@ static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct erro
         key.object_offset = sqlite3_column_int64(row, 5);
     if (*site || is_skipped(blame, frame_id, &key))
         return 0;
-    place = keyed_get(&blame->places, &key, key_bytes, sizeof(key));
+    place = hash_map_get(&blame->places, &key, key_bytes, sizeof(key));
     if (!place)
         return no_memory(err);
     if (!place->id)
@@ -287,7 +287,7 @@ int blame_install(struct rundb *database, const char *pattern, struct error *err
     for (size_t i = 0; i < N_TARGETS; i++)
         id_set_done(&blame.skipped[i]);
     selected_code_done(&blame.past);
-    keyed_done(&blame.places);
+    hash_map_done(&blame.places);
     free(blame.of_frame);
     free(blame.of_stack);
     free(blame.moves);

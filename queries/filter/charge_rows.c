@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/charge_rows.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/lower_bound.h"
 #include "lib/base/saturating.h"
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/own_peaks.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdlib.h>
 
@@ -43,10 +43,10 @@ struct group_tag {
 
 struct charges {
     const struct rundb *database;
-    const uint64_t *mean_of;   /* as in row_scan */
-    struct keyed groups, tags; /* struct account */
-    struct own_peaks peaks;    /* of group account i: 2i; of tag account i: 2i + 1 */
-    struct group_tag *tagged;  /* in the order of groups */
+    const uint64_t *mean_of;      /* as in row_scan */
+    struct hash_map groups, tags; /* struct account */
+    struct own_peaks peaks;       /* of group account i: 2i; of tag account i: 2i + 1 */
+    struct group_tag *tagged;     /* in the order of groups */
     size_t n_tagged, tagged_capacity;
     struct sqlite3_stmt *moves; /* the next one not yet taken, while has_move */
     bool has_move;
@@ -74,8 +74,8 @@ static int read_tags(struct charges *charges, struct rundb *database, struct err
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(database, stmt, err)) == 1) {
-        struct group_tag *list = growing_reserve(charges->tagged, &charges->tagged_capacity,
-                                                 charges->n_tagged + 1, sizeof(*list));
+        struct group_tag *list = dynamic_array_reserve(charges->tagged, &charges->tagged_capacity,
+                                                       charges->n_tagged + 1, sizeof(*list));
 
         if (!list) {
             rc = error_set(err, ERROR_NOMEM, "no memory for the tags of groups");
@@ -119,14 +119,14 @@ struct posting {
     int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
 };
 
-static struct account *account_of(struct keyed *accounts, uint32_t process, uint32_t of)
+static struct account *account_of(struct hash_map *accounts, uint32_t process, uint32_t of)
 {
     const uint32_t key[] = {process, of};
 
-    return keyed_get(accounts, key, KEY_BYTES, sizeof(struct account));
+    return hash_map_get(accounts, key, KEY_BYTES, sizeof(struct account));
 }
 
-static bool post_to(struct charges *charges, struct keyed *accounts, struct account *account,
+static bool post_to(struct charges *charges, struct hash_map *accounts, struct account *account,
                     const struct posting *posting)
 {
     size_t index = (size_t)(account - (struct account *)accounts->elements);
@@ -220,7 +220,7 @@ static bool hold(struct charges *charges, const struct scanned_row *row, uint32_
     bool is_moved = has_move_of(charges, row->allocation_id);
 
     posting->end_ns =
-        is_moved ? sqlite3_column_int64(charges->moves, MOVE_AT) : row_scan_end_ns(row);
+        is_moved ? sqlite3_column_int64(charges->moves, MOVE_AT) : row_feed_end_ns(row);
     return post(charges, row->process, group, posting);
 }
 
@@ -251,14 +251,14 @@ static bool post_end(struct charges *charges, const struct scanned_row *row)
 {
     struct posting posting = posting_of(FREED, row);
 
-    if (row->ended_by == ROW_SCAN_EXEC)
+    if (row->ended_by == ROW_FEED_EXEC)
         return true;
-    if (row->ended_by == ROW_SCAN_LEAKED)
+    if (row->ended_by == ROW_FEED_LEAKED)
         posting.figure = LEAKED;
     if (!post(charges, row->process, row->group, &posting))
         return false;
     posting.figure = FREED_ELSEWHERE;
-    return !row_scan_is_ended_by_call(row) || row->free_group == row->group
+    return !row_feed_is_ended_by_call(row) || row->free_group == row->group
            || post(charges, row->process, row->group, &posting);
 }
 
@@ -317,7 +317,7 @@ static int put_account(const struct charges *charges, struct sqlite3_stmt *inser
     return rc;
 }
 
-static int put_accounts(const struct charges *charges, const struct keyed *accounts,
+static int put_accounts(const struct charges *charges, const struct hash_map *accounts,
                         const char *sql, struct error *err)
 {
     const struct account *list = accounts->elements;
@@ -352,9 +352,9 @@ static int put_tables(struct charges *charges, struct rundb *database, struct er
 int charge_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
     struct charges charges = {.database = database};
-    struct row_scan scan;
+    struct row_feed scan;
     int64_t has_groups = 0;
-    int rc = row_scan_init(&scan, database, err);
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0)
         rc = rundb_get_int64(database, "SELECT EXISTS (SELECT 1 FROM main.allocation_groups)",
@@ -365,7 +365,7 @@ int charge_rows_fill(struct rundb *database, const struct filter_sql *filter, st
         rc = open_moves(&charges, err);
     charges.mean_of = scan.mean_of;
     if (rc == 0 && has_groups)
-        rc = row_scan_run_whole(&scan, filter, take, &charges, err);
+        rc = row_feed_run_whole(&scan, filter, take, &charges, err);
     if (charges.rc != 0) {
         *err = charges.error;
         rc = charges.rc;
@@ -373,10 +373,10 @@ int charge_rows_fill(struct rundb *database, const struct filter_sql *filter, st
     sqlite3_finalize(charges.moves);
     if (rc == 0)
         rc = put_tables(&charges, database, err);
-    keyed_done(&charges.groups);
-    keyed_done(&charges.tags);
+    hash_map_done(&charges.groups);
+    hash_map_done(&charges.tags);
     own_peaks_done(&charges.peaks);
     free(charges.tagged);
-    row_scan_done(&scan);
+    row_feed_done(&scan);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "lib/totals/lifetime_class.h"
 #include "lib/totals/size_class.h"
 #include "queries/db/rundb.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdlib.h>
 
@@ -34,11 +34,11 @@ static void count_size(struct size_count *count, const struct scanned_row *row)
     count->blocks += row->blocks;
     saturating_grow(&count->bytes, row->bytes);
     saturating_grow(&count->slack_bytes, saturating_multiply(row->blocks, row->slack_bytes));
-    if (row->ended_by == ROW_SCAN_LEAKED) {
+    if (row->ended_by == ROW_FEED_LEAKED) {
         count->leaked_blocks += row->blocks;
         saturating_grow(&count->leaked_bytes, row->bytes);
     }
-    if (row_scan_is_temporary(row))
+    if (row_feed_is_temporary(row))
         count->temporary_blocks += row->blocks;
 }
 
@@ -61,7 +61,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
         if (!*own)
             return false;
         count_size(&(*own)->sizes[size_class_of((uint64_t)row->size_bytes)], row);
-        if (row_scan_end_ns(row) != INT64_MAX)
+        if (row_feed_end_ns(row) != INT64_MAX)
             count_lifetime(&(*own)->lifetimes[lifetime_class_of((uint64_t)row->lifetime_ns)], row);
     }
     return true;
@@ -157,8 +157,8 @@ static int put_tables(const struct class_rows *all, struct rundb *database, stru
 int class_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
     struct class_rows all = {.database = database};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0) {
         all.processes = calloc(scan.n_processes, sizeof(struct classes *));
@@ -167,12 +167,12 @@ int class_rows_fill(struct rundb *database, const struct filter_sql *filter, str
         all.n = all.processes ? scan.n_processes : 0;
     }
     if (rc == 0)
-        rc = row_scan_run(&scan, filter, take, &all, err);
+        rc = row_feed_run(&scan, filter, take, &all, err);
     if (rc == 0)
         rc = put_tables(&all, database, err);
     for (size_t i = 0; i < all.n; i++)
         free(all.processes[i]);
     free(all.processes);
-    row_scan_done(&scan);
+    row_feed_done(&scan);
     return rc;
 }

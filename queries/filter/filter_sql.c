@@ -5,7 +5,7 @@
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
 #include "queries/db/rundb.h"
-#include "queries/filter/birth_ids.h"
+#include "queries/filter/id_ranges.h"
 #include "queries/filter/stack_selection.h"
 
 #include <string.h>
@@ -206,11 +206,11 @@ static int append_ids(struct filter_sql *sql, const struct filter *filter, struc
 
     find_bounds(sql, filter, &first_ns, &last_ns);
     if (first_ns != INT64_MIN) {
-        rc = birth_ids_first(sql->database, first_ns, &id, err);
+        rc = id_ranges_first(sql->database, first_ns, &id, err);
         append_bound(sql, ">=", "last_id", id);
     }
     if (rc == 0 && last_ns != INT64_MAX) {
-        rc = birth_ids_first(sql->database, saturating_add(last_ns, 1), &id, err);
+        rc = id_ranges_first(sql->database, saturating_add(last_ns, 1), &id, err);
         append_bound(sql, "<", "first_id", id);
     }
     return rc;
@@ -322,11 +322,11 @@ static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
     if (strcmp(parameter->name, "thread") == 0 && append_only_thread(sql, out, value->text))
         return 0;
     if (strcmp(parameter->name, "marker") == 0)
-        return birth_ids_append_markers(sql->database, value->text, out, err);
+        return id_ranges_append_markers(sql->database, value->text, out, err);
     if (strcmp(parameter->name, "phase") == 0)
-        return birth_ids_append_phases(sql->database, value->text, out, err);
+        return id_ranges_append_phases(sql->database, value->text, out, err);
     if (strcmp(parameter->name, "window") == 0)
-        return birth_ids_append_windows(sql->database, value->text, out, err);
+        return id_ranges_append_windows(sql->database, value->text, out, err);
     if (strcmp(parameter->name, "group") == 0)
         return append_group(sql, out, value, err);
     sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));

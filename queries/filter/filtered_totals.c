@@ -5,7 +5,7 @@
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/level_rows.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 #include "queries/filter/row_totals.h"
 
 #include <string.h>
@@ -257,7 +257,7 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
     if (rc == 0 && request->show_sql) {
         rc = rundb_run(database, tables_sql, err);
         if (rc == 0)
-            rc = filter_sql_show(&sql, row_scan_sql(&sql, without(&sql, request)), shown,
+            rc = filter_sql_show(&sql, row_feed_sql(&sql, without(&sql, request)), shown,
                                  request->show_sql, err);
     } else if (rc == 0) {
         rc = narrow_judged(database, request->filter, err);

@@ -8,7 +8,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/judged.h"
 #include "queries/filter/pair_sums.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ struct levels {
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
-    struct keyed changes; /* by process, call site and instant */
-    struct keyed squares; /* struct site_square */
+    struct hash_map changes; /* by process, call site and instant */
+    struct hash_map squares; /* struct site_square */
 };
 
 /* Of what a call site has more at the last instant than at the first, of samples: blocks that live at both are not in it. */
@@ -68,7 +68,8 @@ static bool add_variance(struct levels *levels, const struct scanned_row *row, u
 
     if (is_at_first == is_at_last)
         return true;
-    square = keyed_get(&levels->squares, &key, offsetof(struct site_square, variance), sizeof(key));
+    square =
+        hash_map_get(&levels->squares, &key, offsetof(struct site_square, variance), sizeof(key));
     if (square)
         square->variance += row->bytes_variance;
     return square != NULL;
@@ -82,7 +83,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
         const struct scanned_row *row = &rows[i];
         uint32_t born = instant_of(levels, row->process, row->alloc_ns);
         uint32_t dead =
-            row->lifetime_ns == ROW_SCAN_UNKNOWN
+            row->lifetime_ns == ROW_FEED_UNKNOWN
                 ? levels->n_instants
                 : instant_of(levels, row->process, saturating_add(row->alloc_ns, row->lifetime_ns));
 
@@ -219,8 +220,8 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
                     struct error *err)
 {
     struct levels levels = {.database = database, .n_instants = request->n_instants};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0) {
         scan.without = LEVEL_ROWS_WITHOUT;
@@ -238,7 +239,7 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0)
         rc = read_sites(&levels, err);
     if (rc == 0)
-        rc = row_scan_run(&scan, request->filter, take, &levels, err);
+        rc = row_feed_run(&scan, request->filter, take, &levels, err);
     if (rc == 0)
         rc = rundb_run(database, tables_sql, err);
     if (rc == 0)
@@ -249,9 +250,9 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
         rc = put_squares(&levels, err);
     if (rc == 0)
         rc = judged_put(database, levels.judged, levels.n_processes, err);
-    row_scan_done(&scan);
-    keyed_done(&levels.changes);
-    keyed_done(&levels.squares);
+    row_feed_done(&scan);
+    hash_map_done(&levels.changes);
+    hash_map_done(&levels.squares);
     free(levels.judged);
     free(levels.spans);
     free(levels.site_of);

@@ -3,7 +3,7 @@
  * level_rows: what call sites had live at instants of one's own, of the rows that pass a filter.
  *
  * Model: the range from..to of each process is divided by instants at equal distances; one scan
- *        (row_scan.h) adds each block to the first instant at which it is live and takes it away at
+ *        (row_feed.h) adds each block to the first instant at which it is live and takes it away at
  *        the first at which it is not. The sums become temp.snapshots and temp.snapshot_sites, and
  *        the range what is judged (_judged), and of samples how sure the growth from the first instant to the last is
  *        (_growth_squares): every view over snapshots answers for the filter and
@@ -13,7 +13,7 @@
 #ifndef MTRACE_QUERIES_LEVEL_ROWS_H
 #define MTRACE_QUERIES_LEVEL_ROWS_H
 
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdint.h>
 
@@ -23,7 +23,7 @@ struct rundb;
 
 /* What of the rows is not read. */
 enum {
-    LEVEL_ROWS_WITHOUT = ROW_SCAN_SLACK | ROW_SCAN_INTERVENING | ROW_SCAN_FREE
+    LEVEL_ROWS_WITHOUT = ROW_FEED_SLACK | ROW_FEED_INTERVENING | ROW_FEED_FREE
 };
 
 struct level_rows_request {

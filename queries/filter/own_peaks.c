@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/own_peaks.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/saturating.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void change(struct own_peak *peak, int64_t at_ns, struct own_peaks_size s
 
 static bool make_room(struct own_peaks *peaks, size_t stack)
 {
-    struct own_peak *list = growing_reserve(peaks->list, &peaks->n, stack + 1, sizeof(*list));
+    struct own_peak *list = dynamic_array_reserve(peaks->list, &peaks->n, stack + 1, sizeof(*list));
 
     if (!list)
         return false;
@@ -37,7 +37,7 @@ static void end_until(struct own_peaks *peaks, int64_t at_ns)
 {
     struct death death;
 
-    while (death_queue_pop(&peaks->deaths, at_ns, &death))
+    while (expiry_heap_pop(&peaks->deaths, at_ns, &death))
         change(&peaks->list[death.of], death.at_ns,
                (struct own_peaks_size){-death.bytes, -death.variance});
 }
@@ -45,7 +45,7 @@ static void end_until(struct own_peaks *peaks, int64_t at_ns)
 static bool put_death(struct own_peaks *peaks, size_t stack, int64_t at_ns,
                       struct own_peaks_size size)
 {
-    return death_queue_push(&peaks->deaths, (struct death){.at_ns = at_ns,
+    return expiry_heap_push(&peaks->deaths, (struct death){.at_ns = at_ns,
                                                            .bytes = size.bytes,
                                                            .variance = size.variance,
                                                            .of = stack});
@@ -80,6 +80,6 @@ void own_peaks_finish(struct own_peaks *peaks)
 void own_peaks_done(struct own_peaks *peaks)
 {
     free(peaks->list);
-    death_queue_done(&peaks->deaths);
+    expiry_heap_done(&peaks->deaths);
     *peaks = (struct own_peaks){0};
 }

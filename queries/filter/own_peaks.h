@@ -2,7 +2,7 @@
 /*
  * own_peaks: the highest sum of live bytes that each stack ever had, of rows in the order of birth.
  *
- * Model: deaths that are still ahead wait (death_queue.h). As in the importer's totals an instant
+ * Model: deaths that are still ahead wait (expiry_heap.h). As in the importer's totals an instant
  *        is all that happens at one time: a sum counts when time goes on, and what was born and
  *        freed within one instant never does.
  * Invariants: OP-1 births are told in the order of time. OP-2 memory is that of the blocks that are
@@ -11,7 +11,7 @@
 #ifndef MTRACE_QUERIES_OWN_PEAKS_H
 #define MTRACE_QUERIES_OWN_PEAKS_H
 
-#include "queries/filter/death_queue.h"
+#include "queries/filter/expiry_heap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct own_peaks_size {
 struct own_peaks {
     struct own_peak *list; /* by the stack's number */
     size_t n;
-    struct death_queue deaths;
+    struct expiry_heap deaths;
 };
 
 /* All zero is an empty one. end_ns: INT64_MAX for what never ends. False: no memory. */

@@ -9,9 +9,9 @@ enum {
     KEY_BYTES = 3 * sizeof(uint32_t)
 };
 
-bool pair_sums_add(struct keyed *sums, const struct pair_sum *what)
+bool pair_sums_add(struct hash_map *sums, const struct pair_sum *what)
 {
-    struct pair_sum *sum = keyed_get(sums, what, KEY_BYTES, sizeof(*what));
+    struct pair_sum *sum = hash_map_get(sums, what, KEY_BYTES, sizeof(*what));
 
     if (!sum)
         return false;
@@ -32,7 +32,7 @@ static int compare(const void *left, const void *right)
     return (a->other > b->other) - (a->other < b->other);
 }
 
-void pair_sums_sort(struct keyed *sums)
+void pair_sums_sort(struct hash_map *sums)
 {
     if (sums->n > 0)
         qsort(sums->elements, sums->n, sizeof(struct pair_sum), compare);

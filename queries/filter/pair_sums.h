@@ -3,13 +3,13 @@
  * pair_sums: blocks and bytes by process, stack and a third number: the stack that freed them, or
  * the part of the process's life in which they were born.
  *
- * Model: a struct keyed of struct pair_sum; all zero is empty, keyed_done frees it.
+ * Model: a struct hash_map of struct pair_sum; all zero is empty, hash_map_done frees it.
  * Invariants: PS-2 after pair_sums_sort they are in order of the key, and only reading is allowed.
  */
 #ifndef MTRACE_QUERIES_PAIR_SUMS_H
 #define MTRACE_QUERIES_PAIR_SUMS_H
 
-#include "lib/base/keyed.h"
+#include "lib/base/hash_map.h"
 
 struct pair_sum {
     uint32_t process; /* these three are the key */
@@ -19,10 +19,10 @@ struct pair_sum {
 };
 
 /* False: no memory. */
-bool pair_sums_add(struct keyed *sums, const struct pair_sum *what);
-void pair_sums_sort(struct keyed *sums);
+bool pair_sums_add(struct hash_map *sums, const struct pair_sum *what);
+void pair_sums_sort(struct hash_map *sums);
 
-static inline const struct pair_sum *pair_sums_at(const struct keyed *sums, size_t index)
+static inline const struct pair_sum *pair_sums_at(const struct hash_map *sums, size_t index)
 {
     return (const struct pair_sum *)sums->elements + index;
 }

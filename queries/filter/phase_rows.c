@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/phase_rows.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/lower_bound.h"
 #include "lib/base/saturating.h"
 #include "queries/db/rundb.h"
-#include "queries/filter/death_queue.h"
+#include "queries/filter/expiry_heap.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ struct sweep {
     size_t n_phases, phases_capacity;
     struct bound *bounds; /* by process, in the order of time */
     size_t n_bounds, bounds_capacity;
-    struct death_queue deaths;
+    struct expiry_heap deaths;
     bool is_out_of_memory;
 };
 
@@ -65,8 +65,8 @@ struct sweep {
 
 static bool add_bound(struct sweep *sweep, const struct bound *bound)
 {
-    struct bound *bounds = growing_reserve(sweep->bounds, &sweep->bounds_capacity,
-                                           sweep->n_bounds + 1, sizeof(*bounds));
+    struct bound *bounds = dynamic_array_reserve(sweep->bounds, &sweep->bounds_capacity,
+                                                 sweep->n_bounds + 1, sizeof(*bounds));
 
     if (!bounds)
         return false;
@@ -83,8 +83,8 @@ static int64_t number_or(struct sqlite3_stmt *row, int column, int64_t otherwise
 
 static bool add_phase(struct sweep *sweep, struct sqlite3_stmt *row)
 {
-    struct phase *phases = growing_reserve(sweep->phases, &sweep->phases_capacity,
-                                           sweep->n_phases + 1, sizeof(*phases));
+    struct phase *phases = dynamic_array_reserve(sweep->phases, &sweep->phases_capacity,
+                                                 sweep->n_phases + 1, sizeof(*phases));
     int64_t last_id = number_or(row, 5, INT64_MAX);
     struct bound start = {.process = (uint32_t)database_id(row, 1, sweep->n_processes),
                           .at_ns = sqlite3_column_int64(row, 2),
@@ -162,8 +162,8 @@ static void sort_bounds(struct sweep *sweep)
 
 static bool close_window(struct way *way)
 {
-    struct window *highest =
-        growing_reserve(way->highest, &way->highest_capacity, way->n_highest + 1, sizeof(*highest));
+    struct window *highest = dynamic_array_reserve(way->highest, &way->highest_capacity,
+                                                   way->n_highest + 1, sizeof(*highest));
 
     if (!highest)
         return false;
@@ -223,7 +223,7 @@ static void end_until(struct sweep *sweep, int64_t at_ns)
 {
     struct death death;
 
-    while (death_queue_pop(&sweep->deaths, at_ns, &death)) {
+    while (expiry_heap_pop(&sweep->deaths, at_ns, &death)) {
         struct way *way = &sweep->ways[death.of];
 
         for (const struct bound *bound;
@@ -245,7 +245,7 @@ static bool is_before(const struct bound *bound, const struct scanned_row *row)
 static bool take_row(struct sweep *sweep, const struct scanned_row *row)
 {
     struct way *way = &sweep->ways[row->process];
-    int64_t end_ns = row_scan_end_ns(row);
+    int64_t end_ns = row_feed_end_ns(row);
 
     end_until(sweep, row->alloc_ns);
     for (const struct bound *bound; (bound = bound_ahead(sweep, way)) && is_before(bound, row);)
@@ -254,13 +254,13 @@ static bool take_row(struct sweep *sweep, const struct scanned_row *row)
     way->now.allocated_blocks += row->blocks;
     saturating_grow(&way->now.allocated_bytes, row->bytes);
     saturating_grow(&way->now.live_bytes, row->bytes);
-    if (row->ended_by == ROW_SCAN_LEAKED) {
+    if (row->ended_by == ROW_FEED_LEAKED) {
         way->now.leaked_blocks += row->blocks;
         saturating_grow(&way->now.leaked_bytes, row->bytes);
     }
     return !sweep->is_out_of_memory
            && (end_ns == INT64_MAX
-               || death_queue_push(&sweep->deaths, (struct death){end_ns, row->blocks, row->bytes,
+               || expiry_heap_push(&sweep->deaths, (struct death){end_ns, row->blocks, row->bytes,
                                                                   row->process, 0}));
 }
 
@@ -330,7 +330,7 @@ static int put_table(const struct sweep *sweep, struct rundb *database, struct e
     return rc;
 }
 
-static int make(struct sweep *sweep, const struct row_scan *scan, const struct filter_sql *filter,
+static int make(struct sweep *sweep, const struct row_feed *scan, const struct filter_sql *filter,
                 struct error *err)
 {
     int rc;
@@ -343,7 +343,7 @@ static int make(struct sweep *sweep, const struct row_scan *scan, const struct f
     if (rc != 0)
         return rc;
     sort_bounds(sweep);
-    rc = row_scan_run_whole(scan, filter, take, sweep, err);
+    rc = row_feed_run_whole(scan, filter, take, sweep, err);
     if (rc == 0)
         finish(sweep);
     return rc == 0 && sweep->is_out_of_memory
@@ -354,8 +354,8 @@ static int make(struct sweep *sweep, const struct row_scan *scan, const struct f
 int phase_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
     struct sweep sweep = {.database = database};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0)
         rc = make(&sweep, &scan, filter, err);
@@ -366,7 +366,7 @@ int phase_rows_fill(struct rundb *database, const struct filter_sql *filter, str
     free(sweep.ways);
     free(sweep.phases);
     free(sweep.bounds);
-    death_queue_done(&sweep.deaths);
-    row_scan_done(&scan);
+    expiry_heap_done(&sweep.deaths);
+    row_feed_done(&scan);
     return rc;
 }

@@ -27,8 +27,8 @@ void row_sums_done(struct row_sums *sums)
         free(sums->places[i]);
     free(sums->places);
     free(sums->births);
-    keyed_done(&sums->frees);
-    keyed_done(&sums->leaks);
+    hash_map_done(&sums->frees);
+    hash_map_done(&sums->leaks);
 }
 
 void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backtrace)

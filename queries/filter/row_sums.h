@@ -13,7 +13,7 @@
 #define MTRACE_QUERIES_ROW_SUMS_H
 
 #include "queries/filter/pair_sums.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,8 +46,8 @@ struct row_sums {
     size_t n_processes, n_backtraces; /* highest id + 1 */
     struct row_sum *births;
     size_t n_births, births_capacity;
-    struct keyed frees; /* by the stack that freed */
-    struct keyed leaks; /* by the part of the process's life */
+    struct hash_map frees; /* by the stack that freed */
+    struct hash_map leaks; /* by the part of the process's life */
 };
 
 /* False: no memory. Call row_sums_done in any case. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_totals.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/judged.h"
 #include "queries/filter/own_peaks.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 #include "queries/filter/row_sums.h"
 
 #include <stdint.h>
@@ -71,7 +71,7 @@ static int64_t larger(int64_t a, int64_t b)
 
 static int64_t end_of(const struct scanned_row *row)
 {
-    return row->lifetime_ns == ROW_SCAN_UNKNOWN ? INT64_MAX
+    return row->lifetime_ns == ROW_FEED_UNKNOWN ? INT64_MAX
                                                 : saturating_add(row->alloc_ns, row->lifetime_ns);
 }
 
@@ -124,14 +124,14 @@ static void add_variance(struct variances *variances, unsigned blocks,
 static bool add_variances(struct totals *totals, size_t place, const struct scanned_row *row,
                           int64_t peak_ns)
 {
-    struct variances *list =
-        growing_reserve(totals->variances, &totals->variances_capacity, place + 1, sizeof(*list));
+    struct variances *list = dynamic_array_reserve(totals->variances, &totals->variances_capacity,
+                                                   place + 1, sizeof(*list));
 
     if (!list)
         return false;
     totals->variances = list;
     add_variance(&list[place], ALLOCATED_BLOCKS, row);
-    if (row->ended_by == ROW_SCAN_LEAKED)
+    if (row->ended_by == ROW_FEED_LEAKED)
         add_variance(&list[place], LEAKED_BLOCKS, row);
     if (row->alloc_ns <= peak_ns && end_of(row) > peak_ns)
         add_variance(&list[place], PEAK_BLOCKS, row);
@@ -141,15 +141,15 @@ static bool add_variances(struct totals *totals, size_t place, const struct scan
 static bool add_end(struct totals *totals, struct row_sum *sum, const struct scanned_row *row,
                     const struct life *life)
 {
-    if (row->ended_by == ROW_SCAN_LEAKED)
+    if (row->ended_by == ROW_FEED_LEAKED)
         return add_leak(totals, sum, row, life);
-    if (row->ended_by == ROW_SCAN_EXEC) {
+    if (row->ended_by == ROW_FEED_EXEC) {
         sum->lost_blocks += row->blocks;
         saturating_grow(&sum->lost_bytes, row->bytes);
     } else {
         saturating_grow(&sum->lifetime_sum_ns, saturating_multiply(row->blocks, row->lifetime_ns));
     }
-    if (row_scan_is_temporary(row)) {
+    if (row_feed_is_temporary(row)) {
         sum->temporary_blocks += row->blocks;
         saturating_grow(&sum->temporary_bytes, row->bytes);
     }
@@ -165,8 +165,8 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     if (row->alloc_ns > life->judged_ns)
         return true;
     if (end_of(row) > life->judged_ns) {
-        seen.lifetime_ns = seen.intervening = seen.free_backtrace = ROW_SCAN_UNKNOWN;
-        seen.ended_by = ROW_SCAN_LEAKED;
+        seen.lifetime_ns = seen.intervening = seen.free_backtrace = ROW_FEED_UNKNOWN;
+        seen.ended_by = ROW_FEED_LEAKED;
     }
     sum = row_sums_get(&totals->sums, seen.process, seen.backtrace);
     if (!sum)
@@ -180,7 +180,7 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
         && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns,
                            (struct own_peaks_size){seen.bytes, seen.bytes_variance}, end_of(&seen)))
         return false;
-    if (seen.ended_by != ROW_SCAN_FREED || seen.free_backtrace == ROW_SCAN_UNKNOWN)
+    if (seen.ended_by != ROW_FEED_FREED || seen.free_backtrace == ROW_FEED_UNKNOWN)
         return true;
     return row_sums_add_free(&totals->sums, sum, (uint32_t)seen.free_backtrace, &seen);
 }
@@ -328,7 +328,7 @@ static int put_births(const struct totals *totals, struct error *err)
     return rc;
 }
 
-static int put_pairs(const struct totals *totals, const struct keyed *pairs, const char *sql,
+static int put_pairs(const struct totals *totals, const struct hash_map *pairs, const char *sql,
                      struct error *err)
 {
     struct sqlite3_stmt *insert;
@@ -365,15 +365,15 @@ unsigned row_totals_without(const struct row_totals_request *request)
 {
     if (!request->is_of_leaks)
         return 0;
-    return ROW_SCAN_SLACK | ROW_SCAN_INTERVENING | (request->as_of ? 0u : ROW_SCAN_LIFETIME);
+    return ROW_FEED_SLACK | ROW_FEED_INTERVENING | (request->as_of ? 0u : ROW_FEED_LIFETIME);
 }
 
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
                     struct error *err)
 {
     struct totals totals = {.database = database, .request = request};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     scan.without = row_totals_without(request);
     if (rc == 0) {
@@ -388,7 +388,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     if (rc == 0)
         rc = read_lives(&totals, err);
     if (rc == 0)
-        rc = row_scan_run(&scan, request->filter, take, &totals, err);
+        rc = row_feed_run(&scan, request->filter, take, &totals, err);
     if (rc == 0)
         own_peaks_finish(&totals.peaks);
     if (rc == 0 && !row_sums_finish(&totals.sums))
@@ -396,7 +396,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
                        totals.sums.n_births);
     if (rc == 0)
         rc = put_all(&totals, err);
-    row_scan_done(&scan);
+    row_feed_done(&scan);
     row_sums_done(&totals.sums);
     own_peaks_done(&totals.peaks);
     free(totals.variances);

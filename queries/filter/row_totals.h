@@ -2,7 +2,7 @@
 /*
  * row_totals: the totals of the rows that pass a filter, by one scan.
  *
- * Model: one SELECT over allocation rows (row_scan.h), summed here by process and stack (and by the
+ * Model: one SELECT over allocation rows (row_feed.h), summed here by process and stack (and by the
  *        stack that freed, and of leaks by the part of the process's life), because SQLite's own
  *        GROUP BY over millions of rows sorts them. The sums become TEMP tables named as the ones
  *        in the file, so that every view over totals answers for the filtered rows. What only
@@ -31,7 +31,7 @@ struct row_totals_request {
     bool has_own_peaks;
 };
 
-/* What of the rows is not read, as enum row_scan_part. */
+/* What of the rows is not read, as enum row_feed_part. */
 unsigned row_totals_without(const struct row_totals_request *request);
 
 /* Fills temp.backtrace_totals, temp.free_sites and temp.leaked_births, which exist and are empty,

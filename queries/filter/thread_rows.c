@@ -7,7 +7,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/pair_sums.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ struct works {
     struct work *list; /* by thread_id */
     size_t n;
     struct own_peaks peaks; /* by thread_id */
-    struct keyed flows;     /* pair_sum: of the thread that allocated, and of the one that ended */
+    struct hash_map flows;  /* pair_sum: of the thread that allocated, and of the one that ended */
 };
 
 static void count(int64_t *blocks, int64_t *bytes, const struct scanned_row *row)
@@ -38,9 +38,9 @@ static bool take_end(struct works *works, const struct scanned_row *row)
     const struct pair_sum flow = {row->process, row->thread, row->free_thread, row->blocks,
                                   row->bytes};
 
-    if (row->ended_by == ROW_SCAN_LEAKED)
+    if (row->ended_by == ROW_FEED_LEAKED)
         count(&own->leaked_blocks, &own->leaked_bytes, row);
-    if (!row_scan_is_ended_by_call(row) || row->free_thread == 0)
+    if (!row_feed_is_ended_by_call(row) || row->free_thread == 0)
         return true;
     count(&ender->freed_blocks, &ender->freed_bytes, row);
     return pair_sums_add(&works->flows, &flow);
@@ -57,7 +57,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
         count(&own->allocated_blocks, &own->allocated_bytes, row);
         if (!own_peaks_born(&works->peaks, row->thread, row->alloc_ns,
                             (struct own_peaks_size){row->bytes, row->bytes_variance},
-                            row_scan_end_ns(row))
+                            row_feed_end_ns(row))
             || !take_end(works, row))
             return false;
     }
@@ -140,20 +140,20 @@ static int put_tables(struct works *works, struct rundb *database, struct error 
 int thread_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
     struct works works = {.database = database};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0) {
         works.n = scan.n_threads;
         works.list = calloc(works.n, sizeof(*works.list));
-        rc = works.list ? row_scan_run_whole(&scan, filter, take, &works, err)
+        rc = works.list ? row_feed_run_whole(&scan, filter, take, &works, err)
                         : error_set(err, ERROR_NOMEM, "no memory for %zu threads", works.n);
     }
     if (rc == 0)
         rc = put_tables(&works, database, err);
     free(works.list);
     own_peaks_done(&works.peaks);
-    keyed_done(&works.flows);
-    row_scan_done(&scan);
+    hash_map_done(&works.flows);
+    row_feed_done(&scan);
     return rc;
 }

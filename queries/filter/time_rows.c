@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/time_rows.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
-#include "queries/filter/death_queue.h"
+#include "queries/filter/expiry_heap.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 
 #include <stdlib.h>
 
@@ -37,22 +37,22 @@ struct times {
     struct way *ways; /* by process */
     size_t n_processes;
     const uint64_t *mean_of; /* as in row_scan */
-    struct death_queue deaths;
+    struct expiry_heap deaths;
 };
 
 unsigned time_rows_without(enum time_rows_which which)
 {
-    return ROW_SCAN_SLACK | ROW_SCAN_FREE
-           | (which == TIME_ROWS_TEMPORARY ? 0u : ROW_SCAN_INTERVENING);
+    return ROW_FEED_SLACK | ROW_FEED_FREE
+           | (which == TIME_ROWS_TEMPORARY ? 0u : ROW_FEED_INTERVENING);
 }
 
 bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
 {
     switch (which) {
     case TIME_ROWS_LEAKED:
-        return row->ended_by == ROW_SCAN_LEAKED;
+        return row->ended_by == ROW_FEED_LEAKED;
     case TIME_ROWS_TEMPORARY:
-        return row_scan_is_temporary(row);
+        return row_feed_is_temporary(row);
     default:
         return true;
     }
@@ -63,7 +63,7 @@ bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
 static int add_bucket(struct way *way, int64_t start_ns, int64_t end_ns, struct error *err)
 {
     struct bucket *buckets =
-        growing_reserve(way->buckets, &way->capacity, way->n + 1, sizeof(*buckets));
+        dynamic_array_reserve(way->buckets, &way->capacity, way->n + 1, sizeof(*buckets));
 
     if (!buckets)
         return error_set(err, ERROR_NOMEM, "no memory for %zu parts of time", way->n);
@@ -185,7 +185,7 @@ static void end_until(struct times *times, int64_t at_ns)
 {
     struct death death;
 
-    while (death_queue_pop(&times->deaths, at_ns, &death)) {
+    while (expiry_heap_pop(&times->deaths, at_ns, &death)) {
         struct way *way = &times->ways[death.of];
         struct bucket *bucket;
 
@@ -213,7 +213,7 @@ static bool take_row(struct times *times, const struct scanned_row *row)
     saturating_grow(&way->live_bytes, row->bytes);
     way->live_blocks += row->blocks;
     way->live_variance += row->bytes_variance;
-    if (row->ended_by == ROW_SCAN_LEAKED) {
+    if (row->ended_by == ROW_FEED_LEAKED) {
         saturating_grow(&way->leaked_bytes, row->bytes);
         way->leaked_blocks += row->blocks;
         way->leaked_variance += row->bytes_variance;
@@ -224,8 +224,8 @@ static bool take_row(struct times *times, const struct scanned_row *row)
         saturating_grow(&bucket->allocated_bytes, row->bytes);
         bucket->allocated_variance += row->bytes_variance;
     }
-    return row->lifetime_ns == ROW_SCAN_UNKNOWN
-           || death_queue_push(&times->deaths,
+    return row->lifetime_ns == ROW_FEED_UNKNOWN
+           || expiry_heap_push(&times->deaths,
                                (struct death){saturating_add(born_ns, row->lifetime_ns),
                                               row->blocks, row->bytes, row->process,
                                               row->bytes_variance});
@@ -335,8 +335,8 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
                    struct error *err)
 {
     struct times times = {.request = request};
-    struct row_scan scan;
-    int rc = row_scan_init(&scan, database, err);
+    struct row_feed scan;
+    int rc = row_feed_init(&scan, database, err);
 
     if (rc == 0) {
         times.n_processes = scan.n_processes;
@@ -351,7 +351,7 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
     scan.without = time_rows_without(request->which);
     if (rc == 0) {
         begin(&times);
-        rc = row_scan_run(&scan, request->filter, take, &times, err);
+        rc = row_feed_run(&scan, request->filter, take, &times, err);
     }
     if (rc == 0) {
         finish(&times);
@@ -360,7 +360,7 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
     for (size_t id = 0; times.ways && id < times.n_processes; id++)
         free(times.ways[id].buckets);
     free(times.ways);
-    death_queue_done(&times.deaths);
-    row_scan_done(&scan);
+    expiry_heap_done(&times.deaths);
+    row_feed_done(&scan);
     return rc;
 }

@@ -37,7 +37,7 @@ struct time_rows_request {
     int64_t from_ns, to_ns; /* when has_range; as far as a process lived */
 };
 
-/* What of rows is not read for that, as enum row_scan_part. */
+/* What of rows is not read for that, as enum row_feed_part. */
 unsigned time_rows_without(enum time_rows_which which);
 
 bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_scan.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 
@@ -89,7 +89,7 @@ static struct heap_scan_page *get_page(struct scan *scan, uint64_t address)
     uint64_t page_bytes = scan->heap->page_bytes;
     size_t index = (size_t)((address - window->first) / page_bytes);
     struct heap_scan_page *pages =
-        growing_reserve(window->pages, &window->capacity, index + 1, sizeof(*pages));
+        dynamic_array_reserve(window->pages, &window->capacity, index + 1, sizeof(*pages));
 
     if (!pages)
         return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/render/table.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,8 @@ void table_add_cell(struct table *table, const char *text)
 
     if (table->is_failed)
         return;
-    cells = growing_reserve(table->cells, &table->capacity, table->n_cells + 1, sizeof(*cells));
+    cells =
+        dynamic_array_reserve(table->cells, &table->capacity, table->n_cells + 1, sizeof(*cells));
     if (cells) {
         table->cells = cells;
         cells[table->n_cells] = copy_printable(text);
@@ -101,8 +102,8 @@ void table_add_line(struct table *table, const char *text)
 
     if (table->is_failed)
         return;
-    lines =
-        growing_reserve(table->lines, &table->lines_capacity, table->n_lines + 1, sizeof(*lines));
+    lines = dynamic_array_reserve(table->lines, &table->lines_capacity, table->n_lines + 1,
+                                  sizeof(*lines));
     table->lines = lines ? lines : table->lines;
     copy = lines ? copy_printable(text) : NULL;
     if (copy)

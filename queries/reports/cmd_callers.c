@@ -9,7 +9,7 @@
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
 #include "queries/core/call_tree.h"
-#include "queries/core/made_rows.h"
+#include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
 #include "queries/render/shorten.h"
@@ -179,20 +179,20 @@ static int compare_neighbours(const void *left, const void *right, void *by_bloc
 }
 
 static void add_row(const struct relation *relation, const struct neighbour *neighbour,
-                    bool is_by_blocks, struct made_rows *rows)
+                    bool is_by_blocks, struct computed_rows *rows)
 {
     int64_t part = is_by_blocks ? neighbour->blocks : neighbour->bytes;
     int64_t total = is_by_blocks ? relation->total_blocks : relation->total_bytes;
 
-    made_rows_begin(rows);
-    made_rows_add_int64(rows, neighbour->bytes);
-    made_rows_add_int64(rows, neighbour->blocks);
-    made_rows_add_share(rows, total ? (double)part / (double)total : 0);
-    made_rows_add_text(rows, neighbour->is_nobody
-                                 ? relation->is_callers ? "(no caller)" : "(of its own)"
-                                 : neighbour->example->function);
-    made_rows_add_text(rows, neighbour->is_nobody ? NULL : neighbour->example->module);
-    made_rows_end(rows);
+    computed_rows_begin(rows);
+    computed_rows_add_int64(rows, neighbour->bytes);
+    computed_rows_add_int64(rows, neighbour->blocks);
+    computed_rows_add_share(rows, total ? (double)part / (double)total : 0);
+    computed_rows_add_text(rows, neighbour->is_nobody
+                                     ? relation->is_callers ? "(no caller)" : "(of its own)"
+                                     : neighbour->example->function);
+    computed_rows_add_text(rows, neighbour->is_nobody ? NULL : neighbour->example->module);
+    computed_rows_end(rows);
 }
 
 static void print_title(const struct query *query, const struct relation *relation)
@@ -216,13 +216,13 @@ static void print_title(const struct query *query, const struct relation *relati
 static int show(const struct relation *relation, struct query *query, struct error *err)
 {
     bool is_by_blocks = query->options->is_by_blocks;
-    struct made_rows rows;
+    struct computed_rows rows;
     int rc;
 
     relation->list[relation->n - 1].is_nobody = true;
     qsort_r(relation->list, relation->n, sizeof(*relation->list), compare_neighbours,
             &is_by_blocks);
-    made_rows_init(&rows, "bytes,blocks,share,function,module");
+    computed_rows_init(&rows, "bytes,blocks,share,function,module");
     for (size_t i = 0; i < relation->n; i++) {
         const struct neighbour *neighbour = &relation->list[i];
         if (neighbour->example)
@@ -230,8 +230,8 @@ static int show(const struct relation *relation, struct query *query, struct err
     }
     if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
         print_title(query, relation);
-    rc = made_rows_show(&rows, query, err);
-    made_rows_done(&rows);
+    rc = computed_rows_show(&rows, query, err);
+    computed_rows_done(&rows);
     return rc;
 }
 

@@ -8,12 +8,12 @@
  * instants of one recording are the same samples with the same weights, which the difference does not have: their
  * variance is in both sides', and is taken out twice.
  */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
 #include "queries/core/command.h"
-#include "queries/core/made_rows.h"
+#include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/core/query_open.h"
 #include "queries/core/stack_weights.h"
@@ -59,7 +59,8 @@ static char *copy_column(struct sqlite3_stmt *row, int column, bool *is_failed)
 
 static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, struct error *err)
 {
-    struct entry *list = growing_reserve(diff->list, &diff->capacity, diff->n + 1, sizeof(*list));
+    struct entry *list =
+        dynamic_array_reserve(diff->list, &diff->capacity, diff->n + 1, sizeof(*list));
     struct entry *entry;
     bool is_failed = false;
 
@@ -337,51 +338,51 @@ static void print_title(const struct query *query, const struct query_options *s
                       : "blocks");
 }
 
-static void add_row(struct made_rows *rows, const struct entry *entry, bool is_estimate)
+static void add_row(struct computed_rows *rows, const struct entry *entry, bool is_estimate)
 {
-    made_rows_begin(rows);
-    made_rows_add_int64(rows, change_bytes(entry));
-    made_rows_add_int64(rows, change_blocks(entry));
+    computed_rows_begin(rows);
+    computed_rows_add_int64(rows, change_bytes(entry));
+    computed_rows_add_int64(rows, change_blocks(entry));
     for (int side = 0; side < 2; side++)
-        made_rows_add_int64(rows, entry->bytes[side]);
+        computed_rows_add_int64(rows, entry->bytes[side]);
     for (int side = 0; side < 2; side++)
-        made_rows_add_int64(rows, entry->blocks[side]);
-    made_rows_add_text(rows, entry->function);
-    made_rows_add_text(rows, entry->source);
+        computed_rows_add_int64(rows, entry->blocks[side]);
+    computed_rows_add_text(rows, entry->function);
+    computed_rows_add_text(rows, entry->source);
     if (entry->line > 0)
-        made_rows_add_int64(rows, entry->line);
+        computed_rows_add_int64(rows, entry->line);
     else
-        made_rows_add_null(rows);
-    made_rows_add_text(rows, entry->module);
+        computed_rows_add_null(rows);
+    computed_rows_add_text(rows, entry->module);
     if (is_estimate) {
-        made_rows_add_share(rows, estimate_margin(true, entry->bytes_square));
-        made_rows_add_share(rows, estimate_margin(true, entry->blocks_square));
+        computed_rows_add_share(rows, estimate_margin(true, entry->bytes_square));
+        computed_rows_add_share(rows, estimate_margin(true, entry->blocks_square));
     } else {
-        made_rows_add_null(rows);
-        made_rows_add_null(rows);
+        computed_rows_add_null(rows);
+        computed_rows_add_null(rows);
     }
-    made_rows_end(rows);
+    computed_rows_end(rows);
 }
 
 static int show(struct query *query, struct diff *diff, struct error *err)
 {
     bool is_by_blocks = query->options->is_by_blocks;
-    struct made_rows rows;
+    struct computed_rows rows;
     int rc;
 
     if (diff->n > 0)
         qsort_r(diff->list, diff->n, sizeof(*diff->list), compare_changes, &is_by_blocks);
-    made_rows_init(&rows, "change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,"
-                          "after_blocks,function,source,line,module,change_bytes_margin,"
-                          "change_blocks_margin");
+    computed_rows_init(&rows, "change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,"
+                              "after_blocks,function,source,line,module,change_bytes_margin,"
+                              "change_blocks_margin");
     for (size_t i = 0; i < diff->n; i++) {
         const struct entry *entry = &diff->list[i];
         if (change_bytes(entry) != 0 || change_blocks(entry) != 0)
             add_row(&rows, entry, diff->sample_bytes != 0);
     }
     query->database.sample_bytes = diff->sample_bytes; /* what tables show margins by */
-    rc = made_rows_show(&rows, query, err);
-    made_rows_done(&rows);
+    rc = computed_rows_show(&rows, query, err);
+    computed_rows_done(&rows);
     return rc;
 }
 

@@ -6,7 +6,7 @@
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
-#include "queries/core/made_rows.h"
+#include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/heap/heap_tables.h"
 #include "queries/reports/reports.h"
@@ -23,7 +23,7 @@ struct class_sum {
 };
 
 struct counting {
-    struct made_rows *rows;
+    struct computed_rows *rows;
     const char *at;
     struct class_sum classes[N_CLASSES]; /* of the heap that is being read */
 };
@@ -45,20 +45,20 @@ static void add_row(const struct counting *counting, const struct heap_scan_heap
                     int64_t all_bytes)
 {
     const struct class_sum *sum = &counting->classes[class];
-    struct made_rows *rows = counting->rows;
+    struct computed_rows *rows = counting->rows;
 
-    made_rows_begin(rows);
-    made_rows_add_int64(rows, heap->process_id);
-    made_rows_add_text(rows, counting->at);
-    made_rows_add_int64(rows, heap->at_ns);
-    made_rows_add_int64(rows, heap->heap_id);
-    made_rows_add_text(rows, heap->kind);
-    made_rows_add_int64(rows, (int64_t)(UINT64_C(1) << class));
-    made_rows_add_int64(rows, (int64_t)((UINT64_C(2) << class) - 1));
-    made_rows_add_int64(rows, sum->holes);
-    made_rows_add_int64(rows, sum->bytes);
-    made_rows_add_share(rows, (double)sum->bytes / (double)all_bytes);
-    made_rows_end(rows);
+    computed_rows_begin(rows);
+    computed_rows_add_int64(rows, heap->process_id);
+    computed_rows_add_text(rows, counting->at);
+    computed_rows_add_int64(rows, heap->at_ns);
+    computed_rows_add_int64(rows, heap->heap_id);
+    computed_rows_add_text(rows, heap->kind);
+    computed_rows_add_int64(rows, (int64_t)(UINT64_C(1) << class));
+    computed_rows_add_int64(rows, (int64_t)((UINT64_C(2) << class) - 1));
+    computed_rows_add_int64(rows, sum->holes);
+    computed_rows_add_int64(rows, sum->bytes);
+    computed_rows_add_share(rows, (double)sum->bytes / (double)all_bytes);
+    computed_rows_end(rows);
 }
 
 static int end_heap(void *to, const struct heap_scan_heap *heap,
@@ -79,8 +79,8 @@ static int end_heap(void *to, const struct heap_scan_heap *heap,
     return 0;
 }
 
-static int count_at(struct query *query, const struct filter_value *value, struct made_rows *rows,
-                    struct error *err)
+static int count_at(struct query *query, const struct filter_value *value,
+                    struct computed_rows *rows, struct error *err)
 {
     struct counting counting = {.rows = rows, .at = value->text};
     const struct heap_scan_sink sink = {.to = &counting, .hole = count_hole, .end = end_heap};
@@ -94,7 +94,7 @@ static int count_at(struct query *query, const struct filter_value *value, struc
     return rc;
 }
 
-static int count_at_named(struct query *query, const char *name, struct made_rows *rows,
+static int count_at_named(struct query *query, const char *name, struct computed_rows *rows,
                           struct error *err)
 {
     struct filter filter = {.n_values = 0};
@@ -106,10 +106,11 @@ static int count_at_named(struct query *query, const char *name, struct made_row
 int cmd_holes_run(struct query *query, struct error *err)
 {
     const struct filter_value *value = filter_instant(&query->options->filter);
-    struct made_rows rows;
+    struct computed_rows rows;
     int rc = 0;
 
-    made_rows_init(&rows, "process_id,at,at_ns,heap_id,kind,from_bytes,to_bytes,holes,bytes,share");
+    computed_rows_init(&rows,
+                       "process_id,at,at_ns,heap_id,kind,from_bytes,to_bytes,holes,bytes,share");
     if (rc == 0 && value)
         rc = count_at(query, value, &rows, err);
     if (rc == 0 && !value && !query->database.is_aggregate)
@@ -117,7 +118,7 @@ int cmd_holes_run(struct query *query, struct error *err)
     if (rc == 0 && !value)
         rc = count_at_named(query, "end", &rows, err);
     if (rc == 0)
-        rc = made_rows_show(&rows, query, err);
-    made_rows_done(&rows);
+        rc = computed_rows_show(&rows, query, err);
+    computed_rows_done(&rows);
     return rc;
 }

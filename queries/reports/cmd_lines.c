@@ -7,7 +7,7 @@
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
-#include "queries/core/made_rows.h"
+#include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
 #include "queries/reports/reports.h"
@@ -159,33 +159,33 @@ static int sum_own(const struct query *query, const struct stack_weights *weight
 
 /* ---- programs, and people without the source ---- */
 
-static void add_rows(const struct file_sum *file, struct made_rows *rows)
+static void add_rows(const struct file_sum *file, struct computed_rows *rows)
 {
     for (int64_t i = 0; i < file->n_lines; i++) {
         const struct line_sum *line = &file->lines[i];
         if (line->total_blocks == 0 && line->own_blocks == 0)
             continue;
-        made_rows_begin(rows);
-        made_rows_add_int64(rows, line->own_bytes);
-        made_rows_add_int64(rows, line->own_blocks);
-        made_rows_add_int64(rows, line->total_bytes);
-        made_rows_add_int64(rows, line->total_blocks);
-        made_rows_add_text(rows, file->path);
-        made_rows_add_int64(rows, i);
-        made_rows_end(rows);
+        computed_rows_begin(rows);
+        computed_rows_add_int64(rows, line->own_bytes);
+        computed_rows_add_int64(rows, line->own_blocks);
+        computed_rows_add_int64(rows, line->total_bytes);
+        computed_rows_add_int64(rows, line->total_blocks);
+        computed_rows_add_text(rows, file->path);
+        computed_rows_add_int64(rows, i);
+        computed_rows_end(rows);
     }
 }
 
 static int show_rows(const struct file_sum *files, struct query *query, struct error *err)
 {
-    struct made_rows rows;
+    struct computed_rows rows;
     int rc;
 
-    made_rows_init(&rows, "own_bytes,own_blocks,total_bytes,total_blocks,source,line");
+    computed_rows_init(&rows, "own_bytes,own_blocks,total_bytes,total_blocks,source,line");
     for (const struct file_sum *file = files; file; file = file->next)
         add_rows(file, &rows);
-    rc = made_rows_show(&rows, query, err);
-    made_rows_done(&rows);
+    rc = computed_rows_show(&rows, query, err);
+    computed_rows_done(&rows);
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* objects: the tree of objects of the last walk, as rows or as a picture. */
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/units.h"
 #include "queries/core/call_tree.h"
 #include "queries/core/query.h"
@@ -34,8 +34,8 @@ struct drawing {
 
 static const char *keep(struct drawing *drawing, const unsigned char *text)
 {
-    char **texts = growing_reserve(drawing->texts, &drawing->texts_capacity, drawing->n_texts + 1,
-                                   sizeof(*texts));
+    char **texts = dynamic_array_reserve(drawing->texts, &drawing->texts_capacity,
+                                         drawing->n_texts + 1, sizeof(*texts));
 
     if (!texts)
         return NULL;

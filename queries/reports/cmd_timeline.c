@@ -13,7 +13,7 @@
 #include "queries/core/query_open.h"
 #include "queries/core/report.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/row_scan.h"
+#include "queries/filter/row_feed.h"
 #include "queries/filter/time_rows.h"
 #include "queries/render/estimate.h"
 #include "queries/render/svg.h"
@@ -201,7 +201,7 @@ static void print_axis(const struct screen *chart, FILE *out)
 
 static void print_head(const struct query *query, const struct screen *chart, const char *headline)
 {
-    bool is_live = chart->measure->what == SITE_TIMES_LIVE;
+    bool is_live = chart->measure->what == SITE_CURVES_LIVE;
     char filters[512];
     char most[ESTIMATE_TEXT_BYTES];
     char at[UNITS_TEXT_BYTES];
@@ -265,7 +265,7 @@ static int make_rows(struct query *query, const struct timeline_measure *measure
     if (rc == 0)
         rc = timeline_range_resolve(&range, &sql, &request.from_ns, &request.to_ns, err);
     if (rc == 0 && query->options->is_sql_shown)
-        rc = filter_sql_show(&sql, row_scan_sql(&sql, time_rows_without(measure->which)),
+        rc = filter_sql_show(&sql, row_feed_sql(&sql, time_rows_without(measure->which)),
                              "the timeline below is", query->out, err);
     else if (rc == 0)
         rc = time_rows_fill(&query->database, &request, err);

@@ -8,7 +8,7 @@
 #include "lib/base/saturating.h"
 #include "lib/base/units.h"
 #include "queries/core/call_tree.h"
-#include "queries/core/made_rows.h"
+#include "queries/core/computed_rows.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"
 #include "queries/core/tree_title.h"
@@ -179,32 +179,32 @@ static void print_children(struct printer *printer, uint32_t parent)
 
 static int show_rows(const struct printer *printer, struct error *err)
 {
-    struct made_rows rows;
+    struct computed_rows rows;
     int rc;
 
-    made_rows_init(&rows, "node_id,parent_node_id,depth,bytes,blocks,self_bytes,self_blocks,"
-                          "function,module");
+    computed_rows_init(&rows, "node_id,parent_node_id,depth,bytes,blocks,self_bytes,self_blocks,"
+                              "function,module");
     for (uint32_t i = 0; i < printer->tree->n; i++) {
         const struct call_node *node = &printer->tree->nodes[i];
         if (!is_shown(printer, node))
             continue;
-        made_rows_begin(&rows);
-        made_rows_add_int64(&rows, i);
+        computed_rows_begin(&rows);
+        computed_rows_add_int64(&rows, i);
         if (node->parent == CALL_TREE_NONE)
-            made_rows_add_null(&rows);
+            computed_rows_add_null(&rows);
         else
-            made_rows_add_int64(&rows, node->parent);
-        made_rows_add_int64(&rows, node->depth);
-        made_rows_add_int64(&rows, node->total_bytes);
-        made_rows_add_int64(&rows, node->total_blocks);
-        made_rows_add_int64(&rows, node->self_bytes);
-        made_rows_add_int64(&rows, node->self_blocks);
-        made_rows_add_text(&rows, node->name == node->module ? NULL : node->name);
-        made_rows_add_text(&rows, node->module);
-        made_rows_end(&rows);
+            computed_rows_add_int64(&rows, node->parent);
+        computed_rows_add_int64(&rows, node->depth);
+        computed_rows_add_int64(&rows, node->total_bytes);
+        computed_rows_add_int64(&rows, node->total_blocks);
+        computed_rows_add_int64(&rows, node->self_bytes);
+        computed_rows_add_int64(&rows, node->self_blocks);
+        computed_rows_add_text(&rows, node->name == node->module ? NULL : node->name);
+        computed_rows_add_text(&rows, node->module);
+        computed_rows_end(&rows);
     }
-    rc = made_rows_show(&rows, printer->query, err);
-    made_rows_done(&rows);
+    rc = computed_rows_show(&rows, printer->query, err);
+    computed_rows_done(&rows);
     return rc;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/histogram_picture.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/units.h"
 #include "lib/totals/lifetime_class.h"
 #include "queries/core/headline.h"
@@ -54,15 +54,15 @@ static void format_label(const struct classes *classes, struct sqlite3_stmt *row
 /* NULL row: of no blocks; its label is the caller's. */
 static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct error *err)
 {
-    void *labels = growing_reserve(classes->labels, &classes->labels_capacity, classes->n + 1,
-                                   sizeof(*classes->labels));
+    void *labels = dynamic_array_reserve(classes->labels, &classes->labels_capacity, classes->n + 1,
+                                         sizeof(*classes->labels));
 
     if (!labels)
         return error_set(err, ERROR_NOMEM, "no memory for %zu classes", classes->n);
     classes->labels = labels;
     for (size_t i = 0; i < N_SERIES; i++) {
-        int64_t *values = growing_reserve(classes->values[i], &classes->values_capacity[i],
-                                          classes->n + 1, sizeof(*values));
+        int64_t *values = dynamic_array_reserve(classes->values[i], &classes->values_capacity[i],
+                                                classes->n + 1, sizeof(*values));
         if (!values)
             return error_set(err, ERROR_NOMEM, "no memory for %zu classes", classes->n);
         classes->values[i] = values;

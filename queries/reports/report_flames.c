@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/report_flames.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/json_text.h"
-#include "lib/base/keyed.h"
 #include "lib/base/saturating.h"
 #include "queries/core/call_tree.h"
 #include "queries/core/query.h"
@@ -22,7 +22,7 @@ struct known_name {
 
 struct flames {
     const struct query *query;
-    struct keyed names;
+    struct hash_map names;
     FILE *names_out, *measures_out;
     size_t n_measures;
 };
@@ -60,7 +60,7 @@ static uint32_t name_of(struct flames *flames, const struct call_node *node)
 {
     size_t n = flames->names.n;
     const struct known_name *name =
-        keyed_get(&flames->names, &node->key, sizeof(name->key), sizeof(*name));
+        hash_map_get(&flames->names, &node->key, sizeof(name->key), sizeof(*name));
 
     if (!name)
         return UINT32_MAX;
@@ -187,7 +187,7 @@ int report_flames_put(const struct query *query, int64_t process_id, FILE *out, 
         rc = error_set(err, ERROR_NOMEM, "no memory for a page");
     if (rc == 0)
         (void)fprintf(out, "{\"names\":[%s],\"measures\":[%s]}", names, nodes);
-    keyed_done(&flames.names);
+    hash_map_done(&flames.names);
     free(names);
     free(nodes);
     return rc;

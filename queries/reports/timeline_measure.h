@@ -5,7 +5,7 @@
 #define MTRACE_QUERIES_TIMELINE_MEASURE_H
 
 #include "queries/filter/filter.h"
-#include "queries/filter/site_times.h"
+#include "queries/filter/site_curves.h"
 
 struct error;
 struct query;
@@ -14,7 +14,7 @@ struct rundb;
 struct timeline_measure {
     const char *name; /* in titles: "live", "allocated", … */
     enum time_rows_which which;
-    enum site_times_what what;
+    enum site_curves_what what;
     const char *column; /* of the view timeline that a chart shows */
     const char *blocks_column;
 };

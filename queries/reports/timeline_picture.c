@@ -22,9 +22,9 @@ struct picture {
     const struct query *query;
     const struct timeline_measure *measure;
     int64_t process_id, from_ns, to_ns;
-    struct site_times times;
-    char names[SITE_TIMES_SERIES][NAME_BYTES];
-    int64_t highest[SITE_TIMES_PARTS];
+    struct site_curves times;
+    char names[SITE_CURVES_SERIES][NAME_BYTES];
+    int64_t highest[SITE_CURVES_PARTS];
     char title[TITLE_BYTES], subtitle[TITLE_BYTES];
 };
 
@@ -78,10 +78,10 @@ static int load(struct picture *picture, struct error *err)
 {
     const struct query_options *options = picture->query->options;
     const struct timeline_range range = timeline_range_of(picture->query);
-    struct site_times_request request = {.process_id = picture->process_id,
-                                         .which = picture->measure->which,
-                                         .what = picture->measure->what,
-                                         .is_by_blocks = options->is_by_blocks};
+    struct site_curves_request request = {.process_id = picture->process_id,
+                                          .which = picture->measure->which,
+                                          .what = picture->measure->what,
+                                          .is_by_blocks = options->is_by_blocks};
     struct filter_sql sql;
     int rc = filter_sql_init(&sql, &picture->query->database, &range.filter, picture->process_id,
                              options->site_id, err);
@@ -94,7 +94,7 @@ static int load(struct picture *picture, struct error *err)
     request.from_ns = picture->from_ns;
     request.to_ns = picture->to_ns;
     if (rc == 0)
-        rc = site_times_load(&picture->times, &picture->query->database, &request, err);
+        rc = site_curves_load(&picture->times, &picture->query->database, &request, err);
     filter_sql_done(&sql);
     return rc;
 }
@@ -134,7 +134,9 @@ static size_t part_of(const struct picture *picture, int64_t at_ns)
     double share = ((double)at_ns - (double)picture->from_ns)
                    / ((double)picture->to_ns - (double)picture->from_ns);
 
-    return share <= 0 ? 0 : share >= 1 ? SITE_TIMES_PARTS - 1 : (size_t)(share * SITE_TIMES_PARTS);
+    return share <= 0   ? 0
+           : share >= 1 ? SITE_CURVES_PARTS - 1
+                        : (size_t)(share * SITE_CURVES_PARTS);
 }
 
 static void add_bucket(struct picture *picture, struct sqlite3_stmt *row)
@@ -183,13 +185,13 @@ static int make_titles(struct picture *picture, struct error *err)
 
 static void draw(const struct picture *picture, bool is_inline)
 {
-    bool is_live = picture->measure->what == SITE_TIMES_LIVE;
+    bool is_live = picture->measure->what == SITE_CURVES_LIVE;
     struct chart chart = {.title = picture->title,
                           .subtitle = picture->subtitle,
                           .form = is_live ? CHART_AREAS : CHART_BARS,
                           .unit =
                               picture->query->options->is_by_blocks ? CHART_BLOCKS : CHART_BYTES,
-                          .n_steps = SITE_TIMES_PARTS,
+                          .n_steps = SITE_CURVES_PARTS,
                           .from_ns = picture->from_ns,
                           .to_ns = picture->to_ns,
                           .n_series = picture->times.n,

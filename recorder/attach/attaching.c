@@ -3,15 +3,15 @@
 
 #if defined(__x86_64__)
 
+#    include "lib/base/dynamic_array.h"
 #    include "lib/base/fault_point.h"
-#    include "lib/base/growing.h"
 #    include "lib/base/monotonic.h"
-#    include "lib/process/running.h"
 #    include "lib/process/thread_status.h"
-#    include "recorder/attach/entry_code.h"
+#    include "lib/process/writer_liveness.h"
+#    include "recorder/attach/call_stub.h"
 #    include "recorder/attach/forbidden.h"
-#    include "recorder/attach/leading.h"
-#    include "recorder/attach/safe_place.h"
+#    include "recorder/attach/remote_call.h"
+#    include "recorder/attach/safe_point.h"
 #    include "recorder/attach/target.h"
 #    include "recorder/attach/tracee.h"
 
@@ -44,7 +44,7 @@ static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
     while (n >= 0 && (errno = 0, entry = readdir(folder))) {
         if (*entry->d_name < '0' || *entry->d_name > '9')
             continue;
-        pid_t *tids = growing_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
+        pid_t *tids = dynamic_array_reserve(*ret_tids, &n_room, (size_t)n + 1, sizeof(*tids));
         if (tids) {
             *ret_tids = tids;
             tids[n] = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -64,7 +64,7 @@ static bool is_filtered(const struct tracee *tracee)
            || thread_status_is_filtered(&status);
 }
 
-static bool is_ready(struct tracee *tracee, struct safe_place *place, const char **ret_why)
+static bool is_ready(struct tracee *tracee, struct safe_point *place, const char **ret_why)
 {
     *ret_why = "a thread behind a seccomp filter";
     if (is_filtered(tracee))
@@ -73,11 +73,11 @@ static bool is_ready(struct tracee *tracee, struct safe_place *place, const char
     if (!tracee_get_regs(tracee, &tracee->regs) || tracee_is_in_rseq(tracee)
         || tracee_has_large_vectors(tracee))
         return false;
-    return safe_place_is(place, tracee->tid, ret_why);
+    return safe_point_is(place, tracee->tid, ret_why);
 }
 
 /* 1: none of the threads is at a safe place now. */
-static int try_threads(struct tracee *tracee, struct safe_place *place,
+static int try_threads(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, const char **ret_why,
                        struct attaching_answer *ret_answer, struct error *err)
 {
@@ -94,7 +94,7 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
             continue;
         }
         if (is_ready(tracee, place, ret_why)) {
-            code = leading_call(tracee, call, ret_answer, err);
+            code = remote_call_call(tracee, call, ret_answer, err);
             *ret_why = "a signal"; /* if it is said: 1 */
         } else {
             tracee_let_go(tracee);
@@ -114,7 +114,7 @@ static bool is_thread_outside(struct tracee *tracee)
 
     if (!tracee_stop(tracee, &err))
         return false;
-    is_outside = tracee_get_regs(tracee, &tracee->regs) && leading_is_outside(tracee);
+    is_outside = tracee_get_regs(tracee, &tracee->regs) && remote_call_is_outside(tracee);
     tracee_let_go(tracee);
     return is_outside;
 }
@@ -126,7 +126,7 @@ static void mend(struct tracee *tracee)
     ssize_t n;
     bool is_outside = true;
 
-    if (!leading_has_remains(tracee))
+    if (!remote_call_has_remains(tracee))
         return;
     n = list_threads(tracee->target->pid, &tids);
     for (ssize_t i = 0; i < n && is_outside; i++) {
@@ -134,7 +134,7 @@ static void mend(struct tracee *tracee)
         is_outside = is_thread_outside(tracee);
     }
     if (n > 0 && is_outside)
-        leading_clear_remains(tracee);
+        remote_call_clear_remains(tracee);
     free(tids);
 }
 
@@ -166,7 +166,7 @@ static void note_search(struct attaching_pace *pace, uint64_t began_ns)
     pace->rest_until_ns = now_ns + (rest_ns < MOST_REST_NS ? rest_ns : MOST_REST_NS);
 }
 
-static int try_at_pace(struct tracee *tracee, struct safe_place *place,
+static int try_at_pace(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, struct attaching_pace *pace,
                        uint64_t until_ns, struct attaching_answer *ret_answer, struct error *err)
 {
@@ -186,24 +186,24 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
     struct attaching_pace own_pace = {.why = NULL};
     struct attaching_pace *pace = call->pace ? call->pace : &own_pace;
-    struct safe_place *place;
+    struct safe_point *place;
     int code;
 
     fault_point("looked");
     if (!call->function) {
-        ret_answer->result = leading_has_remains(tracee);
+        ret_answer->result = remote_call_has_remains(tracee);
         return 0;
     }
-    place = safe_place_new(tracee->target, call->library);
+    place = safe_point_new(tracee->target, call->library);
     if (!place)
         return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
     mend(tracee);
     urgency_look(&tracee->urgency, call->pid);
     do {
         code = try_at_pace(tracee, place, call, pace, until_ns, ret_answer, err);
-    } while (code == 1 && running_is(call->pid) && !target_is_replaced(tracee->target)
+    } while (code == 1 && writer_liveness_is(call->pid) && !target_is_replaced(tracee->target)
              && monotonic_now_ns() < until_ns);
-    safe_place_free(place);
+    safe_point_free(place);
     ret_answer->is_busy = code == 1;
     return code == 1
                ? error_set(err, ERROR_IO,
@@ -212,14 +212,14 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
                : code;
 }
 
-static bool is_thread_left(struct tracee *tracee, struct safe_place *place)
+static bool is_thread_left(struct tracee *tracee, struct safe_point *place)
 {
     struct error err;
     bool is_left = false;
 
     if (!tracee_stop(tracee, &err))
         return false;
-    is_left = safe_place_is_outside(place, tracee->tid);
+    is_left = safe_point_is_outside(place, tracee->tid);
     tracee_let_go(tracee);
     return is_left;
 }
@@ -227,7 +227,7 @@ static bool is_thread_left(struct tracee *tracee, struct safe_place *place)
 /* AT-4; the lock is that of the open file, and ends with it. */
 static bool is_alone(int memory)
 {
-    uint64_t until_ns = monotonic_now_ns() + LEADING_CALL_NS;
+    uint64_t until_ns = monotonic_now_ns() + REMOTE_CALL_CALL_NS;
     int result;
 
     while ((result = flock(memory, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK
@@ -241,7 +241,7 @@ static bool look_whether_left(pid_t pid, const char *library)
 {
     struct target target;
     struct tracee tracee = {.target = &target, .memory = -1};
-    struct safe_place *place = NULL;
+    struct safe_point *place = NULL;
     pid_t *tids = NULL;
     ssize_t n = 0;
     bool is_left;
@@ -259,7 +259,7 @@ static bool look_whether_left(pid_t pid, const char *library)
     }
     n = list_threads(pid, &tids);
     is_left = n > 0;
-    place = is_left ? safe_place_new(&target, library) : NULL;
+    place = is_left ? safe_point_new(&target, library) : NULL;
     for (ssize_t i = 0; i < n && is_left && place; i++) {
         tracee.tid = tids[i];
         is_left = is_thread_left(&tracee, place);
@@ -267,7 +267,7 @@ static bool look_whether_left(pid_t pid, const char *library)
     is_left = is_left && place;
     close(tracee.memory);
     free(tids);
-    safe_place_free(place);
+    safe_point_free(place);
     target_done(&target);
     return is_left;
 }
@@ -318,10 +318,11 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
     *ret_answer = (struct attaching_answer){.result = 0};
     if (call->function
         && strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
-               > ENTRY_CODE_TEXT_BYTES)
+               > CALL_STUB_TEXT_BYTES)
         return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
     while ((code = look_and_call_once(call, ret_answer, &is_replaced, &is_early, err)) != 0
-           && (is_replaced || is_early) && running_is(call->pid) && monotonic_now_ns() < until_ns)
+           && (is_replaced || is_early) && writer_liveness_is(call->pid)
+           && monotonic_now_ns() < until_ns)
         tracee_nap(1000000);
     ret_answer->is_busy |= is_replaced;
     return is_replaced ? error_set(err, ERROR_IO,
@@ -374,7 +375,7 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
     *ret_answer = (struct attaching_answer){.result = 0};
     if (!do_in_thread(&job))
         return error_set(err, ERROR_NOMEM, "cannot start a thread");
-    if (job.code == 0 || running_is(call->pid))
+    if (job.code == 0 || writer_liveness_is(call->pid))
         return job.code;
     ret_answer->is_busy = false; /* whatever it was that could not be done */
     return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);

@@ -2,8 +2,8 @@
 /*
  * attaching: a running process calls a function of ours.
  *
- * Model:   one thread of it is stopped (PTRACE_SEIZE), where it is at a safe place (safe_place.h): else it goes on, and another one, or the same
- *          a little later, is tried. It is led to instructions of ours (entry_code.h), which load the library and call the function, and bring it back.
+ * Model:   one thread of it is stopped (PTRACE_SEIZE), where it is at a safe place (safe_point.h): else it goes on, and another one, or the same
+ *          a little later, is tried. It is led to instructions of ours (call_stub.h), which load the library and call the function, and bring it back.
  *          They are put where ld.so has code that ran once; what was there is put back.
  * Invariants
  *   AT-1 No thread but the one is stopped for longer than it takes to walk its stack.

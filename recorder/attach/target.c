@@ -188,7 +188,7 @@ static int find_once_code(struct target *target, const struct seen *seen, struct
     char path[PATH_MAX + 32];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->loader);
-    if (!once_code_find(path, &target->once))
+    if (!scratch_code_find(path, &target->once))
         return error_set(err, ERROR_IO,
                          "process %d has an ld.so ('%s') that is gone, or has no code known to be "
                          "used up: start it under mtrace-record",

@@ -8,7 +8,7 @@
 #define MTRACE_RECORDER_TARGET_H
 
 #include "lib/base/error.h"
-#include "recorder/attach/once_code.h"
+#include "recorder/attach/scratch_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct target {
     uint64_t libc_base, libc_end;
     uint64_t loader_base, loader_end; /* where image.loader_base says */
     uint64_t once_code; /* instructions of ld.so that ran when the process began, and never again */
-    struct once_code once; /* what its file has there */
+    struct scratch_code once; /* what its file has there */
     uint64_t dlopen, dlsym, dlerror, errno_location;
     struct target_symbol *symbols; /* of libc; owned */
     size_t n_symbols;

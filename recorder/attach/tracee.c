@@ -5,7 +5,7 @@
 
 #    include "lib/base/monotonic.h"
 #    include "lib/process/thread_status.h"
-#    include "recorder/attach/entry_code.h"
+#    include "recorder/attach/call_stub.h"
 #    include "recorder/attach/forbidden.h"
 
 #    include <elf.h>
@@ -223,11 +223,11 @@ bool tracee_is_in_rseq(const struct tracee *tracee)
 
 bool tracee_has_large_vectors(const struct tracee *tracee)
 {
-    static char state[2 * ENTRY_CODE_VECTOR_BYTES];
+    static char state[2 * CALL_STUB_VECTOR_BYTES];
     struct iovec io = {state, sizeof(state)};
 
     return ptrace(PTRACE_GETREGSET, tracee->tid, NT_X86_XSTATE, &io) != 0
-           || io.iov_len > ENTRY_CODE_VECTOR_BYTES;
+           || io.iov_len > CALL_STUB_VECTOR_BYTES;
 }
 
 #endif

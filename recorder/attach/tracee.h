@@ -37,8 +37,8 @@ struct tracee {
     struct urgency_before before;    /* its own */
     uint64_t lifted_until_ns;        /* 0: it is what it was */
     uint64_t saved_n;
-    uint8_t saved[ONCE_CODE_BYTES];
-    uint64_t frame; /* of entry_code.h: where it is */
+    uint8_t saved[SCRATCH_CODE_BYTES];
+    uint64_t frame; /* of call_stub.h: where it is */
     uint64_t result;
     char text[512];
     bool has_told;
@@ -73,7 +73,7 @@ void tracee_let_go(struct tracee *tracee);
 /* In a sequence that the kernel would abort if it knew where the thread goes. */
 bool tracee_is_in_rseq(const struct tracee *tracee);
 
-/* Its vector registers take more than ENTRY_CODE_VECTOR_BYTES. */
+/* Its vector registers take more than CALL_STUB_VECTOR_BYTES. */
 bool tracee_has_large_vectors(const struct tracee *tracee);
 
 #endif

@@ -2,19 +2,19 @@
 #include "recorder/cli/offline.h"
 
 #include "lib/logfile/columns.h"
-#include "lib/logfile/later_logs.h"
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/log_name.h"
+#include "lib/logfile/successor_logs.h"
 #include "lib/process/file_lock.h"
 #include "lib/process/output_file.h"
 #include "lib/process/patient_open.h"
-#include "lib/process/running.h"
-#include "recorder/pack/cull.h"
+#include "lib/process/writer_liveness.h"
 #include "recorder/pack/cull_frames.h"
+#include "recorder/pack/elide.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/pack/packing.h"
-#include "recorder/session/closing.h"
+#include "recorder/session/exit_summary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ struct source {
 
 /* What came of the first log, and of the others of its run. */
 struct outcome {
-    struct closing closing;
+    struct exit_summary closing;
     bool is_bounded; /* the first */
 };
 
@@ -78,38 +78,39 @@ static enum log_form form_of(const char *path)
 
 /* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. The lock is asked first: the header is
  * memory of the program, and of a child's log says nothing until it is adopted. */
-static enum running_state look_at_recorder(const struct source *source)
+static enum writer_liveness_state look_at_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
 
     if (has_packed && file_lock_is_taken(source->path))
-        return RUNNING_THERE;
+        return WRITER_LIVENESS_THERE;
     if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
-        return RUNNING_GONE;
-    if (running_beats(live->fd))
-        return RUNNING_THERE;
-    return running_look_at_recorder(&live->seen, live->fd);
+        return WRITER_LIVENESS_GONE;
+    if (writer_liveness_beats(live->fd))
+        return WRITER_LIVENESS_THERE;
+    return writer_liveness_look_at_recorder(&live->seen, live->fd);
 }
 
 /* OF-2. `whose`: "written by process 1", say. */
-static int check_gone(const struct source *source, enum running_state state, const char *whose,
-                      bool is_forced, struct error *err)
+static int check_gone(const struct source *source, enum writer_liveness_state state,
+                      const char *whose, bool is_forced, struct error *err)
 {
     const char *path = source->live.path;
 
-    if (state == RUNNING_THERE)
+    if (state == WRITER_LIVENESS_THERE)
         return error_set(err, ERROR_EXISTS, "'%s' is being %s; wait until it has ended", path,
                          whose);
-    if (state == RUNNING_UNKNOWN && !is_forced)
+    if (state == WRITER_LIVENESS_UNKNOWN && !is_forced)
         return error_set(err, ERROR_EXISTS,
                          "'%s' may be being %s, which cannot be known here; if it has ended, "
                          "--force packs the log",
                          path, whose);
-    if (state == RUNNING_UNKNOWN)
-        closing_warn("whether '%s' is being %s cannot be known here; as --force is given, it is "
-                     "taken to have ended",
-                     path, whose);
+    if (state == WRITER_LIVENESS_UNKNOWN)
+        exit_summary_warn(
+            "whether '%s' is being %s cannot be known here; as --force is given, it is "
+            "taken to have ended",
+            path, whose);
     return 0;
 }
 
@@ -130,9 +131,9 @@ static int check_not_growing(const struct source *source, bool is_forced, struct
     if (code || is_ended)
         return code;
     (void)snprintf(whose, sizeof(whose), "written by process %d%s", (int)header->pid,
-                   running_knows_pid(header) ? "" : " of another pid namespace");
-    return check_gone(source, running_look_at_writer(header, source->live.fd), whose, is_forced,
-                      err);
+                   writer_liveness_knows_pid(header) ? "" : " of another pid namespace");
+    return check_gone(source, writer_liveness_look_at_writer(header, source->live.fd), whose,
+                      is_forced, err);
 }
 
 static int open_parts(struct source *source, bool is_forced, struct error *err)
@@ -195,7 +196,7 @@ static int append_culled(struct packing *packing, const struct log_frame *frame,
     uint32_t n_bytes = frame->raw_bytes;
     uint64_t n_events;
     const void *culled =
-        cull_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
+        elide_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
     size_t n = packing_put_culled(packing, &frame->segment, payload, frame->raw_bytes, culled,
                                   n_bytes, &n_events);
 
@@ -239,7 +240,7 @@ static bool is_complete(const struct log_file *file)
 static int cull_all_frames(struct source *source, struct packing *packing,
                            const struct log_file *file, struct error *err)
 {
-    uint64_t margin_ticks = (uint64_t)(CULL_MARGIN_NS * packing->ticks_per_ns);
+    uint64_t margin_ticks = (uint64_t)(ELIDE_MARGIN_NS * packing->ticks_per_ns);
     struct cull_frames *culling = malloc(sizeof(*culling));
     bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
     int code;
@@ -252,7 +253,7 @@ static int cull_all_frames(struct source *source, struct packing *packing,
     }
     if (is_culling && source->has_live)
         is_culling = last_frees_read(packing->others, &source->live);
-    cull_set_clock(packing->cull, file, packing->settings.time_shift);
+    elide_set_clock(packing->cull, file, packing->settings.time_shift);
     code = copy_frames(source, packing, is_culling ? culling : NULL, err);
     packing->knows_frees = is_culling && cull_frames_learn_all(culling);
     cull_frames_done(culling);
@@ -366,7 +367,7 @@ static void take_outcome(const struct packing *packing, const struct source *sou
     ret_outcome->closing.is_culling = packing->cull != NULL;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
-    totals->n_culled = cull_count(packing->cull);
+    totals->n_culled = elide_count(packing->cull);
     totals->n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
     memcpy(totals->unseen, packing->unseen, sizeof(totals->unseen));
     recording_count_drops(&file, totals);
@@ -469,8 +470,8 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
 
 struct others {
     const struct options *options;
-    struct closing *closing; /* of the first log */
-    struct error *err;       /* of the one that failed last */
+    struct exit_summary *closing; /* of the first log */
+    struct error *err;            /* of the one that failed last */
     int code;
 };
 
@@ -488,10 +489,10 @@ static void pack_other(void *context, const char *path)
         others->closing->n_children++;
         recording_add_totals(&others->closing->children, &outcome.closing.totals);
     } else if (code == ERROR_EXISTS) {
-        closing_say(options.quiet, "%s", err.text);
+        exit_summary_say(options.quiet, "%s", err.text);
     } else {
         if (others->code)
-            closing_warn("%s", others->err->text);
+            exit_summary_warn("%s", others->err->text);
         others->code = code;
         *others->err = err;
     }
@@ -499,20 +500,20 @@ static void pack_other(void *context, const char *path)
 
 static void say_what_came(const struct outcome *outcome)
 {
-    const struct closing *closing = &outcome->closing;
+    const struct exit_summary *closing = &outcome->closing;
     char others[64] = "";
 
     if (!outcome->is_bounded) {
-        closing_sum_up(closing);
+        exit_summary_sum_up(closing);
         return;
     }
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), "; %u log%s of child processes %s packed, too",
                        closing->n_children, closing->n_children == 1 ? "" : "s",
                        closing->n_children == 1 ? "is" : "are");
-    closing_say(closing->is_quiet,
-                "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
-                closing->name, closing->name, closing->name, others);
+    exit_summary_say(closing->is_quiet,
+                     "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                     closing->name, closing->name, closing->name, others);
 }
 
 int offline_pack(const struct options *options, struct error *err)
@@ -525,7 +526,7 @@ int offline_pack(const struct options *options, struct error *err)
     if (code == 0)
         code = pack_log(options, &outcome, err);
     if (code == 0 && !options->has_output)
-        later_logs_find(named.path, false, pack_other, &others);
+        successor_logs_find(named.path, false, pack_other, &others);
     if (code == 0) {
         outcome.closing.name = outcome.closing.program =
             options->has_output ? options->output : named.path;

@@ -5,7 +5,7 @@
  * Model:   the input is a raw log (bare LD_PRELOAD), or a packed one whose recorder was stopped,
  *          with its live log beside it; the name of either will do. Everything readable goes into a
  *          new file, which then replaces the input or becomes --output. Without --output the same is done
- *          with the other logs of its run (later_logs.h) that are not packed.
+ *          with the other logs of its run (successor_logs.h) that are not packed.
  * Invariants
  *   OF-1 The input is untouched until the new file is whole; then it is replaced by one rename,
  *        and only after that the live log is deleted.

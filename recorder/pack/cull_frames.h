@@ -7,7 +7,7 @@
  *          ended are read, in the order of their beginnings. Each frame is decoded twice.
  * Invariants
  *   CF-1 When cull_frames_get returns a payload, `frees` has every end of a block that is in a
- *        frame and was not later than the frame's last event, as cull_temporary asks.
+ *        frame and was not later than the frame's last event, as elide_temporary asks.
  *   CF-2 After cull_frames_learn_all the ends of all frames are.
  * Threads: one.
  * Failure: a frame that cannot be read, or no memory: from then on nothing is culled.

@@ -31,7 +31,7 @@ static bool may_mix(uint64_t size)
     return bytes_of(size) < LOG_CULLED_MIXED_BYTES;
 }
 
-static struct cull_total *find(struct cull_totals *totals, const struct cull_block *block)
+static struct cull_total *find(struct cull_totals *totals, const struct elide_block *block)
 {
     uint64_t own_size = may_mix(block->size) ? 0 : block->size;
     uint64_t key = ((uint64_t)block->node << 32 | block->free_node) ^ (uint64_t)block->group << 40
@@ -61,7 +61,7 @@ static uint64_t ns_of(const struct cull_totals *totals, uint64_t ticks)
     return (uint64_t)cull_clock_whole((double)(int64_t)ticks * totals->ns_per_tick);
 }
 
-static void add_sizes(struct cull_total *total, const struct cull_block *block)
+static void add_sizes(struct cull_total *total, const struct elide_block *block)
 {
     uint64_t bytes = bytes_of(block->size);
 
@@ -77,7 +77,7 @@ static void add_sizes(struct cull_total *total, const struct cull_block *block)
     }
 }
 
-static void add_class(struct cull_totals *totals, const struct cull_block *block)
+static void add_class(struct cull_totals *totals, const struct elide_block *block)
 {
     struct cull_class *class = &totals->classes[size_class_of(bytes_of(block->size))];
 
@@ -87,7 +87,7 @@ static void add_class(struct cull_totals *totals, const struct cull_block *block
     class->slack_bytes += slack_of(block->size);
 }
 
-void cull_totals_add(struct cull_totals *totals, const struct cull_block *block)
+void cull_totals_add(struct cull_totals *totals, const struct elide_block *block)
 {
     struct cull_total *total = find(totals, block);
     uint64_t lived_ticks = block->ended_ticks - block->born_ticks;

@@ -28,7 +28,7 @@ enum {
 };
 
 /* A block that was taken out. */
-struct cull_block {
+struct elide_block {
     uint32_t node, free_node, group;
     uint64_t size; /* 40 bits | slack 16, as in the record of its birth */
     uint64_t born_ticks, ended_ticks;
@@ -63,7 +63,7 @@ struct cull_totals {
 };
 
 void cull_totals_clear(struct cull_totals *totals);
-void cull_totals_add(struct cull_totals *totals, const struct cull_block *block);
+void cull_totals_add(struct cull_totals *totals, const struct elide_block *block);
 
 /* Events of the program that the record tells of, 0 of bookkeeping: each block that was taken out had two. */
 uint64_t cull_totals_events_of(const uint64_t *event);

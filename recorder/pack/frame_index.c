@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/frame_index.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/regular_file.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
@@ -41,7 +41,7 @@ static int find_frames(struct frame_index *index, struct error *err)
             continue;
         }
         size_t *offsets =
-            growing_reserve(index->offsets, &capacity, index->n_frames + 1, sizeof(*offsets));
+            dynamic_array_reserve(index->offsets, &capacity, index->n_frames + 1, sizeof(*offsets));
         if (!offsets)
             return error_set(err, ERROR_NOMEM, "not enough memory");
         index->offsets = offsets;

@@ -2,7 +2,7 @@
 #include "recorder/pack/instants.h"
 
 #include "lib/abi/log_format.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static size_t find(const struct instants *instants, uint64_t ticks)
 
 bool instants_add(struct instants *instants, uint64_t ticks)
 {
-    uint64_t *all = growing_reserve(instants->ticks, &instants->capacity, instants->n + 1,
-                                    sizeof(*instants->ticks));
+    uint64_t *all = dynamic_array_reserve(instants->ticks, &instants->capacity, instants->n + 1,
+                                          sizeof(*instants->ticks));
 
     if (!all)
         return false;

@@ -2,7 +2,7 @@
 #include "recorder/pack/kept_modules.h"
 
 #include "lib/abi/file_key.h"
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/regular_file.h"
 
 #include <elf.h>
@@ -110,7 +110,7 @@ static void add_key(struct kept_modules *kept, uint32_t id, uint64_t key)
 
     if (id ? key_of(kept, id) == key : has_parts(kept, key))
         return;
-    keys = growing_reserve(kept->keys, &kept->keys_capacity, kept->n_keys + 1, sizeof(*keys));
+    keys = dynamic_array_reserve(kept->keys, &kept->keys_capacity, kept->n_keys + 1, sizeof(*keys));
     if (!keys)
         return;
     kept->keys = keys;
@@ -152,7 +152,7 @@ static void hold(struct kept_modules *kept, const struct log_def *def)
     if (g_n_held >= KEPT_MODULES_MOST || has_parts(kept, key))
         return;
     module.path = strndup(text, def->text_bytes - def->extra);
-    held = growing_reserve(kept->held, &kept->held_capacity, kept->n_held + 1, sizeof(*held));
+    held = dynamic_array_reserve(kept->held, &kept->held_capacity, kept->n_held + 1, sizeof(*held));
     if (held)
         kept->held = held;
     if (held && module.path && realpath(module.path, real))

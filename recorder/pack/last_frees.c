@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/last_frees.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "recorder/pack/instants.h"
 
 #include <stdlib.h>
@@ -212,7 +212,7 @@ static bool read_segment(struct last_frees *frees, const struct log_segment *seg
 bool last_frees_read(struct last_frees *frees, const struct live_log *live)
 {
     struct mark *marks =
-        growing_reserve(frees->marks, &frees->n_marks, live->n_mapped, sizeof(*marks));
+        dynamic_array_reserve(frees->marks, &frees->n_marks, live->n_mapped, sizeof(*marks));
 
     if (!marks)
         return false;

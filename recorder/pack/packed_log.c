@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/packed_log.h"
 
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 #include "lib/process/file_lock.h"
 #include "lib/process/given_back.h"
 #include "lib/process/patient_open.h"
@@ -97,7 +97,7 @@ static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, i
     int failure;
 
     lock(log);
-    failure = whole_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    failure = full_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
     log->is_failing = failure != 0;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }

@@ -2,17 +2,17 @@
 #include "recorder/pack/packing.h"
 
 #include "lib/base/both_clocks.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/fault_point.h"
-#include "lib/base/growing.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/printable.h"
-#include "recorder/pack/cull.h"
 #include "recorder/pack/cull_totals.h"
-#include "recorder/pack/family.h"
+#include "recorder/pack/elide.h"
 #include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
+#include "recorder/pack/process_tree.h"
 #include "recorder/patch/allocator.h"
-#include "recorder/patch/entry_plan.h"
+#include "recorder/patch/patch_plan.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum {
         100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
 };
 
-/* Longer than a thread that lives has the turn and does nothing (collector/process/inquiry.h). */
+/* Longer than a thread that lives has the turn and does nothing (collector/process/self_report.h). */
 static const uint64_t most_turn_ns = 5000000000;
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
@@ -48,7 +48,7 @@ void packing_free(struct packing *packing)
 {
     if (!packing)
         return;
-    cull_free(packing->cull);
+    elide_free(packing->cull);
     last_frees_free(packing->others);
     kept_modules_done(&packing->kept);
     definition_parts_done(&packing->definitions);
@@ -59,7 +59,7 @@ void packing_free(struct packing *packing)
 
 bool packing_start_culling(struct packing *packing, uint64_t max_ns)
 {
-    packing->cull = cull_new(max_ns);
+    packing->cull = elide_new(max_ns);
     packing->others = last_frees_new();
     packing->knows_frees = packing->is_alone = true;
     return packing->cull && packing->others;
@@ -276,10 +276,10 @@ static size_t put_culled(struct packing *packing, const struct log_segment *segm
     const struct log_file *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
 
-    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
-    const void *culled = cull_temporary(packing->cull, segment, packing->payload,
-                                        packing->is_alone ? NULL : packing->others,
-                                        packing->steady_ticks, &n_culled_bytes);
+    elide_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
+    const void *culled = elide_temporary(packing->cull, segment, packing->payload,
+                                         packing->is_alone ? NULL : packing->others,
+                                         packing->steady_ticks, &n_culled_bytes);
     return packing_put_culled(packing, segment, packing->payload, n_bytes, culled, n_culled_bytes,
                               ret_n_events);
 }
@@ -304,7 +304,7 @@ static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_byte
            || (uint64_t)n_culled_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
 }
 
-/* PG-7. cull_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
+/* PG-7. elide_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
 static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
                                 const void *payload, uint32_t n_bytes, size_t n_culled_frame,
                                 size_t *ret_n_frame)
@@ -329,13 +329,13 @@ size_t packing_put_culled(struct packing *packing, const struct log_segment *seg
 
     if (culled != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
         memcpy(packing->frame, packing->other_frame, n_other);
-        cull_undo(packing->cull);
+        elide_undo(packing->cull);
         culled = payload;
         n_culled_bytes = n_bytes;
         n = n_other;
     }
     *ret_n_events = culled == payload ? cull_totals_count_events(culled, n_culled_bytes / 8)
-                                      : cull_n_events(packing->cull);
+                                      : elide_n_events(packing->cull);
     return n;
 }
 
@@ -345,7 +345,7 @@ static int append_frame(struct packing *packing, size_t n_bytes, struct error *e
     if (!packing->ring)
         return packed_log_append(packing->packed, packing->frame, n_bytes, err);
     int code =
-        generations_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
+        rotated_log_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
 
     /* Whoever reads the log misses those that somebody removed. */
     atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
@@ -377,7 +377,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
     fault_point("appended");
     if (code && is_culled)
-        cull_undo(packing->cull);
+        elide_undo(packing->cull);
     if (code)
         return code;
     packing->n_events += n_events;
@@ -413,15 +413,15 @@ static int append_definitions(struct packing *packing, struct definition_part *p
     if (segment.kind == LOG_SEGMENT_DEFS)
         learn_executable(packing, end - first);
     if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
-        family_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
-                     end - first);
+        process_tree_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+                           end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);
     if (code)
         *part = before;
     if (code && packing->ring)
-        generations_note_failure(packing->ring->run, err);
+        rotated_log_note_failure(packing->ring->run, err);
     fault_point("defined");
     return code;
 }
@@ -457,8 +457,8 @@ static bool add(void *context, uint32_t index)
 
     if (!live_log_is_used(packing->live, segment))
         return true;
-    backlog = growing_reserve(packing->backlog, &packing->n_capacity, packing->n_backlog + 1,
-                              sizeof(*backlog));
+    backlog = dynamic_array_reserve(packing->backlog, &packing->n_capacity, packing->n_backlog + 1,
+                                    sizeof(*backlog));
     if (!backlog)
         return false;
     packing->backlog = backlog;
@@ -606,7 +606,7 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
 }
 
 /* Of an allocator that the recorder knows, and whose functions are not all redirected. */
-static const char *why_unseen(const struct log_file *file, const struct entry_plan *plan)
+static const char *why_unseen(const struct log_file *file, const struct patch_plan *plan)
 {
     static const char *const reasons[] = {
         [LOG_INSIDE_CHANGED] = "its code is not what the file has",
@@ -625,7 +625,7 @@ static const char *why_unseen(const struct log_file *file, const struct entry_pl
 }
 
 static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
-                        const struct entry_plan *plan)
+                        const struct patch_plan *plan)
 {
     (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
                    file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
@@ -637,9 +637,9 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
 }
 
 /* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
-static const struct entry_plan *find_plan(const char *executable, const struct log_file *file)
+static const struct patch_plan *find_plan(const char *executable, const struct log_file *file)
 {
-    const struct entry_plan *plan = allocator_plan_inside(executable, true);
+    const struct patch_plan *plan = allocator_plan_inside(executable, true);
 
     return plan->text && file->inside == LOG_INSIDE_NO_PLAN
                ? allocator_plan_inside(executable, false)
@@ -648,8 +648,8 @@ static const struct entry_plan *find_plan(const char *executable, const struct l
 
 static void note_unseen(struct packing *packing, struct log_file *file)
 {
-    static const struct entry_plan none;
-    const struct entry_plan *plan = &none;
+    static const struct patch_plan none;
+    const struct patch_plan *plan = &none;
     const char *allocator;
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));

@@ -34,15 +34,15 @@
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/pack.h"
-#include "recorder/pack/generations.h"
 #include "recorder/pack/kept_modules.h"
 #include "recorder/pack/packed_log.h"
+#include "recorder/pack/rotated_log.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cull;
-struct family;
+struct elide;
+struct process_tree;
 struct last_frees;
 
 enum {
@@ -71,10 +71,10 @@ struct packing_usual {
 struct packing {
     struct live_log *live;
     struct packed_log *packed;
-    struct generations
+    struct rotated_log
         *ring; /* events and samples go there, and not to `packed`; NULL: there is none */
     struct pack *pack;
-    struct cull *cull;                  /* NULL: nothing is culled */
+    struct elide *cull;                 /* NULL: nothing is culled */
     struct last_frees *others;          /* with cull; not NULL */
     bool is_watched;                    /* with cull: as packing_be_watched says */
     uint32_t asker, n_asked, n_tickets; /* of the question, when it was last looked at (PG-6) */
@@ -94,7 +94,7 @@ struct packing {
     bool has_header;                   /* written since the program attached */
     bool is_alone;                     /* with cull: the program had one thread so far */
     bool knows_frees;                  /* others: what CU-3 asks for is known */
-    struct family *family;             /* learns from definitions; NULL: nobody does */
+    struct process_tree *family;       /* learns from definitions; NULL: nobody does */
     char *executable;                  /* by its own definition; owned, NULL: not known */
     char unseen[PACKING_UNSEEN_BYTES]; /* by packing_finish, see there; "": nothing */
     struct packing_usual usual;

@@ -98,7 +98,7 @@ static const char *look(const struct elf_file *file, void *context)
     use->has_operators =
         use->has_operators || linked_one(file, (void *)(uintptr_t)g_with_operators);
     if (use->wanted != ALLOCATOR_LET_BE)
-        entry_plan_read(file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
+        patch_plan_read(file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
     return NULL;
 }
 
@@ -127,7 +127,7 @@ struct known_file {
     bool has_name;
     bool has_plan[2];
     const char *name;
-    struct entry_plan plans[2]; /* by `any` */
+    struct patch_plan plans[2]; /* by `any` */
 };
 
 static struct known_file g_known[KNOWN_FILES];
@@ -162,8 +162,8 @@ static struct known_file *know(const struct stat *status)
         if (is_same(&g_known[i], status))
             return &g_known[i];
     known = &g_known[n_made++ % KNOWN_FILES];
-    entry_plan_done(&known->plans[false]);
-    entry_plan_done(&known->plans[true]);
+    patch_plan_done(&known->plans[false]);
+    patch_plan_done(&known->plans[true]);
     *known = (struct known_file){.device = status->st_dev,
                                  .inode = status->st_ino,
                                  .n_bytes = status->st_size,
@@ -189,7 +189,7 @@ const char *allocator_inside(const char *path)
 
 struct plan_wanted {
     bool any;
-    const struct entry_plan *plan;
+    const struct patch_plan *plan;
 };
 
 static const char *find_plan(const struct elf_file *file, void *context)
@@ -198,15 +198,15 @@ static const char *find_plan(const struct elf_file *file, void *context)
     struct known_file *known = know(&file->status);
 
     if (!known->has_plan[wanted->any])
-        entry_plan_read(file, wanted->any, &known->plans[wanted->any]);
+        patch_plan_read(file, wanted->any, &known->plans[wanted->any]);
     known->has_plan[wanted->any] = true;
     wanted->plan = &known->plans[wanted->any];
     return NULL;
 }
 
-const struct entry_plan *allocator_plan_inside(const char *path, bool any)
+const struct patch_plan *allocator_plan_inside(const char *path, bool any)
 {
-    static const struct entry_plan none;
+    static const struct patch_plan none;
     struct plan_wanted wanted = {.any = any, .plan = &none};
 
     (void)elf_file_ask(path, find_plan, &wanted);

@@ -12,21 +12,21 @@
 #ifndef MTRACE_RECORDER_ALLOCATOR_H
 #define MTRACE_RECORDER_ALLOCATOR_H
 
-#include "recorder/patch/entry_plan.h"
+#include "recorder/patch/patch_plan.h"
 
 #include <stdbool.h>
 
 enum allocator_plan {
     ALLOCATOR_LET_BE,
-    ALLOCATOR_PLAN_PROVEN, /* EP-3 of entry_plan.h */
+    ALLOCATOR_PLAN_PROVEN, /* EP-3 of patch_plan.h */
     ALLOCATOR_PLAN_ANY,
 };
 
 struct allocator_use {
     enum allocator_plan wanted;
     bool has_operators; /* its C++ operators do not call malloc by name */
-    struct entry_plan
-        plan; /* as wanted, for one inside the executable; give it to entry_plan_done */
+    struct patch_plan
+        plan; /* as wanted, for one inside the executable; give it to patch_plan_done */
 };
 
 /* What must be known before the program starts. `path`: of the program; `preload`: its LD_PRELOAD, or
@@ -41,8 +41,8 @@ bool allocator_wants_to_be_first(const char *path, const char *preload);
  * it: "jemalloc"; NULL: none is known. That the program uses it is likely, not certain. */
 const char *allocator_inside(const char *path);
 
-/* How that one could be redirected; any: EP-3 of entry_plan.h. Valid until the next call; never NULL. Both functions
+/* How that one could be redirected; any: EP-3 of patch_plan.h. Valid until the next call; never NULL. Both functions
  * read the same file once: a browser has dozens of processes of one executable of 300 MB. */
-const struct entry_plan *allocator_plan_inside(const char *path, bool any);
+const struct patch_plan *allocator_plan_inside(const char *path, bool any);
 
 #endif

@@ -7,10 +7,10 @@
 #include "lib/process/process_maps.h"
 #include "recorder/attach/attaching.h"
 #include "recorder/attach/forbidden.h"
-#include "recorder/session/closing.h"
+#include "recorder/session/collector_commands.h"
 #include "recorder/session/collector_library.h"
+#include "recorder/session/exit_summary.h"
 #include "recorder/session/mapped_log.h"
-#include "recorder/session/orders.h"
 #include "recorder/session/program.h"
 
 #include <errno.h>
@@ -255,7 +255,7 @@ static int detach_patiently(const struct attachment *attachment, int *ret_result
     int code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
 
     if (answer.is_busy)
-        closing_warn("%s; still trying, ^C ends that", err->text);
+        exit_summary_warn("%s; still trying, ^C ends that", err->text);
     while (answer.is_busy)
         code = call_detach(attachment->pid, attachment->library, search_ns, &pace, &answer, err);
     *ret_result = answer.result;
@@ -291,16 +291,16 @@ static void order_end(pid_t pid, const struct mapped_log *log)
     static const struct timespec pause = {.tv_nsec = 2000000};
     const uint64_t until_ns = monotonic_now_ns() + obey_ns;
     struct live_log live;
-    struct orders orders;
+    struct collector_commands orders;
     struct error err;
 
     if (mapped_log_open(log, &live, &err) != 0)
         return;
     live_log_look(&live);
-    orders_resume(&orders, &live);
-    (void)orders_ask(&orders, &order);
+    collector_commands_resume(&orders, &live);
+    (void)collector_commands_ask(&orders, &order);
     do {
-        orders_step(&orders, &live, pid);
+        collector_commands_step(&orders, &live, pid);
         nanosleep(&pause, NULL);
     } while (is_writing(pid) && monotonic_now_ns() < until_ns);
     live_log_close(&live);
@@ -387,10 +387,11 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
         if (code == 0)
             code = end_log(pid, &parts, err);
         if (code == 0)
-            closing_warn("the mtrace-record that recorded process %d is gone, and left the log as "
-                         "'%s'%s: 'mtrace-record --pack %s' saves it",
-                         (int)pid, parts.log.name,
-                         parts.log.is_elsewhere ? " of its mount namespace" : "", parts.log.name);
+            exit_summary_warn(
+                "the mtrace-record that recorded process %d is gone, and left the log as "
+                "'%s'%s: 'mtrace-record --pack %s' saves it",
+                (int)pid, parts.log.name, parts.log.is_elsewhere ? " of its mount namespace" : "",
+                parts.log.name);
     }
     parts_done(&parts);
     return code;

@@ -4,9 +4,9 @@
 #include "lib/abi/file_systems.h"
 #include "lib/base/error.h"
 #include "lib/base/link_target.h"
-#include "lib/logfile/later_logs.h"
-#include "lib/process/running.h"
-#include "recorder/pack/family.h"
+#include "lib/logfile/successor_logs.h"
+#include "lib/process/writer_liveness.h"
+#include "recorder/pack/process_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ static void remove_old_words(const struct children *children)
     if (!folder)
         return;
     while ((entry = readdir(folder))) {
-        if (!later_logs_is_name(children->first, entry->d_name, live_suffix)
+        if (!successor_logs_is_name(children->first, entry->d_name, live_suffix)
             || asprintf(&path, "%s/%s", children->folder, entry->d_name) < 0)
             continue;
         if (is_word(path))
@@ -148,7 +148,7 @@ static void note(struct children *children, const char *name)
     struct child *child;
     char *path = NULL;
 
-    if (!later_logs_is_name(children->first, name, live_suffix)
+    if (!successor_logs_is_name(children->first, name, live_suffix)
         || asprintf(&path, "%s/%s", children->folder, name) < 0)
         return;
     for (child = children->list; child; child = child->next)
@@ -260,14 +260,14 @@ static void finish(struct children *children, struct child *child)
 
 static pid_t pid_of(const struct children *children, const struct child *child)
 {
-    return later_logs_get_pid(children->first, strrchr(child->live_path, '/') + 1);
+    return successor_logs_get_pid(children->first, strrchr(child->live_path, '/') + 1);
 }
 
 static void note_raw(struct children *children, struct child *child)
 {
     child->is_refused = true;
     if (children->settings.family)
-        family_note_raw(children->settings.family, pid_of(children, child));
+        process_tree_note_raw(children->settings.family, pid_of(children, child));
 }
 
 /* The link stays for as long as numbers of images are looked for (note_images); else the next image may have its number. */
@@ -279,7 +279,7 @@ static bool take_word(const struct children *children, struct child *child)
     if (children->is_following)
         child->is_finished = unlink(child->live_path) == 0;
     if (children->settings.family)
-        family_note_no_room(children->settings.family, pid_of(children, child));
+        process_tree_note_no_room(children->settings.family, pid_of(children, child));
     return true;
 }
 
@@ -326,7 +326,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
 {
     const struct live_log *live = &child->recording->live;
     pid_t pid = child->recording->pid;
-    enum running_state state;
+    enum writer_liveness_state state;
 
     child->is_known = true;
     if (recording_is_replaced(child->recording) || recording_is_left(child->recording))
@@ -336,12 +336,12 @@ static bool look_whether_over(const struct children *children, struct child *chi
         child->has_end = children->has_program_end;
         return children->is_program_over;
     }
-    state = running_look_at_log(&live->seen, live->fd);
-    child->is_known = state == RUNNING_THERE;
-    if (state != RUNNING_GONE)
+    state = writer_liveness_look_at_log(&live->seen, live->fd);
+    child->is_known = state == WRITER_LIVENESS_THERE;
+    if (state != WRITER_LIVENESS_GONE)
         return false;
     if (!child->has_end)
-        child->has_end = running_find_status(pid, &child->end.wait_status);
+        child->has_end = writer_liveness_find_status(pid, &child->end.wait_status);
     return true;
 }
 
@@ -361,7 +361,7 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
     }
     if (!child->is_over)
         (void)recording_step(child->recording, now_ns, &n_packed, &err);
-    else if (reporter_try_done(&child->recording->reporter))
+    else if (report_service_try_done(&child->recording->reporter))
         finish(children, child);
     return n_packed;
 }
@@ -437,7 +437,7 @@ void children_note_end(struct children *children, pid_t pid, const struct record
     for (struct child *child = children->list; child; child = child->next) {
         if (!child->recording)
             continue;
-        reporter_note_end(&child->recording->reporter, pid, end->wait_status);
+        report_service_note_end(&child->recording->reporter, pid, end->wait_status);
         if (child->recording->pid == pid) {
             child->end = *end;
             child->has_end = true;
@@ -490,7 +490,7 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
     if (live_log_open(child->live_path, false, &live, NULL) != 0)
         return false;
     *ret_header = live.seen;
-    is_there = running_look_at_log(&live.seen, live.fd) != RUNNING_GONE;
+    is_there = writer_liveness_look_at_log(&live.seen, live.fd) != WRITER_LIVENESS_GONE;
     live_log_close(&live);
     return is_there;
 }
@@ -498,14 +498,14 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
 /* Nobody will pack it, or has. */
 static void leave_raw(struct children *children, struct child *child)
 {
-    struct family *family = children->settings.family;
+    struct process_tree *family = children->settings.family;
     struct log_file header;
 
     if (!is_written(child, &header)) {
         note_unpacked(children, &children->raw_err);
         note_raw(children, child);
     } else if (family) {
-        family_note_log(family, (pid_t)header.pid, running_knows_pid(&header));
+        process_tree_note_log(family, (pid_t)header.pid, writer_liveness_knows_pid(&header));
     }
 }
 

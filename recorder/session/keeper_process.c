@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/keeper_process.h"
 
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
 #include "lib/process/cut_request.h"
 #include "recorder/session/report_folder.h"
 
@@ -50,12 +50,12 @@ void keeper_process_start(struct keeper_process *keeper, const char *import, con
     int ends[2];
     pid_t pid;
 
-    if (!helper_has_ended(&keeper->helper, NULL))
+    if (!child_process_has_ended(&keeper->helper, NULL))
         return;
     hang_up(keeper);
     if (cut_request_open(ends) != 0)
         return;
-    pid = helper_start(&keeper->helper);
+    pid = child_process_start(&keeper->helper);
     if (pid == 0)
         become_keeper(keeper, ends[1], import, log_path, is_of_family);
     keeper->end = ends[0];
@@ -69,10 +69,10 @@ void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, cons
 {
     bool has_lasted;
 
-    if (now_ns < keeper->due_ns || keeper->ring.written_bytes < log_ring_bytes())
+    if (now_ns < keeper->due_ns || keeper->ring.written_bytes < log_rotation_bytes())
         return;
     keeper->due_ns = now_ns + least_pause_ns;
-    if (!helper_has_ended(&keeper->helper, NULL))
+    if (!child_process_has_ended(&keeper->helper, NULL))
         return;
     has_lasted = now_ns - keeper->begun_ns > 2 * keeper->pause_ns;
     keeper->pause_ns = has_lasted ? least_pause_ns : 2 * keeper->pause_ns;
@@ -91,7 +91,7 @@ int keeper_process_end(const struct keeper_process *keeper)
 void keeper_process_note_end(struct keeper_process *keeper, pid_t pid)
 {
     if (keeper->helper.pid == pid && pid > 0) {
-        keeper->helper = (struct helper){.pid = 0};
+        keeper->helper = (struct child_process){.pid = 0};
         hang_up(keeper);
     }
 }
@@ -101,7 +101,7 @@ bool keeper_process_try_done(struct keeper_process *keeper)
     bool is_gone;
 
     hang_up(keeper);
-    is_gone = helper_end(&keeper->helper);
+    is_gone = child_process_end(&keeper->helper);
     keeper->was_killed |= keeper->helper.is_killed;
     return is_gone;
 }

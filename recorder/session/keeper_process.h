@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper_process: the importer that keeps up with a log for reports (importer/cli/keeper.h), from our side.
+ * keeper_process: the importer that keeps up with a log for reports (importer/cli/follower.h), from our side.
  *
  * Model:   started with the first question about a log, or kept up beside the logs of a bounded run, of which there is one state; ended with the
- *          log or the run: nobody can ask any more, and it is told so (helper.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
+ *          log or the run: nobody can ask any more, and it is told so (child_process.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
  *          each time. It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
  * Threads: one.
  * Failure: where there is none, reports are imported from the beginning of the log, each.
@@ -11,8 +11,8 @@
 #ifndef MTRACE_RECORDER_KEEPER_PROCESS_H
 #define MTRACE_RECORDER_KEEPER_PROCESS_H
 
-#include "lib/process/helper.h"
-#include "recorder/pack/generations.h"
+#include "lib/process/child_process.h"
+#include "recorder/pack/rotated_log.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,11 +20,11 @@
 
 /* All zero: none was started. */
 struct keeper_process {
-    struct helper helper;
+    struct child_process helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
     bool was_killed; /* at the end, as it did not end when it was asked */
-    struct generations_run
+    struct rotated_log_run
         ring; /* of the bounded run whose state it writes; without a path: it is of no such run */
     uint64_t begun_ns, due_ns, pause_ns; /* of keeper_process_keep_up */
 };

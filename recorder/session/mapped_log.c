@@ -6,7 +6,7 @@
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/file_lock.h"
-#include "lib/process/running.h"
+#include "lib/process/writer_liveness.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -172,8 +172,8 @@ bool mapped_log_is_recorded(const struct mapped_log *log)
         || atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed) == 0)
         return false;
     return is_packed_log_locked(log)
-           || running_look_at_recorder(&log->header, log->fd) != RUNNING_GONE
-           || running_beats(log->fd);
+           || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_GONE
+           || writer_liveness_beats(log->fd);
 }
 
 int mapped_log_open(const struct mapped_log *log, struct live_log *ret_live, struct error *err)

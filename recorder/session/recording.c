@@ -3,13 +3,13 @@
 
 #include "lib/base/both_clocks.h"
 #include "lib/base/fault_point.h"
-#include "lib/logfile/later_logs.h"
 #include "lib/logfile/log_name.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
+#include "lib/logfile/successor_logs.h"
 #include "lib/process/file_lock.h"
-#include "lib/process/running.h"
-#include "recorder/pack/cull.h"
-#include "recorder/pack/family.h"
+#include "lib/process/writer_liveness.h"
+#include "recorder/pack/elide.h"
+#include "recorder/pack/process_tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,9 +63,9 @@ void recording_free(struct recording *recording)
 {
     if (!recording)
         return;
-    reporter_done(&recording->reporter);
+    report_service_done(&recording->reporter);
     packing_free(recording->packing);
-    generations_done(&recording->ring);
+    rotated_log_done(&recording->ring);
     pack_free(recording->pack);
     live_log_close(&recording->live);
     packed_log_close(&recording->packed);
@@ -83,12 +83,12 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     kept_modules_init(&recording->packing->kept, settings->keep_symbols_bytes);
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
-        generations_init(&recording->ring, recording->packed.path, &settings->run_keeper->ring);
+        rotated_log_init(&recording->ring, recording->packed.path, &settings->run_keeper->ring);
         recording->packing->ring = &recording->ring;
         recording->reporter.keeper = settings->run_keeper;
         recording->packing->settings.zstd_level = 0; /* it does not stay */
     }
-    uint64_t cull_ns = recording->is_aggregate ? CULL_ANY_AGE : settings->cull_ns;
+    uint64_t cull_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->cull_ns;
     if (cull_ns && !packing_start_culling(recording->packing, cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     if (cull_ns)
@@ -155,8 +155,8 @@ static int replace_files(struct recording *recording, const char *path, const ch
     if (code == 0)
         code = make_files(recording, temporary, true, err);
     if (code == 0) {
-        later_logs_remove(path);
-        log_ring_remove(path);
+        successor_logs_remove(path);
+        log_rotation_remove(path);
         code = live_log_rename(&recording->live, live_path, err);
     }
     if (code == 0)
@@ -172,14 +172,14 @@ static int create_files(struct recording *recording, const char *path, bool forc
     int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
 
     if (code == 0 && recording->is_aggregate)
-        code = generations_check(path, err);
+        code = rotated_log_check(path, err);
     if (code == 0 && force) {
         code = replace_files(recording, path, live_path, err);
     } else if (code == 0) {
         code = check_left_over(path, live_path, err);
         code = code ? code : make_files(recording, path, false, err);
         if (code == 0)
-            log_ring_remove(path); /* of a log that is gone */
+            log_rotation_remove(path); /* of a log that is gone */
     }
     if (code)
         recording_discard(recording);
@@ -195,14 +195,14 @@ static pid_t family_pid(const struct recording *recording)
 
 static void note_begin(const struct recording *recording)
 {
-    struct family *family = recording->packing->family;
+    struct process_tree *family = recording->packing->family;
     const struct log_file *header = &recording->live.seen;
 
     if (!family)
         return;
-    family_note_log(family, family_pid(recording), recording->pid != 0);
+    process_tree_note_log(family, family_pid(recording), recording->pid != 0);
     if (recording->pid == 0 && header->image == 0)
-        family_note_renamed(family, (pid_t)header->parent_pid);
+        process_tree_note_renamed(family, (pid_t)header->parent_pid);
 }
 
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
@@ -228,7 +228,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     live_log_limit(&recording->live, settings->max_live_bytes);
     recording->pid = pid;
     note_begin(recording);
-    samples_init(&recording->samples, pid, settings->sample_ms, 0);
+    memory_sampler_init(&recording->samples, pid, settings->sample_ms, 0);
     *ret_recording = recording;
     return 0;
 }
@@ -246,12 +246,12 @@ int recording_adopt(const char *live_path, const char *path,
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
     if (code == 0 && recording->is_aggregate)
-        code = generations_check(path, err);
+        code = rotated_log_check(path, err);
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
     if (code == 0 && recording->is_aggregate) {
         recording->packed.added_flags = LOG_FLAG_RING;
-        log_ring_remove(path); /* of a log that is gone */
+        log_rotation_remove(path); /* of a log that is gone */
     }
     if (code == 0)
         code = prepare_packing(recording, settings, err);
@@ -260,12 +260,13 @@ int recording_adopt(const char *live_path, const char *path,
         return code;
     }
     recording->packed.max_bytes = settings->max_packed_bytes;
-    recording->pid = running_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
+    recording->pid =
+        writer_liveness_knows_pid(&recording->live.seen) ? (pid_t)recording->live.seen.pid : 0;
     recording->is_adopted = true;
     note_begin(recording);
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
                           memory_order_relaxed);
-    samples_init(&recording->samples, recording->pid, settings->sample_ms, 0);
+    memory_sampler_init(&recording->samples, recording->pid, settings->sample_ms, 0);
     *ret_recording = recording;
     return 0;
 }
@@ -277,7 +278,7 @@ void recording_hold_until(struct recording *recording, uint64_t monotonic_ns)
 
 bool recording_is_awaited(const struct recording *recording)
 {
-    return reporter_is_awaited(&recording->reporter);
+    return report_service_is_awaited(&recording->reporter);
 }
 
 static uint64_t flush_every_ns(const struct recording *recording)
@@ -290,7 +291,7 @@ static uint64_t flush_every_ns(const struct recording *recording)
 
 static int write_samples(struct recording *recording, struct error *err)
 {
-    struct samples *samples = &recording->samples;
+    struct memory_sampler *samples = &recording->samples;
     int code = 0;
 
     if (samples->n_samples)
@@ -329,15 +330,15 @@ static uint64_t touched_bytes(const struct live_log *log)
 
 void recording_step_orders(struct recording *recording)
 {
-    if (orders_are_any(&recording->orders))
-        orders_step(&recording->orders, &recording->live, recording_process(recording));
+    if (collector_commands_are_any(&recording->orders))
+        collector_commands_step(&recording->orders, &recording->live, recording_process(recording));
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)
 {
     recording->samples.own_bytes = touched_bytes(&recording->live);
     recording->samples.word_bytes = recording->live.file->word_bytes;
-    recording->samples_due_ns = samples_take(&recording->samples, now_ns);
+    recording->samples_due_ns = memory_sampler_take(&recording->samples, now_ns);
 }
 
 /* Of a bounded run there is always one; one that was killed is followed by another, which goes on from the state that it left. */
@@ -365,9 +366,9 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
                > LIVE_LOG_FIRST_SEGMENTS / 2)
         live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
     bool is_asked =
-        recording->programs && reporter_is_asked(&recording->reporter, &recording->live);
+        recording->programs && report_service_is_asked(&recording->reporter, &recording->live);
     if (is_asked) {
-        samples_hurry(&recording->samples);
+        memory_sampler_hurry(&recording->samples);
         recording->samples_due_ns = 0;
     }
     /* what an image that exec replaced looks like is not this log's business */
@@ -381,8 +382,8 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         code = write_due_samples(recording, now_ns, err);
     keep_up(recording, now_ns);
     recording_step_orders(recording);
-    reporter_step(&recording->reporter, &recording->live, recording->packed.path,
-                  recording->programs);
+    report_service_step(&recording->reporter, &recording->live, recording->packed.path,
+                        recording->programs);
     return code;
 }
 
@@ -391,8 +392,8 @@ static void seek_elsewhere(struct recording *recording)
     const struct log_file *header = &recording->live.seen;
 
     recording->has_sought = true;
-    if (running_find_pid(header, &recording->outer_pid) != RUNNING_THERE
-        || !running_maps(recording->outer_pid, recording->live.fd, NULL))
+    if (writer_liveness_find_pid(header, &recording->outer_pid) != WRITER_LIVENESS_THERE
+        || !writer_liveness_maps(recording->outer_pid, recording->live.fd, NULL))
         recording->outer_pid = 0;
 }
 
@@ -407,7 +408,8 @@ static bool is_unmapped(struct recording *recording)
 {
     bool is_known;
 
-    return !running_maps(recording_process(recording), recording->live.fd, &is_known) && is_known;
+    return !writer_liveness_maps(recording_process(recording), recording->live.fd, &is_known)
+           && is_known;
 }
 
 static bool has_said(const struct recording *recording, enum log_end end)
@@ -485,7 +487,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
 {
     *ret_totals = (struct recording_totals){
         .n_events = recording->packing->n_events,
-        .n_culled = cull_count(recording->packing->cull),
+        .n_culled = elide_count(recording->packing->cull),
         .file_bytes = (uint64_t)recording->packed.end_offset,
         .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
@@ -510,8 +512,8 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     struct log_file file;
     int code;
 
-    reporter_done(&recording->reporter); /* nobody waits for an answer any more */
-    recording->packed.max_bytes = 0;     /* a little more, and it is whole */
+    report_service_done(&recording->reporter); /* nobody waits for an answer any more */
+    recording->packed.max_bytes = 0;           /* a little more, and it is whole */
     recording->ring.is_ending = true;
     code = write_samples(recording, err);
     live_log_look(&recording->live);
@@ -523,9 +525,9 @@ int recording_finish(struct recording *recording, const struct recording_end *en
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);
     if (recording->packing->family) {
-        family_note_started(recording->packing->family, ret_totals->n_started);
-        family_note_end(recording->packing->family, family_pid(recording), ret_totals->end_kind,
-                        file.start_monotonic_ns, ret_totals->n_dropped);
+        process_tree_note_started(recording->packing->family, ret_totals->n_started);
+        process_tree_note_end(recording->packing->family, family_pid(recording),
+                              ret_totals->end_kind, file.start_monotonic_ns, ret_totals->n_dropped);
     }
     if (code == 0 && is_used_up(&recording->live)) {
         live_log_remove(&recording->live);
@@ -547,5 +549,5 @@ void recording_discard(struct recording *recording)
     if (recording->packed.path)
         packed_log_remove(&recording->packed);
     if (recording->is_aggregate && recording->packed.path)
-        log_ring_remove(recording->packed.path);
+        log_rotation_remove(recording->packed.path);
 }

@@ -18,9 +18,9 @@
 #include "lib/logfile/live_log.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/pack/packing.h"
-#include "recorder/session/orders.h"
-#include "recorder/session/reporter.h"
-#include "recorder/session/samples.h"
+#include "recorder/session/collector_commands.h"
+#include "recorder/session/memory_sampler.h"
+#include "recorder/session/report_service.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,12 +32,12 @@ struct recording_settings {
     uint64_t cull_ns;            /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;          /* 0: no samples */
     uint64_t keep_symbols_bytes; /* kept_modules.h; 0: none */
-    struct family *family;       /* hears of all logs; NULL: nobody does */
+    struct process_tree *family; /* hears of all logs; NULL: nobody does */
     struct keeper_process
-        *run_keeper;           /* of a bounded run (generations.h); NULL: it is not bounded */
+        *run_keeper;           /* of a bounded run (rotated_log.h); NULL: it is not bounded */
     uint64_t max_packed_bytes; /* on the disk while the process runs; 0: any */
     uint64_t max_live_bytes;   /* what lies behind in a live log is not looked at */
-    const struct reporter_programs *programs; /* questions are answered by them */
+    const struct report_service_programs *programs; /* questions are answered by them */
 };
 
 /* What a finished recording amounts to. */
@@ -67,12 +67,12 @@ struct recording {
     struct packed_log packed;
     struct pack *pack;
     struct packing *packing;
-    struct generations ring;   /* all zero: none */
+    struct rotated_log ring;   /* all zero: none */
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
-    struct reporter reporter;
-    struct orders orders;
-    const struct reporter_programs *programs;
+    struct report_service reporter;
+    struct collector_commands orders;
+    const struct report_service_programs *programs;
     pid_t pid;           /* 0: it is of another pid namespace, where its own is another number */
     pid_t outer_pid;     /* of one below ours, what it is called here; 0: not known */
     bool has_sought;     /* outer_pid */
@@ -80,7 +80,7 @@ struct recording {
     bool is_aggregate;   /* it is of a bounded run: reporter.keeper is the run's */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
-    struct samples samples; /* last, as a short program leaves its pages untouched */
+    struct memory_sampler samples; /* last, as a short program leaves its pages untouched */
 };
 
 /* For the program itself: makes `path` and a pool `path`.live. */
@@ -100,7 +100,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 /* Somebody will ask about this instant of CLOCK_MONOTONIC, which is behind all that was packed (PG-6). */
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
 
-/* As reporter_is_awaited. */
+/* As report_service_is_awaited. */
 bool recording_is_awaited(const struct recording *recording);
 
 /* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */

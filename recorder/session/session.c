@@ -2,9 +2,9 @@
 #include "recorder/session/session.h"
 
 #include "lib/base/monotonic.h"
-#include "lib/logfile/log_ring.h"
-#include "lib/process/running.h"
-#include "recorder/session/closing.h"
+#include "lib/logfile/log_rotation.h"
+#include "lib/process/writer_liveness.h"
+#include "recorder/session/exit_summary.h"
 #include "recorder/session/session_parts.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *r
         return -1;
     if (info.si_pid == 0)
         return 0;
-    bool is_own = peak_bytes(&usage) > earlier_bytes && !running_has_waited(info.si_pid);
+    bool is_own = peak_bytes(&usage) > earlier_bytes && !writer_liveness_has_waited(info.si_pid);
     pid_t ended = waitpid(info.si_pid, &status, WNOHANG);
 
     if (ended > 0)
@@ -144,7 +144,7 @@ static void ask_to_leave(struct session *session, int number)
     session->site.must_leave = !session->is_trying;
     session->is_trying = false;
     if (!session->site.must_leave)
-        closing_warn("process %d is recorded on", (int)session->program.pid);
+        exit_summary_warn("process %d is recorded on", (int)session->program.pid);
 }
 
 /* Sleeps up to ns; true when the program has ended. */
@@ -159,7 +159,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
         return wait_for(session->program.pid, session->fork_bytes, &session->end)
                == session->program.pid;
     if (number > 0 && number == session->options->report_signal)
-        own_reports_ask(&session->reports);
+        periodic_reports_ask(&session->reports);
     else if (number > 0 && session->attachment.pid)
         ask_to_leave(session, number);
     else if (number > 0)
@@ -177,7 +177,7 @@ static void complain(struct session *session, int code, const struct error *err)
 
     if (code && !session->is_complaining && !(is_full && session->has_said_full)
         && !session->recording->ring.is_full)
-        closing_warn("%s; events wait in '%s.live'", err->text, session->name);
+        exit_summary_warn("%s; events wait in '%s.live'", err->text, session->name);
     session->is_complaining = code != 0;
     session->has_said_full |= is_full;
 }
@@ -238,8 +238,8 @@ static bool hold(void *context, struct recording *recording)
 
 static void step_reports(struct session *session)
 {
-    uint64_t instant_ns =
-        own_reports_step(&session->reports, monotonic_now_ns(), session->recording, session->path);
+    uint64_t instant_ns = periodic_reports_step(&session->reports, monotonic_now_ns(),
+                                                session->recording, session->path);
 
     recording_hold_until(session->recording, instant_ns);
     if (session->children && instant_ns)
@@ -262,11 +262,11 @@ static uint32_t step_recording(struct session *session, uint64_t now_ns)
 
 static void step_control(struct session *session, uint64_t now_ns)
 {
-    struct control_target target = control_site_target(&session->site);
+    struct control_target target = control_handler_target(&session->site);
 
     session->site.recording = session->has_totals ? NULL : session->recording;
     session->site.has_ended = session->has_ended;
-    control_site_step(&session->site, &session->windows, now_ns);
+    control_handler_step(&session->site, &session->windows, now_ns);
     control_server_step(&session->control, now_ns, &target);
 }
 
@@ -299,10 +299,11 @@ static uint64_t step(struct session *session)
 /* What it executes was given the collector at its start, and keeps it; it is told to record no more (leave_followed). */
 static void leave_executed(const struct session *session)
 {
-    closing_say(session->options->quiet,
-                "process %d executes another program by now, which keeps the collector and records "
-                "no more",
-                (int)session->program.pid);
+    exit_summary_say(
+        session->options->quiet,
+        "process %d executes another program by now, which keeps the collector and records "
+        "no more",
+        (int)session->program.pid);
 }
 
 /* True: the process is as it was, or has become another one. Else it is recorded on. */
@@ -320,9 +321,9 @@ static bool leave(struct session *session)
     session->site.leave_error = err.text;
     session->site.must_leave = is_busy;
     if (!is_busy)
-        closing_warn("%s", err.text);
+        exit_summary_warn("%s", err.text);
     else if (!session->is_trying)
-        closing_warn("%s; still trying and recording, another ^C ends the trying", err.text);
+        exit_summary_warn("%s; still trying and recording, another ^C ends the trying", err.text);
     session->is_trying = is_busy;
     return false;
 }
@@ -334,8 +335,8 @@ static bool is_left_by_other(const struct session *session)
         session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
 
     if (is_left)
-        closing_say(session->options->quiet, "process %d was left by another mtrace-record",
-                    (int)session->program.pid);
+        exit_summary_say(session->options->quiet, "process %d was left by another mtrace-record",
+                         (int)session->program.pid);
     return is_left;
 }
 
@@ -393,7 +394,7 @@ static uint32_t settle_newborns(struct session *session)
 
     do {
         n_running = children_settle(session->children, monotonic_now_ns());
-        if (!session->options->follows_children || !family_is_expecting(session->family))
+        if (!session->options->follows_children || !process_tree_is_expecting(session->family))
             break;
         nanosleep(&pause, NULL);
     } while (monotonic_now_ns() < until_ns);
@@ -406,7 +407,7 @@ static bool tell_to_leave(void *unused, struct recording *recording)
 
     (void)unused;
     if (recording->orders.wanted.order != LOG_ORDER_LEAVE)
-        (void)orders_ask(&recording->orders, &order);
+        (void)collector_commands_ask(&recording->orders, &order);
     recording_step_orders(recording);
     return true;
 }
@@ -465,7 +466,8 @@ static void settle_children(struct session *session)
     siginfo_t info;
 
     if (is_waiting)
-        closing_say(session->options->quiet, "waiting for processes that go on; ^C leaves them");
+        exit_summary_say(session->options->quiet,
+                         "waiting for processes that go on; ^C leaves them");
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
@@ -483,7 +485,7 @@ static int exit_status(int wait_status)
 }
 
 /* Not even a child has a log worth keeping. */
-static bool is_empty(const struct closing *closing)
+static bool is_empty(const struct exit_summary *closing)
 {
     bool is_unseen =
         !closing->totals.is_attached
@@ -511,7 +513,7 @@ static void finish_sending(struct session *session, bool is_whole)
 /* Who asked to detach hears of it when there is a log. */
 static void answer_last(struct session *session)
 {
-    struct control_target target = control_site_target(&session->site);
+    struct control_target target = control_handler_target(&session->site);
 
     session->site.recording = NULL;
     control_server_step(&session->control, monotonic_now_ns(), &target);
@@ -523,9 +525,10 @@ static void say_who_was_killed(const struct session *session)
 {
     if (session->keeper.was_killed || session->reports.own_keeper.was_killed
         || (session->recording && session->recording->reporter.own_keeper.was_killed))
-        closing_warn("the importer beside the recording was killed, as it did not end within %d s; "
-                     "nothing is lost by that",
-                     (int)(HELPER_PATIENCE_NS / 1000000000));
+        exit_summary_warn(
+            "the importer beside the recording was killed, as it did not end within %d s; "
+            "nothing is lost by that",
+            (int)(CHILD_PROCESS_PATIENCE_NS / 1000000000));
 }
 
 /* What was sent may have been removed by the sender. */
@@ -537,20 +540,20 @@ static bool is_gone(const struct session *session)
 
 static void finish(struct session *session)
 {
-    struct closing closing = {.name = session->name,
-                              .program = session->program.path,
-                              .is_culling =
-                                  session->options->cull_ms > 0 || session->options->is_aggregate,
-                              .is_bounded = session->options->is_aggregate,
-                              .follows_children = session->options->follows_children,
-                              .family = session->family,
-                              .starts_by_itself = session->options->windows.start_after_ns
-                                                  || session->options->windows.start_rss_bytes,
-                              .is_quiet = session->options->quiet,
-                              .is_elsewhere = session->options->gives_back};
+    struct exit_summary closing = {.name = session->name,
+                                   .program = session->program.path,
+                                   .is_culling = session->options->cull_ms > 0
+                                                 || session->options->is_aggregate,
+                                   .is_bounded = session->options->is_aggregate,
+                                   .follows_children = session->options->follows_children,
+                                   .family = session->family,
+                                   .starts_by_itself = session->options->windows.start_after_ns
+                                                       || session->options->windows.start_rss_bytes,
+                                   .is_quiet = session->options->quiet,
+                                   .is_elsewhere = session->options->gives_back};
     session->has_ended = session->site.has_ended = true;
-    own_reports_done(&session->reports, session->path);
-    own_reports_describe(&session->reports, closing.reports, sizeof(closing.reports));
+    periodic_reports_done(&session->reports, session->path);
+    periodic_reports_describe(&session->reports, closing.reports, sizeof(closing.reports));
     if (!session->options->waits_for_children)
         keeper_process_done(&session->keeper);
     if (!session->has_totals)
@@ -572,23 +575,24 @@ static void finish(struct session *session)
     /* No sooner: until then the keeper takes generations of any image away. */
     if (closing.is_bounded)
         closing.totals.file_bytes +=
-            log_ring_run_bytes(session->path) + log_ring_state_bytes(session->path);
+            log_rotation_run_bytes(session->path) + log_rotation_state_bytes(session->path);
     answer_last(session);
     say_who_was_killed(session);
     if (code) {
-        closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
-                     session->finish_err.text, session->name, session->name);
+        exit_summary_warn(
+            "%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
+            session->finish_err.text, session->name, session->name);
     } else if (is_empty(&closing)) {
         sender_process_abandon(&session->sender);
         recording_discard(session->recording);
-        closing_explain(&closing);
+        exit_summary_explain(&closing);
         return;
     }
     closing.is_gone = is_gone(session);
-    closing_sum_up(&closing);
+    exit_summary_sum_up(&closing);
     finish_sending(session, code == 0);
     if (session->options->has_report && !closing.is_gone)
-        closing_report(session->path);
+        exit_summary_report(session->path);
 }
 
 int session_run(const struct options *options, int *ret_status, struct error *err)
@@ -605,13 +609,13 @@ int session_run(const struct options *options, int *ret_status, struct error *er
         program_take_timers(&session.state);
     raise_descriptors(&session.state);
     if (control_server_open(&session.control, &no_control) != 0)
-        closing_say(options->quiet, "%s", no_control.text);
+        exit_summary_say(options->quiet, "%s", no_control.text);
     code = options->attached ? session_attach(&session, err) : session_start(&session, err);
-    session.site = (struct control_site){.children = session.children,
-                                         .reports = &session.reports,
-                                         .log_path = session.path,
-                                         .program_pid = session.program.pid,
-                                         .is_attached = session.attachment.pid != 0};
+    session.site = (struct control_handler){.children = session.children,
+                                            .reports = &session.reports,
+                                            .log_path = session.path,
+                                            .program_pid = session.program.pid,
+                                            .is_attached = session.attachment.pid != 0};
     if (code == 0) {
         run(&session);
         finish(&session);
@@ -619,10 +623,10 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     }
     recording_free(session.recording);
     children_free(session.children);
-    family_free(session.family);
+    process_tree_free(session.family);
     program_done(&session.program);
     attachment_done(&session.attachment);
-    entry_plan_done(&session.allocator.plan);
+    patch_plan_done(&session.allocator.plan);
     free((char *)(uintptr_t)session.programs.import);
     free((char *)(uintptr_t)session.programs.query);
     free(session.sender_program);

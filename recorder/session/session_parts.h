@@ -10,9 +10,9 @@
 #include "recorder/patch/allocator.h"
 #include "recorder/session/attachment.h"
 #include "recorder/session/children.h"
-#include "recorder/session/control_site.h"
+#include "recorder/session/control_handler.h"
 #include "recorder/session/options.h"
-#include "recorder/session/own_reports.h"
+#include "recorder/session/periodic_reports.h"
 #include "recorder/session/program.h"
 #include "recorder/session/recording.h"
 #include "remote/sender/sender_process.h"
@@ -26,7 +26,7 @@ struct session {
     struct program_state state;
     struct recording *recording;
     struct children *children;
-    struct family *family;
+    struct process_tree *family;
     char *name; /* as the user wrote it */
     char *path; /* absolute */
     sigset_t signals;
@@ -40,11 +40,11 @@ struct session {
     bool has_totals;
     bool has_ended; /* the program */
     uint64_t look_due_ns;
-    struct reporter_programs programs; /* owned */
-    struct own_reports reports;
+    struct report_service_programs programs; /* owned */
+    struct periodic_reports reports;
     struct own_windows windows;
     struct control_server control;
-    struct control_site site;
+    struct control_handler site;
     bool is_trying;      /* to leave a process that was attached to, and it was said */
     bool is_complaining; /* packing failed and was said to */
     bool has_said_full;  /* as of --max-local */

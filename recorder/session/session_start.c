@@ -3,9 +3,9 @@
 #include "lib/abi/settings.h"
 #include "lib/logfile/log_name.h"
 #include "lib/process/thread_status.h"
-#include "recorder/session/closing.h"
 #include "recorder/session/collector_library.h"
-#include "recorder/session/log_place.h"
+#include "recorder/session/exit_summary.h"
+#include "recorder/session/output_path.h"
 #include "recorder/session/session_parts.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int choose_name(struct session *session, struct error *err)
 
 static int release(struct session *session, const char *library, struct error *err)
 {
-    const struct entry_plan *plan = &session->allocator.plan;
+    const struct patch_plan *plan = &session->allocator.plan;
     char *settings = NULL;
     int code;
 
@@ -91,24 +91,24 @@ static void tell_of_weakness(const struct session *session)
 
     if (!live->weakness)
         return;
-    closing_warn(
+    exit_summary_warn(
         "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
         "goes down",
         live->path, session->name, live->weakness);
     if (session->options->follows_children && !live->link_path)
-        closing_warn("children will not be recorded: beside '%s' no links can be made; choose "
-                     "another folder with -o",
-                     session->name);
+        exit_summary_warn("children will not be recorded: beside '%s' no links can be made; choose "
+                          "another folder with -o",
+                          session->name);
 }
 
 static int make_files(struct session *session, const char *path, struct error *err)
 {
     struct recording_settings settings;
-    int code = log_place_check(session->path, err);
+    int code = output_path_check(session->path, err);
 
     if (code)
         return code;
-    session->family = family_new();
+    session->family = process_tree_new();
     if (!session->family)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     session->keeper.ring.log_path = session->path;
@@ -208,7 +208,7 @@ static void give_pool(const struct session *session)
 static int make_files_beside(struct session *session, struct error *err)
 {
     char *beside = NULL;
-    int code = log_place_beside(session->path, &beside, err);
+    int code = output_path_beside(session->path, &beside, err);
 
     if (code == 0)
         code = make_files(session, beside, err);
@@ -220,7 +220,7 @@ static int take_place(struct session *session, struct error *err)
 {
     struct error failure;
     bool is_busy;
-    int code = log_place_take(session->recording, session->path, err);
+    int code = output_path_take(session->recording, session->path, err);
 
     if (code)
         (void)attachment_leave(&session->attachment, &is_busy, &failure);
@@ -263,13 +263,13 @@ int session_attach(struct session *session, struct error *err)
     if (session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,
                              session->path);
-    closing_say(
+    exit_summary_say(
         session->options->quiet,
         "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
         (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
         (int)session->program.pid);
     if (session->attachment.lacks_executable)
-        closing_warn(
+        exit_summary_warn(
             "warning: no call by '%s' itself is recorded: this executable calls no function that "
             "mtrace records, or has an allocator inside; calls by its libraries are recorded",
             session->program.path);

@@ -4,8 +4,8 @@
 #include "lib/base/error.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/units.h"
-#include "remote/receiver/announcer.h"
-#include "remote/receiver/intake.h"
+#include "remote/receiver/discovery_responder.h"
+#include "remote/receiver/receiver_session.h"
 #include "remote/wire/channel.h"
 
 #include <errno.h>
@@ -34,12 +34,12 @@ static const uint64_t minute_ns = UINT64_C(60000000000);
 /* Of a name that was proved, as long as we run. */
 struct sender {
     char name[SECURITY_NAME_BYTES];
-    struct intake_share share;
+    struct receiver_session_share share;
 };
 
 struct connection {
     struct channel channel;
-    struct intake intake;
+    struct receiver_session intake;
     struct wire_reader *reader; /* NULL while it is not known who it is */
     struct receiver *receiver;
     bool is_refused; /* and told why */
@@ -54,7 +54,7 @@ struct connection {
 struct receiver {
     const struct receiver_settings *settings;
     int listener, signals;
-    struct announcer announcer;
+    struct discovery_responder announcer;
     struct connection *connections; /* the newest first */
     size_t n_connections;
     uint64_t n_owners; /* that there ever were */
@@ -90,19 +90,20 @@ static void complain(struct receiver *receiver, const char *peer, const char *wh
         (void)fprintf(stderr, "mtrace-gather: %s is cut off: %s\n", peer, why);
 }
 
-static void tell(void *context, enum intake_news news, const struct store_log *log, const char *why)
+static void tell(void *context, enum receiver_session_news news, const struct store_log *log,
+                 const char *why)
 {
     const struct connection *connection = context;
     char size[UNITS_TEXT_BYTES];
 
     (void)units_format_bytes((int64_t)log->size_bytes, size);
-    if (news == INTAKE_BEGUN)
+    if (news == RECEIVER_SESSION_BEGUN)
         (void)printf("%s: begun by %s\n", log->name, connection->peer);
-    else if (news == INTAKE_RESUMED)
+    else if (news == RECEIVER_SESSION_RESUMED)
         (void)printf("%s: goes on, %s so far, by %s\n", log->name, size, connection->peer);
-    else if (news == INTAKE_ENDED)
+    else if (news == RECEIVER_SESSION_ENDED)
         (void)printf("%s: ended, %s\n", log->name, size);
-    else if (news == INTAKE_UNENDED)
+    else if (news == RECEIVER_SESSION_UNENDED)
         (void)printf("%s: cut at %s, where its recorder left it; its end comes when it is packed "
                      "and sent again\n",
                      log->name, size);
@@ -141,7 +142,7 @@ static int put(void *context, const struct wire_head *head, const void *payload,
 
 static void free_connection(struct connection *connection)
 {
-    (void)intake_done(&connection->intake, "mtrace-gather was ended");
+    (void)receiver_session_done(&connection->intake, "mtrace-gather was ended");
     sum_up_objects(connection);
     (void)fflush(stdout);
     channel_close(&connection->channel);
@@ -150,7 +151,7 @@ static void free_connection(struct connection *connection)
 }
 
 /* By its name; who is one too many shares with the last. */
-static struct intake_share *share_of(struct receiver *receiver, const char *name)
+static struct receiver_session_share *share_of(struct receiver *receiver, const char *name)
 {
     for (size_t i = 0; i < receiver->n_senders; i++)
         if (strcmp(receiver->senders[i].name, name) == 0)
@@ -175,15 +176,16 @@ static int admit(struct connection *connection, struct error *err)
         security_get_peer(connection->channel.session, name, sizeof(name));
     if (*name)
         (void)snprintf(connection->peer, sizeof(connection->peer), "%s at %s", name, address);
-    connection->intake = (struct intake){.store = receiver->settings->store,
-                                         .put = put,
-                                         .tell = tell,
-                                         .tell_object = tell_object,
-                                         .fetches_objects = receiver->settings->fetches_objects,
-                                         .context = connection,
-                                         .owner = ++receiver->n_owners,
-                                         .max_bytes = receiver->settings->max_sender_bytes,
-                                         .share = share_of(receiver, name)};
+    connection->intake =
+        (struct receiver_session){.store = receiver->settings->store,
+                                  .put = put,
+                                  .tell = tell,
+                                  .tell_object = tell_object,
+                                  .fetches_objects = receiver->settings->fetches_objects,
+                                  .context = connection,
+                                  .owner = ++receiver->n_owners,
+                                  .max_bytes = receiver->settings->max_sender_bytes,
+                                  .share = share_of(receiver, name)};
     connection->reader = malloc(sizeof(*connection->reader));
     if (!connection->reader)
         return error_set(err, ERROR_NOMEM, "not enough memory");
@@ -214,7 +216,7 @@ static int take_all(struct connection *connection, struct error *err)
         if (n <= 0)
             return (int)n;
         wire_reader_add(reader, (size_t)n);
-        code = intake_take(&connection->intake, reader, err);
+        code = receiver_session_take(&connection->intake, reader, err);
         if (reader->begin > 0)
             connection->heard_ns = connection->receiver->now_ns;
         if (code) {
@@ -381,8 +383,8 @@ static void step_all(struct receiver *receiver, const struct pollfd *ready, size
             link = &connection->next;
             continue;
         }
-        if (!connection->is_leaving && !intake_is_idle(&connection->intake)
-            && !intake_done(&connection->intake, err.text))
+        if (!connection->is_leaving && !receiver_session_is_idle(&connection->intake)
+            && !receiver_session_done(&connection->intake, err.text))
             complain(receiver, connection->peer, err.text);
         if (begin_to_leave(connection))
             link = &connection->next;
@@ -395,8 +397,8 @@ static void step_announcer(struct receiver *receiver)
 {
     uint64_t n_ignored;
 
-    announcer_step(&receiver->announcer, receiver->now_ns);
-    n_ignored = announcer_ignored(&receiver->announcer, receiver->now_ns);
+    discovery_responder_step(&receiver->announcer, receiver->now_ns);
+    n_ignored = discovery_responder_ignored(&receiver->announcer, receiver->now_ns);
     if (n_ignored)
         (void)fprintf(
             stderr,
@@ -456,8 +458,8 @@ static int prepare(struct receiver *receiver, sigset_t *signals, struct error *e
         || getsockname(receiver->listener, (struct sockaddr *)&bound, &n_bound) != 0)
         return error_set_errno(err, errno, "cannot listen");
     if (receiver->settings->is_announcing)
-        code = announcer_open(receiver->settings->security, (const struct sockaddr *)&bound,
-                              &receiver->announcer, err);
+        code = discovery_responder_open(receiver->settings->security,
+                                        (const struct sockaddr *)&bound, &receiver->announcer, err);
     if (code)
         return code;
     address_print((const struct sockaddr *)&bound, n_bound, text);
@@ -499,7 +501,7 @@ int receiver_run(const struct receiver_settings *settings, struct error *err)
         close(receiver.listener);
     if (receiver.signals >= 0)
         close(receiver.signals);
-    announcer_close(&receiver.announcer);
+    discovery_responder_close(&receiver.announcer);
     free(receiver.senders);
     free(fds);
     return code;

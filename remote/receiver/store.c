@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/receiver/store.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/process/file_lock.h"
 
@@ -32,7 +32,7 @@ static int add_log(struct store *store, const struct log_file *file, const char 
                    uint64_t size_bytes, struct store_log **ret_log)
 {
     struct store_log **logs =
-        growing_reserve(store->logs, &store->capacity, store->n_logs + 1, sizeof(*logs));
+        dynamic_array_reserve(store->logs, &store->capacity, store->n_logs + 1, sizeof(*logs));
     struct store_log *log = logs ? malloc(sizeof(*log)) : NULL;
 
     if (logs)
@@ -278,7 +278,7 @@ static int make_log(struct store *store, const struct store_offer *offer,
         code = make_file(store, &file, clean, name, &fd, err);
     if (code)
         return code;
-    os_errno = whole_io_write(fd, offer->page, LOG_FILE_HEADER_BYTES, 0, NULL);
+    os_errno = full_io_write(fd, offer->page, LOG_FILE_HEADER_BYTES, 0, NULL);
     if (os_errno)
         code = error_set_errno(err, os_errno, "cannot write '%s'", name);
     else if (add_log(store, &file, name, LOG_FILE_HEADER_BYTES, ret_log) != 0)
@@ -393,7 +393,7 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
     if (code)
         return code;
     lock(log);
-    os_errno = whole_io_write(log->fd, bytes, n_bytes, log->size_bytes, &n_written);
+    os_errno = full_io_write(log->fd, bytes, n_bytes, log->size_bytes, &n_written);
     log->size_bytes += n_written;
     store->n_bytes += n_written;
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
@@ -409,7 +409,7 @@ int store_set_header(struct store_log *log, const void *page, struct error *err)
     if (!log_header_is_packed(&file) || !is_of(log, &file))
         return error_set(err, ERROR_FORMAT, "it sends the header page of another log");
     lock(log);
-    os_errno = whole_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
+    os_errno = full_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
                     : 0;
 }

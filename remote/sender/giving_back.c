@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/giving_back.h"
 
-#include "lib/base/whole_io.h"
+#include "lib/base/full_io.h"
 #include "lib/process/given_back.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static bool make_hole(int fd, uint64_t until)
     uint64_t end = until / PAGE_BYTES * PAGE_BYTES;
     size_t n = 0;
 
-    if (whole_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
+    if (full_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
         || given_back_mark(fd, until) != 0)
         return false;
     /* the disk may have the hole before the mark */
@@ -55,7 +55,7 @@ static bool make_hole(int fd, uint64_t until)
                      (off_t)(end - HOLE_BEGIN))
                == 0)
         return true;
-    (void)whole_io_write(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, NULL);
+    (void)full_io_write(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, NULL);
     return false;
 }
 

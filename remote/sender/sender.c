@@ -2,11 +2,11 @@
 #include "remote/sender/sender.h"
 
 #include "lib/base/monotonic.h"
-#include "remote/sender/hearing.h"
 #include "remote/sender/sender_process.h"
+#include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
+#include "remote/sender/sender_tx.h"
 #include "remote/sender/sent_summary.h"
-#include "remote/sender/speaking.h"
 #include "remote/wire/discovery.h"
 
 #include <poll.h>
@@ -117,7 +117,7 @@ static int connect_now(struct sender *sender, struct error *err)
     sender->heard_ns = sender->now_ns;
     sender->asked_ns = 0;
     wire_make_hello(&hello);
-    return code ? code : speaking_say(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+    return code ? code : sender_tx_say(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
 /* ---- all of it ---- */
@@ -155,14 +155,14 @@ static void hear_of_end(struct sender *sender)
 
 static int converse(struct sender *sender, struct error *err)
 {
-    int code = hearing_take_all(sender, err);
+    int code = sender_rx_take_all(sender, err);
 
     if (code == 0 && sender->has_greeted)
-        code = speaking_send_logs(sender, err);
+        code = sender_tx_send_logs(sender, err);
     if (code == 0 && sender->has_greeted)
-        code = speaking_send_objects(sender, err);
+        code = sender_tx_send_objects(sender, err);
     if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
-        code = speaking_say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+        code = sender_tx_say(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code == 0)
         code = channel_flush(&sender->channel, err);
     if (code == 0 && sender->asked_ns && sender->now_ns - sender->asked_ns > silence_ns)

@@ -12,7 +12,7 @@
 #ifndef MTRACE_REMOTE_SENDER_PROCESS_H
 #define MTRACE_REMOTE_SENDER_PROCESS_H
 
-#include "lib/process/helper.h"
+#include "lib/process/child_process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ struct sending {
 
 /* All zero: there is none. */
 struct sender_process {
-    struct helper helper;
+    struct child_process helper;
     const struct sending *sending;
     const char *program; /* mtrace-send; the caller's, as log_path */
     const char *log_path;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender_state: what the parts of a sender share: it connects and waits, hears (hearing.h), speaks (speaking.h) and sums up
+ * sender_state: what the parts of a sender share: it connects and waits, hears (sender_rx.h), speaks (sender_tx.h) and sums up
  * (sent_summary.h).
  *
  * Threads: one.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sent_logs.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "lib/logfile/later_logs.h"
 #include "lib/logfile/log_name.h"
+#include "lib/logfile/successor_logs.h"
 #include "lib/process/file_lock.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void add(void *context, const char *path)
     for (size_t i = 0; i < list->n; i++)
         if (list->logs[i]->path_hash == hash)
             return;
-    logs = growing_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs));
+    logs = dynamic_array_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs));
     if (!logs)
         return;
     list->logs = logs;
@@ -43,7 +43,7 @@ static void add(void *context, const char *path)
 void sent_logs_find(struct sent_logs *list, const char *path)
 {
     add(list, path);
-    later_logs_find(path, true, add, list);
+    successor_logs_find(path, true, add, list);
 }
 
 void sent_logs_done(struct sent_logs *list)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sent_objects.h"
 
-#include "lib/base/growing.h"
+#include "lib/base/dynamic_array.h"
 #include "lib/base/regular_file.h"
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/pack.h"
@@ -50,7 +50,7 @@ static void add(struct sent_objects *list, const struct build_id *id, uint32_t k
 {
     struct sent_object *objects =
         list->n < SENT_OBJECTS_MOST && path
-            ? growing_reserve(list->objects, &list->capacity, list->n + 1, sizeof(*objects))
+            ? dynamic_array_reserve(list->objects, &list->capacity, list->n + 1, sizeof(*objects))
             : NULL;
 
     if (!objects) {

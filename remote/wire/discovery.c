@@ -3,7 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/monotonic.h"
-#include "remote/wire/announcement.h"
+#include "remote/wire/discovery_message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ enum {
 
 struct search {
     const struct security *security;
-    struct announcement
+    struct discovery_message
         questions[MOST_QUESTIONS]; /* each is asked once, so what is asked twice is a replay */
     size_t n_questions;
     int fd;
@@ -65,12 +65,12 @@ static uint64_t unix_now_ns(void)
 /* Where nobody can be asked, somebody else may answer. */
 static void ask_at(struct search *search, in_addr_t where)
 {
-    struct announcement *question = &search->questions[search->n_questions];
+    struct discovery_message *question = &search->questions[search->n_questions];
     const struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(search->port), .sin_addr.s_addr = where};
 
     if (search->n_questions == MOST_QUESTIONS
-        || !announcement_ask(search->security, unix_now_ns(), question))
+        || !discovery_message_ask(search->security, unix_now_ns(), question))
         return;
     search->n_questions++;
     (void)sendto(search->fd, question, sizeof(*question), MSG_NOSIGNAL,
@@ -103,11 +103,11 @@ static bool is_known(const struct search *search, uint64_t receiver)
 }
 
 static bool is_answer(const struct search *search, const void *bytes, size_t n_bytes,
-                      struct announcement *ret_answer)
+                      struct discovery_message *ret_answer)
 {
     for (size_t i = 0; i < search->n_questions; i++)
-        if (announcement_is_answer(search->security, &search->questions[i], bytes, n_bytes,
-                                   ret_answer))
+        if (discovery_message_is_answer(search->security, &search->questions[i], bytes, n_bytes,
+                                        ret_answer))
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ static void take_one(struct search *search, const void *bytes, size_t n_bytes,
                      const struct sockaddr_in *from)
 {
     struct discovery *result = search->result;
-    struct announcement answer;
+    struct discovery_message answer;
 
     if (!is_answer(search, bytes, n_bytes, &answer)) {
         result->n_ignored++;
@@ -133,7 +133,7 @@ static void take_one(struct search *search, const void *bytes, size_t n_bytes,
 
 static void take_all(struct search *search)
 {
-    uint8_t bytes[sizeof(struct announcement) + 1]; /* a longer one is none */
+    uint8_t bytes[sizeof(struct discovery_message) + 1]; /* a longer one is none */
     struct sockaddr_in from;
     socklen_t n_from = sizeof(from);
     ssize_t n;

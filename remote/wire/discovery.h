@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * discovery: looks for those in the local network who gather and answer (announcement.h).
+ * discovery: looks for those in the local network who gather and answer (discovery_message.h).
  *
  * Model:   asks the broadcast addresses of all interfaces and this machine, thrice, and listens until DISCOVERY_MORE_MS after the first
  *          answer, or DISCOVERY_MS.

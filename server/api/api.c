@@ -7,8 +7,8 @@
 #include "server/api/openapi.h"
 #include "server/api/source_text.h"
 #include "server/api/values.h"
-#include "server/core/question.h"
 #include "server/core/recordings.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <string.h>
@@ -51,23 +51,23 @@ static int parse_target(const char *path, struct target *ret_target, struct erro
 }
 
 /* What mtrace-query says beside its answer to a command; of none: what is missing from all figures. */
-static int answer_notes(const struct question_place *place, const struct recording *recording,
+static int answer_notes(const struct request_place *place, const struct recording *recording,
                         struct exchange *exchange, struct error *err)
 {
     static const char *const own[] = {"command", NULL};
     const char *command = exchange_parameter(exchange, "command");
-    const struct question asked = {.command = command ? command : "processes",
-                                   .own = own,
-                                   .is_json = true,
-                                   .is_of_notes = true};
+    const struct request asked = {.command = command ? command : "processes",
+                                  .own = own,
+                                  .is_json = true,
+                                  .is_of_notes = true};
 
-    return question_answer(place, recording, &asked, exchange, err);
+    return request_answer(place, recording, &asked, exchange, err);
 }
 
 /* What is no command of mtrace-query. */
 static const struct resource {
     const char *name;
-    int (*answer)(const struct question_place *place, const struct recording *recording,
+    int (*answer)(const struct request_place *place, const struct recording *recording,
                   struct exchange *exchange, struct error *err);
 } resources[] = {
     {"values", values_answer},
@@ -75,15 +75,15 @@ static const struct resource {
     {"notes", answer_notes},
 };
 
-static int answer_target(const struct question_place *place, const struct recording *recording,
+static int answer_target(const struct request_place *place, const struct recording *recording,
                          const struct target *target, struct exchange *exchange, struct error *err)
 {
-    const struct question asked = {.command = target->command};
+    const struct request asked = {.command = target->command};
 
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
         if (strcmp(resources[i].name, target->command) == 0)
             return resources[i].answer(place, recording, exchange, err);
-    return question_answer(place, recording, &asked, exchange, err);
+    return request_answer(place, recording, &asked, exchange, err);
 }
 
 bool api_is_asked(const struct exchange *exchange)
@@ -108,7 +108,7 @@ static bool is_general(const char *path)
            || strcmp(path, "/api/v1/openapi.json") == 0 || strcmp(path, "/api/v1/events") == 0;
 }
 
-static int answer_general(const struct question_place *place, struct exchange *exchange,
+static int answer_general(const struct request_place *place, struct exchange *exchange,
                           struct error *err)
 {
     int rc = check_method(exchange, exchange->path, err);
@@ -124,7 +124,7 @@ static int answer_general(const struct question_place *place, struct exchange *e
     return 0;
 }
 
-int api_answer(const struct question_place *place, struct exchange *exchange, struct error *err)
+int api_answer(const struct request_place *place, struct exchange *exchange, struct error *err)
 {
     const struct recording *recording;
     struct target target;

@@ -20,11 +20,11 @@
 
 struct error;
 struct exchange;
-struct question_place;
+struct request_place;
 
 /* The path is below /api/. */
 bool api_is_asked(const struct exchange *exchange);
 
-int api_answer(const struct question_place *place, struct exchange *exchange, struct error *err);
+int api_answer(const struct request_place *place, struct exchange *exchange, struct error *err);
 
 #endif

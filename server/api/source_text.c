@@ -4,8 +4,8 @@
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 #include "queries/db/rundb.h"
-#include "server/core/question.h"
 #include "server/core/recordings.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <errno.h>
@@ -172,16 +172,16 @@ static void print_head(FILE *out, const struct source *source)
     (void)fputs(",\n\"lines\":", out);
 }
 
-static int answer(const struct question_place *place, const struct recording *recording,
+static int answer(const struct request_place *place, const struct recording *recording,
                   struct source *source, struct exchange *exchange, struct error *err)
 {
     static const char *const own[] = {"path", NULL};
-    const struct question lines = {
+    const struct request lines = {
         .command = "lines", .argument = source->path, .own = own, .is_json = true};
     int rc;
 
     print_head(exchange->out, source);
-    rc = question_answer(place, recording, &lines, exchange, err);
+    rc = request_answer(place, recording, &lines, exchange, err);
     if (rc != 0)
         return rc;
     (void)fputs(",\"text\":", exchange->out);
@@ -193,7 +193,7 @@ static int answer(const struct question_place *place, const struct recording *re
     return 0;
 }
 
-int source_text_answer(const struct question_place *place, const struct recording *recording,
+int source_text_answer(const struct request_place *place, const struct recording *recording,
                        struct exchange *exchange, struct error *err)
 {
     const char *path = exchange_parameter(exchange, "path");

@@ -18,14 +18,14 @@
 
 struct error;
 struct exchange;
-struct question_place;
+struct request_place;
 struct recording;
 
 enum {
     SOURCE_TEXT_MAX_BYTES = 4 * 1024 * 1024
 };
 
-int source_text_answer(const struct question_place *place, const struct recording *recording,
+int source_text_answer(const struct request_place *place, const struct recording *recording,
                        struct exchange *exchange, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
 #include "queries/filter/filter.h"
-#include "server/core/question.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <sqlite3.h>
@@ -97,11 +97,11 @@ static int find_parameter(const struct exchange *exchange, struct queries_parame
                      ret->name);
 }
 
-int values_answer(const struct question_place *place, const struct recording *recording,
+int values_answer(const struct request_place *place, const struct recording *recording,
                   struct exchange *exchange, struct error *err)
 {
     static const char *const own[] = {"parameter", "part", NULL};
-    struct question asked = {.command = "sql", .own = own, .is_of_rows = true};
+    struct request asked = {.command = "sql", .own = own, .is_of_rows = true};
     struct queries_parameter parameter;
     const char *part = exchange_parameter(exchange, "part");
     char *list;
@@ -110,7 +110,7 @@ int values_answer(const struct question_place *place, const struct recording *re
 
     if (rc != 0)
         return rc;
-    if (question_is_known(recording, NULL, exchange))
+    if (request_is_known(recording, NULL, exchange))
         return 0;
     list = make_list(&parameter);
     sql = list ? sqlite3_mprintf(
@@ -121,7 +121,7 @@ int values_answer(const struct question_place *place, const struct recording *re
               exchange_parameter(exchange, "count") ? "-1" : VALUES_DEFAULT_COUNT)
                : NULL;
     asked.argument = sql;
-    rc = sql ? question_answer(place, recording, &asked, exchange, err)
+    rc = sql ? request_answer(place, recording, &asked, exchange, err)
              : error_set(err, ERROR_NOMEM, "no memory for a list of values");
     sqlite3_free(list);
     sqlite3_free(sql);

@@ -15,12 +15,12 @@
 struct error;
 struct exchange;
 struct queries_parameter;
-struct question_place;
+struct request_place;
 struct recording;
 
 bool values_has(const struct queries_parameter *parameter);
 
-int values_answer(const struct question_place *place, const struct recording *recording,
+int values_answer(const struct request_place *place, const struct recording *recording,
                   struct exchange *exchange, struct error *err);
 
 #endif

@@ -8,9 +8,9 @@
 #include "lib/base/units.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
-#include "server/core/question.h"
+#include "server/core/query_watchdog.h"
 #include "server/core/recordings.h"
-#include "server/core/watch.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <inttypes.h>
@@ -178,10 +178,10 @@ static void interrupt(void *context)
 
 static int answer_open(struct bytehound *self, const char *rest, struct error *err)
 {
-    struct watched watched = question_watched(self->exchange, interrupt, self);
+    struct watched watched = request_watched(self->exchange, interrupt, self);
     int rc;
 
-    if (!watch_begin(self->place->watch, &watched))
+    if (!query_watchdog_begin(self->place->watch, &watched))
         return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
     rc = bytehound_open(self, err);
     if (rc == 0)
@@ -190,14 +190,14 @@ static int answer_open(struct bytehound *self, const char *rest, struct error *e
         rc = self->endpoint ? self->endpoint->answer(self, rest, err)
                             : bytehound_put_list_item(self, err);
     bytehound_close(self);
-    watch_end(self->place->watch, &watched);
+    query_watchdog_end(self->place->watch, &watched);
     if (rc != 0)
-        question_hide_path(err, self->recording);
+        request_hide_path(err, self->recording);
     return rc;
 }
 
 /* What cannot be read now is left out: the others can. */
-static int answer_list(const struct question_place *place, struct exchange *exchange,
+static int answer_list(const struct request_place *place, struct exchange *exchange,
                        struct error *err)
 {
     const char *separator = "";
@@ -241,7 +241,7 @@ static const struct bytehound_endpoint *find_endpoint(const char *path, const ch
     return NULL;
 }
 
-static int answer_data(const struct question_place *place, struct exchange *exchange,
+static int answer_data(const struct request_place *place, struct exchange *exchange,
                        struct error *err)
 {
     const char *path = exchange->path + strlen(data);
@@ -264,12 +264,12 @@ static int answer_data(const struct question_place *place, struct exchange *exch
                          "this server has no recording '%s'; /list has their ids", id);
     self.endpoint = endpoint;
     rc = bytehound_filter_check(&self, err);
-    if (rc != 0 || question_is_known(self.recording, NULL, exchange))
+    if (rc != 0 || request_is_known(self.recording, NULL, exchange))
         return rc;
     return answer_open(&self, rest, err);
 }
 
-int bytehound_answer(const struct question_place *place, struct exchange *exchange,
+int bytehound_answer(const struct request_place *place, struct exchange *exchange,
                      struct error *err)
 {
     int rc =

@@ -14,12 +14,12 @@
 
 struct error;
 struct exchange;
-struct question_place;
+struct request_place;
 
 /* The path is /list or below /data/. */
 bool bytehound_is_asked(const struct exchange *exchange);
 
-int bytehound_answer(const struct question_place *place, struct exchange *exchange,
+int bytehound_answer(const struct request_place *place, struct exchange *exchange,
                      struct error *err);
 
 #endif

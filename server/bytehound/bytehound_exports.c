@@ -5,7 +5,7 @@
 #include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
-#include "server/core/question.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ static int ask(struct bytehound *self, const char *command, const char *format, 
     struct exchange *exchange = self->exchange;
     struct bytehound_filter filter;
     struct exchange own = *exchange;
-    const struct question asked = {.command = command};
+    const struct request asked = {.command = command};
     int rc = bytehound_filter_init(&filter, self, err);
 
     if (rc == 0 && sqlite3_str_length(filter.more) > 0)
@@ -35,7 +35,7 @@ static int ask(struct bytehound *self, const char *command, const char *format, 
     if (!format || strcmp(format, "flamegraph.pl") == 0)
         own.parameters[own.n_parameters++] = (struct exchange_parameter){"measure", "allocated"};
     if (rc == 0)
-        rc = question_answer(self->place, self->recording, &asked, &own, err);
+        rc = request_answer(self->place, self->recording, &asked, &own, err);
     exchange->policy = own.policy;
     exchange->content_type = format ? "text/plain; charset=utf-8" : own.content_type;
     bytehound_filter_done(&filter);

@@ -12,7 +12,7 @@
 
 struct error;
 struct exchange;
-struct question_place;
+struct request_place;
 struct recording;
 
 struct bytehound;
@@ -35,7 +35,7 @@ struct bytehound_endpoint {
 };
 
 struct bytehound {
-    const struct question_place *place;
+    const struct request_place *place;
     const struct recording *recording;
     const struct bytehound_endpoint *endpoint; /* NULL: an item of the list */
     struct exchange *exchange;

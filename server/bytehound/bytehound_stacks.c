@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/bytehound/bytehound_stacks.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/base/json_text.h"
 #include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_parts.h"
@@ -119,8 +119,8 @@ static void forget(struct frames *frames)
 /* NULL: none, or no memory; then n_texts did not grow. */
 static const char *keep(struct bytehound_stacks *stacks, const char *text)
 {
-    char **larger = text ? growing_reserve(stacks->texts, &stacks->texts_capacity,
-                                           stacks->n_texts + 1, sizeof(char *))
+    char **larger = text ? dynamic_array_reserve(stacks->texts, &stacks->texts_capacity,
+                                                 stacks->n_texts + 1, sizeof(char *))
                          : NULL;
 
     if (!larger)

@@ -5,9 +5,9 @@
 #include "lib/sqlite/sql_budget.h"
 #include "queries/api/import_first.h"
 #include "server/cli/routes.h"
-#include "server/core/question.h"
+#include "server/core/query_watchdog.h"
 #include "server/core/recordings.h"
-#include "server/core/watch.h"
+#include "server/core/request.h"
 #include "server/http/http_server.h"
 
 #include <argp.h>
@@ -51,7 +51,7 @@ struct arguments {
     char **paths; /* points into argv */
     size_t n_paths;
     struct http_server_options http;
-    struct question_place place;
+    struct request_place place;
     bool is_opened;
     bool is_following;
 };
@@ -217,12 +217,12 @@ static int serve(struct arguments *arguments, struct error *err)
     int rc = 0;
 
     if (arguments->http.address)
-        rc = guard_make_token(&arguments->http.guard, err);
+        rc = auth_make_token(&arguments->http.guard, err);
     arguments->http.answer = answer;
     arguments->http.context = &arguments->place;
     block_signals(&signals);
     if (rc == 0)
-        rc = watch_start(&arguments->place.watch, err);
+        rc = query_watchdog_start(&arguments->place.watch, err);
     if (rc == 0)
         rc = http_server_start(&arguments->http, &server, err);
     if (rc != 0)
@@ -235,7 +235,7 @@ static int serve(struct arguments *arguments, struct error *err)
     (void)sigwait(&signals, &signal_number);
     end_in_time(arguments);
     http_server_stop(server);
-    watch_stop(arguments->place.watch);
+    query_watchdog_stop(arguments->place.watch);
     (void)alarm(0);
     return 0;
 }

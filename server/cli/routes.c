@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static int answer(const struct question_place *place, struct exchange *exchange, struct error *err)
+static int answer(const struct request_place *place, struct exchange *exchange, struct error *err)
 {
     int rc;
 
@@ -29,7 +29,7 @@ static void make_one_line(char *text)
             *text = ' ';
 }
 
-int routes_answer(const struct question_place *place, struct exchange *exchange, struct error *err)
+int routes_answer(const struct request_place *place, struct exchange *exchange, struct error *err)
 {
     int rc = answer(place, exchange, err);
 

@@ -5,8 +5,8 @@
 
 struct error;
 struct exchange;
-struct question_place;
+struct request_place;
 
-int routes_answer(const struct question_place *place, struct exchange *exchange, struct error *err);
+int routes_answer(const struct request_place *place, struct exchange *exchange, struct error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/core/recordings.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
 #include "lib/sqlite/database_file.h"
 #include "queries/db/rundb.h"
 #include "server/core/file_state.h"
-#include "server/core/follower.h"
+#include "server/core/follow_process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -143,8 +143,8 @@ static int add_file(struct recordings *recordings, const char *path, struct erro
         return rc;
     }
     make_id_other(recordings, &recording);
-    larger = growing_reserve(recordings->items, &recordings->capacity, recordings->n_items + 1,
-                             sizeof(*larger));
+    larger = dynamic_array_reserve(recordings->items, &recordings->capacity,
+                                   recordings->n_items + 1, sizeof(*larger));
     if (!larger) {
         free(recording.executable);
         free(recording.path);
@@ -190,14 +190,14 @@ int recordings_add(struct recordings *recordings, const char *path, struct error
 
 int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err)
 {
-    struct follower *follower = NULL;
+    struct follow_process *follower = NULL;
     char database[PATH_MAX];
-    int rc = follower_start(log_path, database, sizeof(database), &follower, err);
+    int rc = follow_process_start(log_path, database, sizeof(database), &follower, err);
 
     if (rc == 0)
         rc = add_file(recordings, database, err);
     if (rc != 0)
-        follower_stop(follower);
+        follow_process_stop(follower);
     else
         recordings->items[recordings->n_items - 1].follower = follower;
     return rc;
@@ -205,7 +205,7 @@ int recordings_follow(struct recordings *recordings, const char *log_path, struc
 
 bool recording_is_growing(const struct recording *recording)
 {
-    return recording->follower && follower_is_running(recording->follower);
+    return recording->follower && follow_process_is_running(recording->follower);
 }
 
 void recordings_read_again(const struct recording *recording, struct recording *ret_now)
@@ -236,13 +236,13 @@ void recordings_read_done(struct recording *now)
 void recordings_interrupt(const struct recordings *recordings)
 {
     for (size_t i = 0; i < recordings->n_items; i++)
-        follower_interrupt(recordings->items[i].follower);
+        follow_process_interrupt(recordings->items[i].follower);
 }
 
 void recordings_done(struct recordings *recordings)
 {
     for (size_t i = 0; i < recordings->n_items; i++) {
-        follower_stop(recordings->items[i].follower);
+        follow_process_stop(recordings->items[i].follower);
         free(recordings->items[i].path);
         free(recordings->items[i].executable);
     }

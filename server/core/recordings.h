@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 struct error;
-struct follower;
+struct follow_process;
 
 enum {
     RECORDINGS_ID_BYTES = 33 /* 32 hexadecimal digits and '\0' */
@@ -39,8 +39,8 @@ struct recording {
     int64_t duration_ns;
     int64_t n_processes;
     struct recording_process largest;
-    struct stat read;          /* the file, when this was read from it */
-    struct follower *follower; /* of a log that is followed; NULL: it is none */
+    struct stat read;                /* the file, when this was read from it */
+    struct follow_process *follower; /* of a log that is followed; NULL: it is none */
 };
 
 struct recordings {

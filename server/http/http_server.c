@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/http_server.h"
 
+#include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/growing.h"
-#include "server/http/body_stream.h"
+#include "server/http/connection_slots.h"
 #include "server/http/head.h"
-#include "server/http/places.h"
+#include "server/http/response_pipe.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
 struct http_server {
     struct http_server_options options;
     struct MHD_Daemon *daemon;
-    struct places *places;
+    struct connection_slots *places;
     uint16_t port;
     atomic_bool is_ending;
 };
@@ -42,7 +42,7 @@ struct conversation {
     struct http_server *server;
     struct place *place;
     struct exchange exchange;
-    struct body_stream *stream;
+    struct response_pipe *stream;
     pthread_t worker;
     bool has_worker;
     struct error err;
@@ -61,7 +61,7 @@ static bool is_abandoned(const void *client)
 {
     const struct conversation *conversation = client;
 
-    return body_stream_is_abandoned(conversation->stream)
+    return response_pipe_is_abandoned(conversation->stream)
            || atomic_load_explicit(&conversation->server->is_ending, memory_order_relaxed);
 }
 
@@ -69,21 +69,21 @@ static void send_now(const void *client)
 {
     const struct conversation *conversation = client;
 
-    body_stream_send_now(conversation->stream);
+    response_pipe_send_now(conversation->stream);
 }
 
 static int64_t waited_ns(const void *client)
 {
     const struct conversation *conversation = client;
 
-    return body_stream_waited_ns(conversation->stream);
+    return response_pipe_waited_ns(conversation->stream);
 }
 
 static void give_up(const void *client)
 {
     const struct conversation *conversation = client;
 
-    body_stream_abandon(conversation->stream);
+    response_pipe_abandon(conversation->stream);
 }
 
 static void *work(void *context)
@@ -93,7 +93,7 @@ static void *work(void *context)
 
     conversation->rc =
         options->answer(options->context, &conversation->exchange, &conversation->err);
-    body_stream_end(conversation->stream, conversation->rc == 0);
+    response_pipe_end(conversation->stream, conversation->rc == 0);
     return NULL;
 }
 
@@ -166,9 +166,9 @@ static ssize_t send_piece(void *context, uint64_t position, char *ret_bytes, siz
     size_t n;
 
     (void)position;
-    places_work_for(conversation->place);
-    n = body_stream_take(conversation->stream, ret_bytes, size);
-    places_wait_for(conversation->place, TAKE_SECONDS);
+    connection_slots_work_for(conversation->place);
+    n = response_pipe_take(conversation->stream, ret_bytes, size);
+    connection_slots_wait_for(conversation->place, TAKE_SECONDS);
     if (n > 0)
         return (ssize_t)n;
     /* The worker has ended: a failure must not look like the end of the answer. */
@@ -201,13 +201,13 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
                                    struct conversation *conversation, bool is_whole)
 {
     struct exchange *exchange = &conversation->exchange;
-    char *text = is_whole ? malloc(BODY_STREAM_BYTES) : NULL;
+    char *text = is_whole ? malloc(RESPONSE_PIPE_BYTES) : NULL;
     struct MHD_Response *response;
 
     if (is_whole && !text)
         return MHD_NO;
     response = is_whole ? MHD_create_response_from_buffer(
-                   body_stream_take(conversation->stream, text, BODY_STREAM_BYTES), text,
+                   response_pipe_take(conversation->stream, text, RESPONSE_PIPE_BYTES), text,
                    MHD_RESPMEM_MUST_FREE)
                         : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES,
                                                             send_piece, conversation, NULL);
@@ -233,12 +233,12 @@ static bool has_client_gone(struct MHD_Connection *connection)
 static enum MHD_Result answer(struct MHD_Connection *connection, struct conversation *conversation)
 {
     struct exchange *exchange = &conversation->exchange;
-    enum body_stream_state state;
+    enum response_pipe_state state;
 
-    conversation->stream = body_stream_new();
+    conversation->stream = response_pipe_new();
     if (!conversation->stream)
         return MHD_NO;
-    exchange->out = body_stream_file(conversation->stream);
+    exchange->out = response_pipe_file(conversation->stream);
     exchange->is_abandoned = is_abandoned;
     exchange->send_now = send_now;
     exchange->waited_ns = waited_ns;
@@ -247,19 +247,19 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
     if (pthread_create(&conversation->worker, NULL, work, conversation) != 0)
         return MHD_NO;
     conversation->has_worker = true;
-    places_work_for(conversation->place);
+    connection_slots_work_for(conversation->place);
     do {
-        state = body_stream_wait(conversation->stream, LOOK_MS);
-        if (state == BODY_STREAM_WORKING && has_client_gone(connection))
+        state = response_pipe_wait(conversation->stream, LOOK_MS);
+        if (state == RESPONSE_PIPE_WORKING && has_client_gone(connection))
             return MHD_NO;
-    } while (state == BODY_STREAM_WORKING);
-    places_wait_for(conversation->place, TAKE_SECONDS);
-    if (state == BODY_STREAM_WHOLE && conversation->rc != 0)
+    } while (state == RESPONSE_PIPE_WORKING);
+    connection_slots_wait_for(conversation->place, TAKE_SECONDS);
+    if (state == RESPONSE_PIPE_WHOLE && conversation->rc != 0)
         return refuse(connection,
                       exchange->allow ? MHD_HTTP_METHOD_NOT_ALLOWED
                                       : (unsigned)exchange_status_of(conversation->rc),
                       exchange->allow, &conversation->err);
-    return send_answer(connection, conversation, state == BODY_STREAM_WHOLE);
+    return send_answer(connection, conversation, state == RESPONSE_PIPE_WHOLE);
 }
 
 static enum MHD_Result add_parameter(void *context, enum MHD_ValueKind kind, const char *name,
@@ -278,30 +278,30 @@ static enum MHD_Result add_parameter(void *context, enum MHD_ValueKind kind, con
     return MHD_YES;
 }
 
-static enum guard_verdict check(struct MHD_Connection *connection, const struct guard *guard)
+static enum auth_verdict check(struct MHD_Connection *connection, const struct auth *guard)
 {
-    const struct guard_claims claims = {
+    const struct auth_claims claims = {
         .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
         .origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
         .fetch_site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
         .authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
-        .cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, GUARD_COOKIE),
+        .cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, AUTH_COOKIE),
         .token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
     };
 
-    return guard_check(guard, &claims);
+    return auth_check(guard, &claims);
 }
 
 /* The address without the token, which then is in nobody's history. */
-static enum MHD_Result give_cookie(struct MHD_Connection *connection, const struct guard *guard)
+static enum MHD_Result give_cookie(struct MHD_Connection *connection, const struct auth *guard)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    char cookie[GUARD_TOKEN_BYTES + 96];
+    char cookie[AUTH_TOKEN_BYTES + 96];
 
     if (!response)
         return MHD_NO;
-    (void)snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/",
+    (void)snprintf(cookie, sizeof(cookie), AUTH_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/",
                    guard->token);
     (void)MHD_add_response_header(response, "Set-Cookie", cookie);
     (void)MHD_add_response_header(response, "Location", "/");
@@ -309,17 +309,16 @@ static enum MHD_Result give_cookie(struct MHD_Connection *connection, const stru
     return queue(connection, MHD_HTTP_SEE_OTHER, response);
 }
 
-static enum MHD_Result refuse_stranger(struct MHD_Connection *connection,
-                                       enum guard_verdict verdict)
+static enum MHD_Result refuse_stranger(struct MHD_Connection *connection, enum auth_verdict verdict)
 {
     static const unsigned status[] = {
-        [GUARD_WRONG_HOST] = MHD_HTTP_MISDIRECTED_REQUEST,
-        [GUARD_OTHER_SITE] = MHD_HTTP_FORBIDDEN,
-        [GUARD_NEEDS_TOKEN] = MHD_HTTP_UNAUTHORIZED,
+        [AUTH_WRONG_HOST] = MHD_HTTP_MISDIRECTED_REQUEST,
+        [AUTH_OTHER_SITE] = MHD_HTTP_FORBIDDEN,
+        [AUTH_NEEDS_TOKEN] = MHD_HTTP_UNAUTHORIZED,
     };
     struct error err;
 
-    (void)error_set(&err, ERROR_USAGE, "%s", guard_text(verdict));
+    (void)error_set(&err, ERROR_USAGE, "%s", auth_text(verdict));
     return refuse(connection, status[verdict], NULL, &err);
 }
 
@@ -333,7 +332,7 @@ static bool keep_body(struct conversation *conversation, const char *bytes, size
         conversation->has_too_much = true;
         return true; /* the rest is read and dropped, then refused */
     }
-    body = growing_reserve(conversation->body, &conversation->body_capacity, needed, 1);
+    body = dynamic_array_reserve(conversation->body, &conversation->body_capacity, needed, 1);
     if (!body)
         return false;
     conversation->body = body;
@@ -437,7 +436,7 @@ static void read_head(struct MHD_Connection *connection, struct conversation *co
 {
     conversation->exchange.method = method;
     conversation->exchange.path = url;
-    places_wait_for(conversation->place, BODY_SECONDS);
+    connection_slots_wait_for(conversation->place, BODY_SECONDS);
     head_read_rest(&conversation->head, connection, conversation->address_end, version);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
 }
@@ -482,12 +481,12 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (conversation->head.complaint)
         return complain(connection, conversation);
     {
-        const struct guard *guard = &conversation->server->options.guard;
-        enum guard_verdict verdict = check(connection, guard);
+        const struct auth *guard = &conversation->server->options.guard;
+        enum auth_verdict verdict = check(connection, guard);
 
-        if (verdict == GUARD_GIVE_COOKIE)
+        if (verdict == AUTH_GIVE_COOKIE)
             return give_cookie(connection, guard);
-        if (verdict != GUARD_ADMITTED)
+        if (verdict != AUTH_ADMITTED)
             return refuse_stranger(connection, verdict);
     }
     return answer_admitted(connection, conversation);
@@ -500,14 +499,14 @@ static void end_conversation(void *context, struct MHD_Connection *connection, v
 
     (void)context;
     (void)why;
-    places_wait_for(place_of(connection), HEAD_SECONDS);
+    connection_slots_wait_for(place_of(connection), HEAD_SECONDS);
     if (!conversation)
         return;
     if (conversation->has_worker) {
-        body_stream_abandon(conversation->stream);
+        response_pipe_abandon(conversation->stream);
         (void)pthread_join(conversation->worker, NULL);
     }
-    body_stream_free(conversation->stream);
+    response_pipe_free(conversation->stream);
     free(conversation->body);
     free(conversation);
     *request = NULL;
@@ -522,10 +521,10 @@ static void come_or_go(void *context, struct MHD_Connection *connection, void **
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        places_leave(*place);
+        connection_slots_leave(*place);
         *place = NULL;
     } else if (info) {
-        *place = places_take(server->places, info->connect_fd, HEAD_SECONDS);
+        *place = connection_slots_take(server->places, info->connect_fd, HEAD_SECONDS);
     }
 }
 
@@ -586,7 +585,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         return error_set(err, ERROR_NOMEM, "no memory for a server");
     server->options = *options;
     atomic_init(&server->is_ending, false);
-    rc = places_start(HTTP_SERVER_MAX_CONNECTIONS, &server->places, err);
+    rc = connection_slots_start(HTTP_SERVER_MAX_CONNECTIONS, &server->places, err);
     if (rc != 0) {
         free(server);
         return rc;
@@ -596,7 +595,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
     if (!server->daemon) {
         rc = error_set_errno(err, errno, "cannot listen on port %u%s", first,
                              options->port ? "" : " or one of the next 100");
-        places_stop(server->places);
+        connection_slots_stop(server->places);
         free(server);
         return rc;
     }
@@ -615,6 +614,6 @@ void http_server_stop(struct http_server *server)
         return;
     atomic_store_explicit(&server->is_ending, true, memory_order_relaxed);
     MHD_stop_daemon(server->daemon);
-    places_stop(server->places);
+    connection_slots_stop(server->places);
     free(server);
 }

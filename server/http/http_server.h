@@ -11,8 +11,8 @@
 #ifndef MTRACE_SERVER_HTTP_SERVER_H
 #define MTRACE_SERVER_HTTP_SERVER_H
 
+#include "server/http/auth.h"
 #include "server/http/exchange.h"
-#include "server/http/guard.h"
 
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ enum {
 struct http_server_options {
     const char *address; /* numeric, NULL: 127.0.0.1 */
     uint16_t port;       /* 0: the first free one from HTTP_SERVER_FIRST_PORT on */
-    struct guard guard;
+    struct auth guard;
     /* Answers one exchange: 0, or the error. */
     int (*answer)(void *context, struct exchange *exchange, struct error *err);
     void *context;

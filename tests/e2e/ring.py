@@ -28,12 +28,12 @@ import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
 RING_BYTES = aggregate.RING_BYTES
-MOST_RINGS = 16  # LOG_RING_MOST of lib/logfile/log_ring.h
+MOST_RINGS = 16  # LOG_ROTATION_MOST of lib/logfile/log_rotation.h
 LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
 UNITS = {"early": 64 << 10,  # a ring that has many looks before the first certain event
          "asked": 16 << 20}  # as it comes: more than is read before the next state
-CERTAIN_SECONDS = 2  # SOLE_PATIENCE_NS of importer/cli/standing_import.h
+CERTAIN_SECONDS = 2  # SOLE_PATIENCE_NS of importer/cli/incremental_import.h
 
 
 class Run:

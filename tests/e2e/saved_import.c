@@ -2,10 +2,10 @@
 /* saved_import [-l LIMIT] LOG DATABASE SHARES: the import of a recording in pieces. Up to each share of its time (in thousandths) a process of its own takes what
  * came since, and leaves what it keeps as a state beside the database, for the next one; the last one writes the database. Prints how
  * large each state was. -l: no more than so many windows, phases, pairs, and ten times as many parts of walks have rows of their own. */
-#include "importer/cli/standing_import.h"
+#include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
 #include "importer/read/log_set_parts.h"
-#include "importer/totals/facts_numbers.h"
+#include "importer/totals/stable_numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,43 +46,43 @@ static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct
     return 0;
 }
 
-static int load(struct standing_import *standing, struct error *err)
+static int load(struct incremental_import *standing, struct error *err)
 {
     const struct state_source source = {.next = next};
 
     g_file = fopen(g_path, "re");
     if (!g_file)
         return error_set(err, ERROR_IO, "cannot open '%s'", g_path);
-    int code = standing_import_load(standing, &source, err);
+    int code = incremental_import_load(standing, &source, err);
     fclose(g_file);
     return code;
 }
 
-static int save(struct standing_import *standing, struct error *err)
+static int save(struct incremental_import *standing, struct error *err)
 {
     const struct state_sink sink = {.put = put};
 
     g_file = fopen(g_path, "we");
     if (!g_file)
         return error_set(err, ERROR_IO, "cannot open '%s'", g_path);
-    int code = standing_import_save(standing, &sink, err);
+    int code = incremental_import_save(standing, &sink, err);
     if (fclose(g_file) != 0 && code == 0)
         code = error_set(err, ERROR_IO, "cannot write '%s'", g_path);
     printf("%" PRIu64 " bytes after %" PRIu64 " events\n", g_n_bytes,
-           standing_import_n_kept(standing));
+           incremental_import_n_kept(standing));
     return code;
 }
 
 /* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from there. */
-static void be_sole(struct standing_import *standing)
+static void be_sole(struct incremental_import *standing)
 {
-    const struct facts_limits limits = {.extents = g_limit,
-                                        .windows = g_limit,
-                                        .phases = g_limit,
-                                        .pairs = g_limit,
-                                        .walks = 10 * g_limit};
+    const struct statistics_limits limits = {.extents = g_limit,
+                                             .windows = g_limit,
+                                             .phases = g_limit,
+                                             .pairs = g_limit,
+                                             .walks = 10 * g_limit};
 
-    standing_import_be_sole(standing, g_limit ? &limits : NULL);
+    incremental_import_be_sole(standing, g_limit ? &limits : NULL);
 }
 
 /* until_ns 0: the last piece. */
@@ -91,24 +91,24 @@ static int run_piece(const struct import_options *options, bool is_first, uint64
 {
     struct import_result result;
     struct progress progress;
-    struct standing_import *standing;
+    struct incremental_import *standing;
 
     progress_init(&progress, NULL, NULL);
-    int code = standing_import_open(options, &progress, &standing, err);
+    int code = incremental_import_open(options, &progress, &standing, err);
     if (code)
         return code;
-    standing_import_leave_rows_out(standing);
+    incremental_import_leave_rows_out(standing);
     if (is_first)
         be_sole(standing);
     else
         code = load(standing, err);
     if (code == 0)
-        code = standing_import_advance(standing, until_ns ? until_ns : UINT64_MAX, err);
+        code = incremental_import_advance(standing, until_ns ? until_ns : UINT64_MAX, err);
     if (code == 0 && until_ns)
         code = save(standing, err);
     else if (code == 0)
-        code = standing_import_write(standing, options, true, &result, err);
-    standing_import_close(standing);
+        code = incremental_import_write(standing, options, true, &result, err);
+    incremental_import_close(standing);
     return code;
 }
 

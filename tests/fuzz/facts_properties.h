@@ -10,8 +10,8 @@
 #define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 
 #include "importer/read/sample_stream.h"
-#include "importer/totals/facts.h"
 #include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "tests/fuzz/log_set_properties.h"
 
 enum {
@@ -24,7 +24,7 @@ struct row_sums {
 };
 
 struct facts_seen {
-    struct facts *facts;
+    struct statistics *facts;
     struct log_set *set;
     uint64_t n_told; /* rows that the sink was told */
     struct row_sums sums[FACTS_PROPERTIES_PROCESSES + 1];
@@ -78,16 +78,16 @@ static inline int feed_sample(void *context, const struct sample *sample)
     struct facts_seen *seen = context;
 
     if (sample->kind == LOG_SAMPLE_MEMORY)
-        return facts_memory_sample(seen->facts, sample->process, sample->time_ns, sample->a,
-                                   sample->b, sample->c, NULL);
+        return statistics_memory_sample(seen->facts, sample->process, sample->time_ns, sample->a,
+                                        sample->b, sample->c, NULL);
     if (sample->kind == LOG_SAMPLE_HEAP)
-        return facts_heap_sample(seen->facts, sample->process, sample->time_ns, sample->a,
-                                 sample->b, (enum log_heap_kind)sample->c, NULL);
+        return statistics_heap_sample(seen->facts, sample->process, sample->time_ns, sample->a,
+                                      sample->b, (enum log_heap_kind)sample->c, NULL);
     if (sample->kind == LOG_SAMPLE_OWN)
-        facts_own_sample(seen->facts, sample->process, sample->a);
+        statistics_own_sample(seen->facts, sample->process, sample->a);
     if (sample->kind == LOG_SAMPLE_MAPPING)
-        facts_mapping_sample(seen->facts, sample->process, sample->time_ns, sample->a, sample->b,
-                             sample->c);
+        statistics_mapping_sample(seen->facts, sample->process, sample->time_ns, sample->a,
+                                  sample->b, sample->c);
     return 0;
 }
 
@@ -111,13 +111,13 @@ static inline uint64_t feed_events(struct facts_seen *seen)
 
     require(event_stream_open(seen->set, &stream, NULL) == 0);
     while ((r = event_stream_next(stream, &event, NULL)) == 1) {
-        require(facts_event(seen->facts, &event, NULL) == 0);
+        require(statistics_event(seen->facts, &event, NULL) == 0);
         n++;
     }
     require(r == 0);
     event_stream_close(stream);
     feed_samples(seen);
-    require(facts_finish(seen->facts, NULL) == 0);
+    require(statistics_finish(seen->facts, NULL) == 0);
     return n;
 }
 
@@ -130,8 +130,8 @@ static inline void add_rows(struct facts_seen *seen)
     uint64_t n = 0;
     int more;
 
-    require(facts_begin_rows(seen->facts, NULL) == 0);
-    while ((more = facts_next_row(seen->facts, &row, &chain, NULL)) == 1) {
+    require(statistics_begin_rows(seen->facts, NULL) == 0);
+    while ((more = statistics_next_row(seen->facts, &row, &chain, NULL)) == 1) {
         uint32_t process = definitions->threads[row.thread].process;
         struct row_sums *sums = &seen->sums[process];
         require(row.allocation_id == ++n);
@@ -150,8 +150,8 @@ static inline void add_rows(struct facts_seen *seen)
         }
     }
     require(more == 0);
-    require(n == facts_n_allocations(seen->facts));
-    require(facts_end_rows(seen->facts, NULL) == 0);
+    require(n == statistics_n_allocations(seen->facts));
+    require(statistics_end_rows(seen->facts, NULL) == 0);
 }
 
 /* TO-1, TO-3, FC-1 */
@@ -241,38 +241,39 @@ static inline void check_heaps(const struct facts_seen *seen, enum facts_moment 
 /* What an event may cost: docs/import.md. */
 static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
 {
-    uint64_t n_rows = facts_n_allocations(seen->facts);
+    uint64_t n_rows = statistics_n_allocations(seen->facts);
 
     require(n_rows <= n_events);
-    for (int moment = 0; moment < FACTS_MOMENTS; moment++)
+    for (int moment = 0; moment < STATISTICS_MOMENTS; moment++)
         require(seen->facts->pages[moment].n_pages <= 3 * n_rows);
     require(heap_ranges_count(seen->facts->heaps) <= n_rows);
-    require(fates_disk_bytes(seen->facts->fates) <= 64 * n_events + (1 << 20));
+    require(lifetimes_disk_bytes(seen->facts->fates) <= 64 * n_events + (1 << 20));
 }
 
 static inline void check_facts(struct log_set *set)
 {
     struct facts_seen seen = {.set = set};
-    struct facts_sink sink = {.context = &seen,
-                              .event = see_event,
-                              .mapping = see_mapping,
-                              .memory = see_memory,
-                              .snapshot = see_snapshot};
+    struct row_sink sink = {.context = &seen,
+                            .event = see_event,
+                            .mapping = see_mapping,
+                            .memory = see_memory,
+                            .snapshot = see_snapshot};
     uint32_t n_processes = (uint32_t)log_set_definitions(set)->n_processes;
     uint64_t n_events;
 
     require(n_processes <= FACTS_PROPERTIES_PROCESSES);
-    require(facts_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.facts, NULL) == 0);
+    require(statistics_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.facts, NULL)
+            == 0);
     n_events = feed_events(&seen);
     add_rows(&seen);
     for (uint32_t id = 1; id <= n_processes; id++) {
         check_totals(&seen, id);
         check_timeline(&seen, id);
     }
-    check_heaps(&seen, FACTS_AT_PEAK);
-    check_heaps(&seen, FACTS_AT_END);
+    check_heaps(&seen, STATISTICS_AT_PEAK);
+    check_heaps(&seen, STATISTICS_AT_END);
     check_costs(&seen, n_events);
-    facts_free(seen.facts);
+    statistics_free(seen.facts);
 }
 
 #endif

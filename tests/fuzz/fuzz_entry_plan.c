@@ -5,7 +5,7 @@
  */
 #include "collector/arch/arch.h"
 #include "collector/os/code_patch.h"
-#include "recorder/patch/entry_plan.h"
+#include "recorder/patch/patch_plan.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -47,19 +47,19 @@ static void check_entry(const char *entry, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("program", 0);
-    struct entry_plan plan;
+    struct patch_plan plan;
     char path[64];
 
     expect(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    entry_plan_make(path, true, &plan);
+    patch_plan_make(path, true, &plan);
     expect(!plan.text || plan.allocator);
     expect(!plan.is_partial || *plan.why);
     for (const char *at = plan.text ? strchr(plan.text, ';') : NULL; at; at = strchr(at, ';')) {
         at++;
         check_entry(at, strcspn(at, ";"));
     }
-    entry_plan_done(&plan);
+    patch_plan_done(&plan);
     close(fd);
     return 0;
 }

@@ -7,7 +7,7 @@
  * Input: pieces; byte 0 bit 0 says which sender, two bytes how long it is, then what is sent.
  */
 #include "lib/base/error.h"
-#include "remote/receiver/intake.h"
+#include "remote/receiver/receiver_session.h"
 #include "remote/wire/build_id.h"
 
 #include <dirent.h>
@@ -69,10 +69,11 @@ static int put(void *context, const struct wire_head *head, const void *payload,
     return 0;
 }
 
-static void tell(void *context, enum intake_news news, const struct store_log *log, const char *why)
+static void tell(void *context, enum receiver_session_news news, const struct store_log *log,
+                 const char *why)
 {
     (void)context;
-    require(news != INTAKE_CUT || (why && *why), "it does not say why");
+    require(news != RECEIVER_SESSION_CUT || (why && *why), "it does not say why");
     require(strlen(log->name) > 0 && log->name[0] != '.', "a log without a name");
 }
 
@@ -169,7 +170,7 @@ static void check_folder(const struct store *store)
     close(fd);
 }
 
-static void feed(struct intake *intake, struct wire_reader *reader, const uint8_t *bytes,
+static void feed(struct receiver_session *intake, struct wire_reader *reader, const uint8_t *bytes,
                  size_t n_bytes, bool *is_failed)
 {
     struct error err = {0};
@@ -181,7 +182,7 @@ static void feed(struct intake *intake, struct wire_reader *reader, const uint8_
         require(n_room >= WIRE_MAX_BYTES, "there is no room");
         memcpy(room, bytes, n);
         wire_reader_add(reader, n);
-        *is_failed = intake_take(intake, reader, &err) != 0;
+        *is_failed = receiver_session_take(intake, reader, &err) != 0;
         require(!*is_failed || *err.text, "it fails without a word");
         bytes += n;
         n_bytes -= n;
@@ -192,10 +193,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct wire_reader readers[N_SENDERS];
     static bool has_started;
-    struct intake intakes[N_SENDERS];
+    struct receiver_session intakes[N_SENDERS];
     struct store store = {.folder = -1};
     bool is_failed[N_SENDERS] = {false};
-    struct intake_share share = {0};
+    struct receiver_session_share share = {0};
 
     if (!has_started)
         start();
@@ -204,13 +205,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 && object_store_open(&store, true, NULL) == 0,
             "the folder cannot be opened");
     for (size_t i = 0; i < N_SENDERS; i++) {
-        intakes[i] = (struct intake){.store = &store,
-                                     .put = put,
-                                     .tell = tell,
-                                     .fetches_objects = true,
-                                     .owner = i + 1,
-                                     .max_bytes = UINT64_MAX,
-                                     .share = &share};
+        intakes[i] = (struct receiver_session){.store = &store,
+                                               .put = put,
+                                               .tell = tell,
+                                               .fetches_objects = true,
+                                               .owner = i + 1,
+                                               .max_bytes = UINT64_MAX,
+                                               .share = &share};
         wire_reader_init(&readers[i]);
     }
     while (size > 3) {
@@ -223,7 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 3 + n;
     }
     for (size_t i = 0; i < N_SENDERS; i++)
-        (void)intake_done(&intakes[i], "it ends");
+        (void)receiver_session_done(&intakes[i], "it ends");
     check_folder(&store);
     store_close(&store);
     return 0;

@@ -9,11 +9,11 @@
 #include "lib/base/error.h"
 #include "queries/api/queries.h"
 #include "server/cli/routes.h"
-#include "server/core/question.h"
+#include "server/core/query_watchdog.h"
 #include "server/core/recordings.h"
-#include "server/core/watch.h"
+#include "server/core/request.h"
+#include "server/http/auth.h"
 #include "server/http/exchange.h"
-#include "server/http/guard.h"
 #include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
 
@@ -298,7 +298,7 @@ enum {
 static char paths[DATABASES][4096];
 static struct recordings recordings;
 #define TOKEN "0123456789abcdefghijklmnopqrstuvwxyz-_ABCDE"
-static struct guard guards[2]; /* without a token, and with one */
+static struct auth guards[2]; /* without a token, and with one */
 static const char *asked;
 static FILE *sink; /* where an answer goes: memory, so that it can be looked at */
 static char *answer;
@@ -331,9 +331,9 @@ static void finish(void)
         (void)unlink(paths[i]);
 }
 
-static struct question_place *get_place(void)
+static struct request_place *get_place(void)
 {
-    static struct question_place place;
+    static struct request_place place;
     const char *folder = getenv("TMPDIR");
     struct error err = {0};
     sqlite3 *memory;
@@ -350,8 +350,8 @@ static struct question_place *get_place(void)
     }
     memcpy(guards[1].token, TOKEN, sizeof(TOKEN));
     place =
-        (struct question_place){.recordings = &recordings, .time_limit = "2s", .sql_limit = "2s"};
-    require(watch_start(&place.watch, &err) == 0, "watch", err.text);
+        (struct request_place){.recordings = &recordings, .time_limit = "2s", .sql_limit = "2s"};
+    require(query_watchdog_start(&place.watch, &err) == 0, "watch", err.text);
     require(sqlite3_open(":memory:", &memory) == SQLITE_OK
                 && sqlite3_prepare_v2(memory, "SELECT json_valid(?)", -1, &is_json, NULL)
                        == SQLITE_OK,
@@ -420,9 +420,9 @@ static const char *choose_name(struct input *input, bool is_data, char *text)
     }
 }
 
-struct request {
+struct client {
     struct exchange exchange;
-    struct guard_claims claims;
+    struct auth_claims claims;
     char said[6][TEXT_BYTES]; /* of claims */
     char etag[TEXT_BYTES];
     char path[128];
@@ -433,14 +433,14 @@ struct request {
 
 static bool is_abandoned(const void *client)
 {
-    struct request *request = (struct request *)(uintptr_t)client;
+    struct client *request = (struct client *)(uintptr_t)client;
 
     return ++request->n_looks > MAX_LOOKS;
 }
 
 static void send_now(const void *client)
 {
-    struct request *request = (struct request *)(uintptr_t)client;
+    struct client *request = (struct client *)(uintptr_t)client;
 
     request->n_looks = MAX_LOOKS - 1; /* of a stream without end one look */
 }
@@ -455,7 +455,7 @@ static const char *choose_said(struct input *input, const char *const *list, uns
 #define SAID(input, list, text) choose_said(input, list, sizeof(list) / sizeof((list)[0]), text)
 
 /* The first of each list is what an honest client says. */
-static void choose_claims(struct input *input, struct request *request)
+static void choose_claims(struct input *input, struct client *request)
 {
     static const char *const hosts[] = {
         "127.0.0.1:8080", "localhost",  "LOCALHOST:1", "[::1]:65535",
@@ -466,19 +466,19 @@ static void choose_claims(struct input *input, struct request *request)
         NULL, "Bearer ", "Bearer x", "Bearer " TOKEN, "bearer " TOKEN, TOKEN};
     static const char *const tokens[] = {NULL, TOKEN, "", "x"};
 
-    request->claims = (struct guard_claims){.host = hosts[0], .cookie = TOKEN};
+    request->claims = (struct auth_claims){.host = hosts[0], .cookie = TOKEN};
     if (draw(input, 8))
         return;
-    request->claims = (struct guard_claims){.host = SAID(input, hosts, request->said[0]),
-                                            .origin = SAID(input, origins, request->said[1]),
-                                            .fetch_site = SAID(input, sites, request->said[2]),
-                                            .authorization = SAID(input, bearers, request->said[3]),
-                                            .cookie = SAID(input, tokens, request->said[4]),
-                                            .token = SAID(input, tokens, request->said[5])};
+    request->claims = (struct auth_claims){.host = SAID(input, hosts, request->said[0]),
+                                           .origin = SAID(input, origins, request->said[1]),
+                                           .fetch_site = SAID(input, sites, request->said[2]),
+                                           .authorization = SAID(input, bearers, request->said[3]),
+                                           .cookie = SAID(input, tokens, request->said[4]),
+                                           .token = SAID(input, tokens, request->said[5])};
 }
 
 /* What was answered last, what it may be quoted as, or anything. */
-static const char *choose_etag(struct input *input, struct request *request)
+static const char *choose_etag(struct input *input, struct client *request)
 {
     static const char *const etags[] = {"*", "W/\"0\"", "\"", "", "\"a\", \"b\""};
 
@@ -534,7 +534,7 @@ static size_t choose_argument(struct input *input, const char *path,
 }
 
 /* Few more often than many, because one that does not belong there ends a request; one in eight is given again. */
-static void choose_parameters(struct input *input, struct request *request)
+static void choose_parameters(struct input *input, struct client *request)
 {
     struct exchange *exchange = &request->exchange;
     const bool is_data = strncmp(request->path, "/data/", 6) == 0;
@@ -552,7 +552,7 @@ static void choose_parameters(struct input *input, struct request *request)
     exchange->n_parameters = n_given;
 }
 
-static void choose_body(struct input *input, struct request *request)
+static void choose_body(struct input *input, struct client *request)
 {
     struct exchange *exchange = &request->exchange;
     unsigned kind = draw(input, 4);
@@ -571,16 +571,16 @@ static void choose_body(struct input *input, struct request *request)
     exchange->body_bytes = kind > 1 ? strlen(exchange->body) : used;
 }
 
-static void choose(struct input *input, struct request *request)
+static void choose(struct input *input, struct client *request)
 {
     struct exchange *exchange = &request->exchange;
 
-    *request = (struct request){.exchange = {.status = 200,
-                                             .content_type = "application/json",
-                                             .out = sink,
-                                             .is_abandoned = is_abandoned,
-                                             .send_now = send_now,
-                                             .client = request}};
+    *request = (struct client){.exchange = {.status = 200,
+                                            .content_type = "application/json",
+                                            .out = sink,
+                                            .is_abandoned = is_abandoned,
+                                            .send_now = send_now,
+                                            .client = request}};
     choose_claims(input, request);
     exchange->if_none_match = choose_etag(input, request);
     choose_path(input, exchange, request->path, sizeof(request->path));
@@ -595,7 +595,7 @@ static bool is_json_answer(const struct exchange *exchange)
            && !exchange->content_encoding && answer_bytes < 1 << 22;
 }
 
-static void check_answer(const struct request *request, int rc, const struct error *err)
+static void check_answer(const struct client *request, int rc, const struct error *err)
 {
     const struct exchange *exchange = &request->exchange;
 
@@ -616,17 +616,17 @@ static void check_answer(const struct request *request, int rc, const struct err
 }
 
 /* Says the same as the guard, in other words. */
-static bool is_admitted(const struct guard *guard, const struct guard_claims *claims)
+static bool is_admitted(const struct auth *guard, const struct auth_claims *claims)
 {
-    enum guard_verdict verdict = guard_check(guard, claims);
+    enum auth_verdict verdict = auth_check(guard, claims);
     bool has_token =
         (claims->cookie && strcmp(claims->cookie, guard->token) == 0)
         || (claims->authorization && strncasecmp(claims->authorization, "Bearer ", 7) == 0
             && strcmp(claims->authorization + 7, guard->token) == 0);
 
-    require(*guard_text(verdict) || verdict == GUARD_ADMITTED || verdict == GUARD_GIVE_COOKIE,
+    require(*auth_text(verdict) || verdict == AUTH_ADMITTED || verdict == AUTH_GIVE_COOKIE,
             "a reason", "");
-    if (verdict != GUARD_ADMITTED)
+    if (verdict != AUTH_ADMITTED)
         return false;
     require(!*guard->token || has_token, "a token", claims->authorization);
     require(*guard->token || (claims->host && !strstr(claims->host, "evil")), "a host",
@@ -634,9 +634,9 @@ static bool is_admitted(const struct guard *guard, const struct guard_claims *cl
     return true;
 }
 
-static void ask(struct input *input, const struct question_place *place)
+static void ask(struct input *input, const struct request_place *place)
 {
-    static struct request request;
+    static struct client request;
     struct error err = {0};
     int rc;
 
@@ -665,7 +665,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct itimerval limit = {.it_value.tv_sec = SECONDS};
     const struct itimerval none = {.it_value.tv_sec = 0};
     struct input input = {data, data + size};
-    const struct question_place *place = get_place();
+    const struct request_place *place = get_place();
     size_t n_program = draw(&input, 4) ? 0 : draw(&input, 64);
 
     if (n_program > (size_t)(input.end - input.at))

@@ -63,7 +63,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *stac
     int is_exact = 0;
     uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
 
-    if (pc & 2) { /* as in oracle_libgcc.c */
+    if (pc & 2) { /* as in reference_unwinder_libgcc.c */
         pc &= ~(uintptr_t)3;
         is_exact = 1;
     }
@@ -75,7 +75,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *stac
     return pc != 0 ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* libunwind is of no use there (oracle_libgcc.c). */
+/* libunwind is of no use there (reference_unwinder_libgcc.c). */
 static void walk_with_libunwind(const struct unwind_origin *origin, struct stack *ret_stack)
 {
     g_origin = origin;

@@ -5,7 +5,7 @@
  * ThreadSanitizer (preset tsan) the same run looks for races.
  */
 #include "collector/events/record.h"
-#include "collector/events/reentry.h"
+#include "collector/events/recursion_guard.h"
 #include "collector/groups/scopes.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
@@ -38,7 +38,7 @@ enum {
     DEPTHS = 5,
 };
 
-struct tally {
+struct pair_totals {
     uint64_t n_allocs;
     uint64_t n_frees;
     uint64_t n_without_stack;
@@ -128,7 +128,7 @@ static struct log_segment *segment_number(uint32_t index)
                                           + (size_t)index * LOG_SEGMENT_BYTES);
 }
 
-static void read_events(const struct log_segment *segment, struct tally *tally)
+static void read_events(const struct log_segment *segment, struct pair_totals *tally)
 {
     const uint64_t *words = (const uint64_t *)(const void *)(segment + 1);
     size_t n = atomic_load_explicit(&segment->committed_bytes, memory_order_acquire) / 8;
@@ -153,7 +153,7 @@ static void read_events(const struct log_segment *segment, struct tally *tally)
     }
 }
 
-static void read_segment(const struct log_segment *segment, struct tally *tally)
+static void read_segment(const struct log_segment *segment, struct pair_totals *tally)
 {
     if (segment->kind == LOG_SEGMENT_EVENTS)
         read_events(segment, tally);
@@ -162,7 +162,7 @@ static void read_segment(const struct log_segment *segment, struct tally *tally)
 }
 
 /* Segments of definitions and nodes stay for the end. */
-static void read_sealed(struct tally *tally)
+static void read_sealed(struct pair_totals *tally)
 {
     uint64_t head = atomic_exchange_explicit(&g_log.file->sealed_stack, 0, memory_order_acquire);
 
@@ -186,7 +186,7 @@ static void *run_reader(void *argument)
     return NULL;
 }
 
-static void read_rest(struct tally *tally)
+static void read_rest(struct pair_totals *tally)
 {
     read_sealed(tally);
     for (uint32_t i = 0; i < N_SEGMENTS; i++)
@@ -209,7 +209,7 @@ static void each_event_is_there_once(void **state)
 {
     pthread_t workers[WORKERS];
     pthread_t reader;
-    struct tally tally = {0};
+    struct pair_totals tally = {0};
     uint64_t n_frees;
 
     (void)state;
@@ -324,9 +324,9 @@ static void what_is_not_recorded_is_no_sample(void **state)
     state_take_samples();
     made();
     assert_true(sampled_blocks_take(g_new));
-    has_entered = reentry_enter();
+    has_entered = recursion_guard_enter();
     made();
-    reentry_leave(has_entered);
+    recursion_guard_leave(has_entered);
     assert_true(has_entered);
     assert_false(sampled_blocks_has(g_new));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is kept of a log that grows has all its events, in their order, however the log grows while it is looked at, and whoever is held up. */
-#include "importer/cli/standing_import.h"
+#include "importer/cli/incremental_import.h"
 #include "lib/base/monotonic.h"
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
 #include "tests/lib/log_builder.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ struct program {
     uint64_t ticks, n_births, n_frees;
 };
 
-/* As recorder/pack/generations.h, all in one. */
+/* As recorder/pack/rotated_log.h, all in one. */
 static void put_frame(void *context, const struct log_file *header, const void *frame,
                       size_t n_bytes)
 {
@@ -153,19 +153,19 @@ static void end(struct program *program)
 
 static struct program *ends_behind_the_look; /* NULL: nothing does */
 
-int __real_log_ring_find(const char *log_path, struct log_ring *ret);
-int __wrap_log_ring_find(const char *log_path, struct log_ring *ret);
+int __real_log_rotation_find(const char *log_path, struct log_rotation *ret);
+int __wrap_log_rotation_find(const char *log_path, struct log_rotation *ret);
 
 /* Which generations there are was looked for; how long they are, and whether there is an end, is not known yet. */
-int __wrap_log_ring_find(const char *log_path, struct log_ring *ret)
+int __wrap_log_rotation_find(const char *log_path, struct log_rotation *ret)
 {
     struct program *program = ends_behind_the_look;
-    int r = __real_log_ring_find(log_path, ret);
+    int r = __real_log_rotation_find(log_path, ret);
 
     ends_behind_the_look = NULL;
     if (!program)
         return r;
-    char *next = log_ring_name(log_path, 2);
+    char *next = log_rotation_name(log_path, 2);
     const char *before = program->generation;
     program->generation = next;
     log_builder_header(program->builder)->n_generations = 2;
@@ -179,23 +179,23 @@ int __wrap_log_ring_find(const char *log_path, struct log_ring *ret)
 
 /* ---- looks */
 
-static struct standing_import *open_sole(const struct import_options *options,
-                                         struct progress *progress)
+static struct incremental_import *open_sole(const struct import_options *options,
+                                            struct progress *progress)
 {
-    struct standing_import *standing;
+    struct incremental_import *standing;
 
     progress_init(progress, NULL, NULL);
-    assert_int_equal(standing_import_open(options, progress, &standing, NULL), 0);
-    standing_import_leave_rows_out(standing);
-    standing_import_be_sole(standing, NULL);
+    assert_int_equal(incremental_import_open(options, progress, &standing, NULL), 0);
+    incremental_import_leave_rows_out(standing);
+    incremental_import_be_sole(standing, NULL);
     return standing;
 }
 
-static void look(struct standing_import *standing, uint64_t until_ns)
+static void look(struct incremental_import *standing, uint64_t until_ns)
 {
     struct error err;
 
-    if (standing_import_advance(standing, until_ns, &err) != 0)
+    if (incremental_import_advance(standing, until_ns, &err) != 0)
         fail_msg("advance: %s", err.text);
 }
 
@@ -214,16 +214,16 @@ static int64_t ask(const char *path, const char *sql)
 }
 
 /* The last look, and what it counts. */
-static void check(struct standing_import *standing, const struct import_options *options,
+static void check(struct incremental_import *standing, const struct import_options *options,
                   const struct program *program, int64_t n_late)
 {
     struct import_result result;
     struct error err;
 
     look(standing, UINT64_MAX);
-    if (standing_import_write(standing, options, true, &result, &err) != 0)
+    if (incremental_import_write(standing, options, true, &result, &err) != 0)
         fail_msg("write: %s", err.text);
-    standing_import_close(standing);
+    incremental_import_close(standing);
     assert_int_equal(ask(options->target, "SELECT sum(allocated_blocks) FROM backtrace_totals"),
                      program->n_births);
     assert_int_equal(ask(options->target, "SELECT sum(freed_blocks) FROM backtrace_totals"),
@@ -255,18 +255,18 @@ static void ends_while_it_is_looked_at(void **state)
                                      .force = true,
                                      .no_symbols = true,
                                      .slim = true};
-    struct standing_import *standing = open_sole(&options, &progress);
+    struct incremental_import *standing = open_sole(&options, &progress);
     for (int i = 0; i < 3; i++) {
         work(&program, N_THREADS);
         seal(&program, 1, N_THREADS);
     }
     look(standing, UINT64_MAX);
-    assert_true(standing_import_n_kept(standing) > 0);
+    assert_true(incremental_import_n_kept(standing) > 0);
     ends_behind_the_look = &program;
     look(standing, START_NS + 3600 * SECOND_NS);
     assert_null(program.builder);
     check(standing, &options, &program, 0);
-    char *next = log_ring_name(place.log, 2);
+    char *next = log_rotation_name(place.log, 2);
     (void)unlink(next);
     free(next);
     remove_place(&place);
@@ -289,7 +289,7 @@ static void two_threads_are_held_up(void **state)
                                      .force = true,
                                      .no_symbols = true,
                                      .slim = true};
-    struct standing_import *standing = open_sole(&options, &progress);
+    struct incremental_import *standing = open_sole(&options, &progress);
     work(&program, 2);
     uint64_t n_late = program.n_births + program.n_frees;
     for (int i = 0; i < 3; i++) {
@@ -300,7 +300,7 @@ static void two_threads_are_held_up(void **state)
         seal(&program, 3, 3);
     }
     look(standing, UINT64_MAX);
-    assert_in_range(standing_import_n_kept(standing), ROUND_STEPS, 3 * ROUND_STEPS);
+    assert_in_range(incremental_import_n_kept(standing), ROUND_STEPS, 3 * ROUND_STEPS);
     seal(&program, 1, 2);
     end(&program);
     check(standing, &options, &program, (int64_t)n_late);
@@ -379,13 +379,13 @@ static void clock_is_read_better_later(void **state)
                                          .force = true,
                                          .no_symbols = true,
                                          .slim = true};
-        struct standing_import *standing = open_sole(&options, &progress);
+        struct incremental_import *standing = open_sole(&options, &progress);
         write_raw(&program, &place, start_ns, disturbed_ns[i], 0);
         look(standing, UINT64_MAX);
-        uint64_t n_kept = standing_import_n_kept(standing);
+        uint64_t n_kept = incremental_import_n_kept(standing);
         assert_in_range(n_kept, 1, program.n_births + program.n_frees);
         look(standing, UINT64_MAX);
-        assert_true(standing_import_n_kept(standing) >= n_kept);
+        assert_true(incremental_import_n_kept(standing) >= n_kept);
         write_raw(&program, &place, start_ns, disturbed_ns[i], 500);
         check(standing, &options, &program, 0);
         remove_place(&place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What did not change since the last state comes out of the memo, and what did is packed: the bytes are those of no memo. */
-#include "importer/log/state_io.h"
+#include "importer/log/checkpoint_io.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,16 +36,16 @@ static void save(struct state_memo *memo, uint8_t *const parts[2], const size_t 
                  struct bytes *ret)
 {
     const struct state_sink sink = {.put = put, .context = ret};
-    struct state_io *io;
+    struct checkpoint_io *io;
 
     ret->n = 0;
-    assert_int_equal(state_io_save(&sink, memo, &io, NULL), 0);
+    assert_int_equal(checkpoint_io_save(&sink, memo, &io, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
         state_part(io, i ? STATE_TOTALS : STATE_PAIRING, 1);
         state_bytes(io, parts[i], n_bytes[i]);
     }
-    assert_int_equal(state_io_end(io), 0);
-    state_io_close(io);
+    assert_int_equal(checkpoint_io_end(io), 0);
+    checkpoint_io_close(io);
 }
 
 static size_t n_known(const struct state_memo *memo)

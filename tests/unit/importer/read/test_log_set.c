@@ -2,7 +2,7 @@
 /* What logs define, which files belong together, and what is left of damaged ones. */
 #include "importer/read/log_set.h"
 #include "importer/read/sample_stream.h"
-#include "lib/process/running.h"
+#include "lib/process/writer_liveness.h"
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
 
@@ -338,11 +338,11 @@ static const char *open_of_nobody(uint32_t pid_space, int *ret_fd)
 static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(running_pid_space() + 1, &fd);
+    const char *path = open_of_nobody(writer_liveness_pid_space() + 1, &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
-    bool is_told = running_look_at_file(fd) != RUNNING_UNKNOWN;
+    bool is_told = writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
     if (is_told)
         assert_string_equal(end_kind_of_only(path), "unknown");
@@ -352,7 +352,7 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 static void test_a_process_that_is_known_to_be_gone_does_not_run(void **state)
 {
     int fd;
-    const char *path = open_of_nobody(running_pid_space(), &fd);
+    const char *path = open_of_nobody(writer_liveness_pid_space(), &fd);
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "unknown");

@@ -173,7 +173,7 @@ static void test_wrappers_are_not_blamed(void **state)
 {
     static const char *const names[] = {
         "my_malloc",
-        "growing_reserve",
+        "dynamic_array_reserve",
         "_ZN6Buffer7reserveEm",
         "_ZN3app6Buffer7reserveEm",
         "strbuf_grow",

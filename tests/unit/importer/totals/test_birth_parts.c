@@ -20,7 +20,7 @@ static void sums_by_stack_and_part(void **state)
     static uint64_t blocks[N_STACKS][BIRTH_PARTS];
     static uint64_t bytes[N_STACKS][BIRTH_PARTS];
     struct birth_parts births = {.rows = NULL};
-    struct keyed tally = {.n = 0};
+    struct hash_map tally = {.n = 0};
     uint32_t random = 1;
     size_t n = 0;
 
@@ -39,7 +39,7 @@ static void sums_by_stack_and_part(void **state)
     }
     for (uint32_t stack = 0; stack < N_STACKS; stack++)
         assert_int_equal(birth_parts_tell(&births, stack, 3, stack + 1000, &tally, NULL), 0);
-    const struct tally_entry *entry = tally.elements;
+    const struct pair_totals_entry *entry = tally.elements;
     for (uint32_t stack = 0; stack < N_STACKS; stack++) {
         for (uint32_t part = 0; part < BIRTH_PARTS; part++) {
             if (!blocks[stack][part])
@@ -54,14 +54,14 @@ static void sums_by_stack_and_part(void **state)
         }
     }
     assert_int_equal(n, tally.n);
-    keyed_done(&tally);
+    hash_map_done(&tally);
     birth_parts_done(&births);
 }
 
 static void nothing_was_left(void **state)
 {
     struct birth_parts births = {.rows = NULL};
-    struct keyed tally = {.n = 0};
+    struct hash_map tally = {.n = 0};
 
     (void)state;
     assert_int_equal(birth_parts_tell(&births, 5, 1, 1, &tally, NULL), 0);

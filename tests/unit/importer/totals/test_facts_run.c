@@ -143,7 +143,7 @@ static struct program *make_program(uint64_t seed)
 }
 
 /* Returns how many events runs took. */
-static size_t feed(struct facts *facts, const struct program *program, bool has_runs)
+static size_t feed(struct statistics *facts, const struct program *program, bool has_runs)
 {
     size_t n_taken = 0;
 
@@ -157,9 +157,9 @@ static size_t feed(struct facts *facts, const struct program *program, bool has_
         i += n;
         if (i == N_EVENTS)
             break;
-        assert_int_equal(facts_event(facts, &program->events[i], NULL), 0);
+        assert_int_equal(statistics_event(facts, &program->events[i], NULL), 0);
         if (has_runs)
-            facts_expect(facts, &program->events[i], N_EVENTS - i);
+            statistics_expect(facts, &program->events[i], N_EVENTS - i);
     }
     return n_taken;
 }
@@ -184,38 +184,39 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     return 0;
 }
 
-static void save(struct facts *facts, struct saved *ret)
+static void save(struct statistics *facts, struct saved *ret)
 {
     const struct state_sink sink = {.put = put, .context = ret};
-    struct state_io *io;
+    struct checkpoint_io *io;
 
     ret->n = 0;
-    assert_int_equal(state_io_save(&sink, NULL, &io, NULL), 0);
-    facts_visit(facts, io);
-    assert_int_equal(state_io_end(io), 0);
-    state_io_close(io);
+    assert_int_equal(checkpoint_io_save(&sink, NULL, &io, NULL), 0);
+    statistics_visit(facts, io);
+    assert_int_equal(checkpoint_io_end(io), 0);
+    checkpoint_io_close(io);
 }
 
-static struct facts *count(const struct program *program, bool has_runs, struct told *told,
-                           struct saved *ret_saved, size_t *ret_n_taken)
+static struct statistics *count(const struct program *program, bool has_runs, struct told *told,
+                                struct saved *ret_saved, size_t *ret_n_taken)
 {
-    const struct facts_sink sink = {.context = told,
-                                    .event = on_event,
-                                    .mapping = on_mapping,
-                                    .memory = on_memory,
-                                    .snapshot = on_snapshot};
-    struct facts *facts;
+    const struct row_sink sink = {.context = told,
+                                  .event = on_event,
+                                  .mapping = on_mapping,
+                                  .memory = on_memory,
+                                  .snapshot = on_snapshot};
+    struct statistics *facts;
 
-    assert_int_equal(facts_new(&program->definitions, NULL, &sink, "facts_run", &facts, NULL), 0);
-    assert_int_equal(facts_keep_moments(facts, NULL), 0);
-    facts_leave_rows_out(facts);
+    assert_int_equal(statistics_new(&program->definitions, NULL, &sink, "facts_run", &facts, NULL),
+                     0);
+    assert_int_equal(statistics_keep_moments(facts, NULL), 0);
+    statistics_leave_rows_out(facts);
     *ret_n_taken = feed(facts, program, has_runs);
     save(facts, ret_saved);
-    assert_int_equal(facts_finish(facts, NULL), 0);
+    assert_int_equal(statistics_finish(facts, NULL), 0);
     return facts;
 }
 
-static void compare_process(const struct facts *a, const struct facts *b, uint32_t id)
+static void compare_process(const struct statistics *a, const struct statistics *b, uint32_t id)
 {
     const struct process_totals *left = &a->totals->processes[id];
     const struct process_totals *right = &b->totals->processes[id];
@@ -247,13 +248,13 @@ static void compare_process(const struct facts *a, const struct facts *b, uint32
     assert_int_equal(a->processes[id].own_block_bytes, b->processes[id].own_block_bytes);
 }
 
-static void compare_tallies(const struct keyed *a, const struct keyed *b)
+static void compare_tallies(const struct hash_map *a, const struct hash_map *b)
 {
     assert_int_equal(a->n, b->n);
-    assert_memory_equal(a->elements, b->elements, a->n * sizeof(struct tally_entry));
+    assert_memory_equal(a->elements, b->elements, a->n * sizeof(struct pair_totals_entry));
 }
 
-static void compare_moments(struct facts *a, struct facts *b, uint32_t process)
+static void compare_moments(struct statistics *a, struct statistics *b, uint32_t process)
 {
     size_t n_left;
     size_t n_right;
@@ -279,8 +280,8 @@ static void runs_count_as_events_do(void **state)
         struct told told_left = {0};
         struct told told_right = {0};
         size_t n_taken;
-        struct facts *a = count(program, false, &told_left, &left, &n_taken);
-        struct facts *b = count(program, true, &told_right, &right, &n_taken);
+        struct statistics *a = count(program, false, &told_left, &left, &n_taken);
+        struct statistics *b = count(program, true, &told_right, &right, &n_taken);
         assert_true(n_taken > N_EVENTS / 4);
         assert_int_equal(left.n, right.n);
         assert_memory_equal(left.bytes, right.bytes, left.n);
@@ -297,8 +298,8 @@ static void runs_count_as_events_do(void **state)
         assert_int_equal(heap_ranges_count(a->heaps), heap_ranges_count(b->heaps));
         assert_int_equal(told_left.n, told_right.n);
         assert_int_equal(told_left.sum, told_right.sum);
-        facts_free(a);
-        facts_free(b);
+        statistics_free(a);
+        statistics_free(b);
         free(program);
     }
 }

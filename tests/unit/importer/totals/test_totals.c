@@ -60,10 +60,10 @@ static void pairs_beyond_the_first_are_one(void **state)
     assert_int_equal(totals_flush(totals, NULL), 0);
     assert_int_equal(totals->free_sites.n, MOST + 1);
     for (uint32_t to = 2; to < 2 + N_SITES; to++) {
-        const struct tally_entry *entry = tally_find(&totals->free_sites, 1, 1, to);
+        const struct pair_totals_entry *entry = pair_totals_find(&totals->free_sites, 1, 1, to);
         assert_int_equal(entry ? entry->blocks : 0, to < 2 + MOST ? N / N_SITES : 0);
     }
-    assert_int_equal(tally_find(&totals->free_sites, 1, 1, 0)->bytes, 100 * N / N_SITES * 6);
+    assert_int_equal(pair_totals_find(&totals->free_sites, 1, 1, 0)->bytes, 100 * N / N_SITES * 6);
     assert_int_equal(totals->n_untold_free_sites, N / N_SITES * 6);
     assert_int_equal(totals->n_untold_flows, 0);
     totals_free(totals);

@@ -2,7 +2,7 @@
 /* What is culled, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
 #include "lib/base/both_clocks.h"
 #include "lib/base/monotonic.h"
-#include "recorder/pack/cull.h"
+#include "recorder/pack/elide.h"
 #include "recorder/session/recording.h"
 #include "tests/unit/recorder/fake_collector.h"
 
@@ -105,11 +105,11 @@ static void write_pairs(struct fixture *fixture, uint64_t first_ns)
 /* Blocks of such a segment that are left out. A bucket of the timeline may end within it, and some may stay for what heaps and peaks are. */
 static uint64_t n_culled_of(struct fixture *fixture, uint64_t first_ns)
 {
-    uint64_t n_before = cull_count(fixture->recording->packing->cull);
+    uint64_t n_before = elide_count(fixture->recording->packing->cull);
 
     write_pairs(fixture, first_ns);
     step(fixture);
-    return cull_count(fixture->recording->packing->cull) - n_before;
+    return elide_count(fixture->recording->packing->cull) - n_before;
 }
 
 /* Of what a program does now, a little behind an instant that was held. */

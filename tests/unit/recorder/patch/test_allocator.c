@@ -155,8 +155,8 @@ static void a_file_may_be_anything(void **state)
 static void a_file_is_read_once_until_it_changes(void **state)
 {
     const char *executable = "/bin/sh"; /* older than any time of a file system is coarse */
-    const struct entry_plan *any = allocator_plan_inside(executable, true);
-    const struct entry_plan *proven = allocator_plan_inside(executable, false);
+    const struct patch_plan *any = allocator_plan_inside(executable, true);
+    const struct patch_plan *proven = allocator_plan_inside(executable, false);
 
     (void)state;
     assert_ptr_not_equal(any, proven);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Logs that appear beside the program's own are packed while their processes run, and no others. */
 #include "lib/abi/file_systems.h"
-#include "recorder/pack/family.h"
 #include "recorder/pack/frame_index.h"
+#include "recorder/pack/process_tree.h"
 #include "recorder/session/children.h"
 #include "tests/unit/recorder/fake_collector.h"
 
@@ -359,7 +359,8 @@ static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
     check_totals(fixture, 0, 0);
 }
 
-static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following, struct family *family)
+static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following,
+                       struct process_tree *family)
 {
     struct recording_settings told = settings;
 
@@ -369,7 +370,7 @@ static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following, st
     assert_non_null(fixture->children);
 }
 
-static void refuse_one(struct fixture *fixture, struct family *family)
+static void refuse_one(struct fixture *fixture, struct process_tree *family)
 {
     int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -384,7 +385,7 @@ static void refuse_one(struct fixture *fixture, struct family *family)
 static void what_cannot_be_packed_may_still_be_written(void **state)
 {
     struct fixture *fixture = *state;
-    struct family *family = family_new();
+    struct process_tree *family = process_tree_new();
     struct error err;
     char who[64];
 
@@ -392,15 +393,15 @@ static void what_cannot_be_packed_may_still_be_written(void **state)
     refuse_one(fixture, family);
     children_abandon(fixture->children);
     assert_int_equal(children_get_unpacked(fixture->children, &err), 0);
-    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 1);
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_RUNNING, who, sizeof(who)), 1);
     assert_int_equal(atoi(who), fixture->child);
-    family_free(family);
+    process_tree_free(family);
 }
 
 static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **state)
 {
     struct fixture *fixture = *state;
-    struct family *family = family_new();
+    struct process_tree *family = process_tree_new();
     struct error err;
     char who[64];
 
@@ -410,8 +411,8 @@ static void what_cannot_be_packed_is_counted_when_its_process_has_ended(void **s
     children_abandon(fixture->children);
     assert_int_equal(children_get_unpacked(fixture->children, &err), 1);
     assert_int_equal(err.code, ERROR_EXISTS);
-    assert_int_equal(family_list(family, FAMILY_RUNNING, who, sizeof(who)), 0);
-    family_free(family);
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_RUNNING, who, sizeof(who)), 0);
+    process_tree_free(family);
 }
 
 static bool is_link(const char *path)
@@ -444,7 +445,7 @@ static void the_header_is_written_before_what_has_no_room(void **state)
 static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 {
     struct fixture *fixture = *state;
-    struct family *family = family_new();
+    struct process_tree *family = process_tree_new();
     char who[64];
 
     assert_non_null(family);
@@ -453,15 +454,15 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
     assert_false(is_link(fixture->live_path));
     children_step(fixture->children, second_ns);
     children_settle(fixture->children, 2 * second_ns);
-    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
-    family_free(family);
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
+    process_tree_free(family);
 }
 
 /* The name is free then, and a log that gets it is seen. */
 static void the_word_of_a_child_does_not_stay(void **state)
 {
     struct fixture *fixture = *state;
-    struct family *family = family_new();
+    struct process_tree *family = process_tree_new();
     char who[64];
 
     assert_non_null(family);
@@ -469,11 +470,11 @@ static void the_word_of_a_child_does_not_stay(void **state)
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
     children_step(fixture->children, second_ns);
     assert_false(is_link(fixture->live_path));
-    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 1);
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 1);
     write_log(fixture, fixture->live_path);
     assert_true(children_step(fixture->children, 2 * second_ns) > 0);
-    assert_int_equal(family_list(family, FAMILY_NO_ROOM, who, sizeof(who)), 0);
-    family_free(family);
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_ROOM, who, sizeof(who)), 0);
+    process_tree_free(family);
 }
 
 /* By its number the next image is looked for. */
@@ -555,7 +556,7 @@ static void ask(const struct fixture *fixture)
 }
 
 /* The process ends with a question on its way. */
-static void end_while_asked(struct fixture *fixture, const struct reporter_programs *programs)
+static void end_while_asked(struct fixture *fixture, const struct report_service_programs *programs)
 {
     struct recording_settings asked = settings;
 
@@ -574,7 +575,8 @@ static void end_while_asked(struct fixture *fixture, const struct reporter_progr
 static void nobody_waits_for_an_importer_that_goes_on(void **state)
 {
     struct fixture *fixture = *state;
-    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+    const struct report_service_programs programs = {.import = fixture->deaf_path,
+                                                     .query = "/bin/true"};
     const struct timespec nap = {.tv_nsec = 10000000};
 
     end_while_asked(fixture, &programs);
@@ -591,7 +593,8 @@ static void nobody_waits_for_an_importer_that_goes_on(void **state)
 static void what_is_over_is_finished_before_the_others_are_left(void **state)
 {
     struct fixture *fixture = *state;
-    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+    const struct report_service_programs programs = {.import = fixture->deaf_path,
+                                                     .query = "/bin/true"};
 
     end_while_asked(fixture, &programs);
     assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second; none outlives its recorder. */
-#include "lib/logfile/log_ring.h"
+#include "lib/logfile/log_rotation.h"
 #include "recorder/session/keeper_process.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static int count_starts(struct keeper_process *keeper, uint64_t from_ns, uint64_
 static void one_that_fails_is_tried_less_and_less_often(void **state)
 {
     struct keeper_process keeper = {
-        .ring = {.log_path = "run.dat", .written_bytes = LOG_RING_BYTES}};
+        .ring = {.log_path = "run.dat", .written_bytes = LOG_ROTATION_BYTES}};
 
     (void)state;
     assert_in_range(count_starts(&keeper, second_ns, 3 * second_ns), 4, 6);
@@ -59,7 +59,7 @@ static void one_that_fails_is_tried_less_and_less_often(void **state)
 static void one_that_lasted_is_followed_at_once(void **state)
 {
     struct keeper_process keeper = {
-        .ring = {.log_path = "run.dat", .written_bytes = LOG_RING_BYTES}};
+        .ring = {.log_path = "run.dat", .written_bytes = LOG_ROTATION_BYTES}};
     uint64_t now_ns = 61 * second_ns;
     pid_t first;
 

@@ -23,20 +23,20 @@ enum {
 static unsigned g_n_tries;
 static bool g_may_start, g_hangs;
 
-pid_t __real_helper_start(struct helper *helper);
-pid_t __wrap_helper_start(struct helper *helper);
+pid_t __real_child_process_start(struct child_process *helper);
+pid_t __wrap_child_process_start(struct child_process *helper);
 
 /* Or as where there may be no more processes. */
-pid_t __wrap_helper_start(struct helper *helper)
+pid_t __wrap_child_process_start(struct child_process *helper)
 {
     g_n_tries++;
     if (g_may_start) {
-        pid_t pid = __real_helper_start(helper);
+        pid_t pid = __real_child_process_start(helper);
         while (pid == 0 && g_hangs)
             (void)pause();
         return pid;
     }
-    *helper = (struct helper){.pid = 0};
+    *helper = (struct child_process){.pid = 0};
     return -1;
 }
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/events/in_flight.h"
+
+#include "collector/log/segment.h"
+#include "collector/os/sys.h"
+#include "collector/thread/thread.h"
+
+enum {
+    NAP_NS = 1000000,
+    MOST_NAPS = 1000,
+    /* A time base and a group are committed before the event that they are for. */
+    AHEAD_BYTES = 4 * sizeof(uint64_t),
+    SIDE_BYTES =
+        LOG_SEGMENT_PAYLOAD_BYTES / sizeof(struct log_side_record) * sizeof(struct log_side_record),
+};
+
+/* What was seen of a segment at first. */
+struct sight {
+    uint64_t sequence;
+    uint64_t writer; /* EVENTS */
+    uint64_t gate;   /* EVENTS: its writer's, closed; 0: nothing is under way */
+    uint32_t bytes;  /* EVENTS: committed; SIDE: that will be */
+};
+
+/* The gate of who writes here, when it is closed. */
+static uint64_t gate_of(const struct log_segment *segment, uint64_t writer)
+{
+    struct thread seen;
+    const size_t n_bytes = offsetof(struct thread, segment) + sizeof(seen.segment);
+
+    if (writer == 0 || writer == (uintptr_t)&g_thread)
+        return 0;
+    /* The thread may have gone, and its memory with it, or to another thread. */
+    if (sys_copy_own(&seen, (uintptr_t)writer, n_bytes) != (long)n_bytes || seen.segment != segment)
+        return 0;
+    return seen.gate & THREAD_GATE_CLOSED && seen.gate != THREAD_GATE_CLOSED ? seen.gate : 0;
+}
+
+static uint32_t load(const _Atomic uint32_t *value)
+{
+    return atomic_load_explicit(value, memory_order_acquire);
+}
+
+/* Others may take it anew meanwhile, and then what comes of this look is not used. */
+static uint32_t kind_of(const struct log_segment *segment)
+{
+    return __atomic_load_n(&segment->kind, __ATOMIC_RELAXED);
+}
+
+static uint64_t sequence_of(const struct log_segment *segment)
+{
+    return __atomic_load_n(&segment->sequence, __ATOMIC_RELAXED);
+}
+
+static struct sight look(const struct log_segment *segment)
+{
+    struct sight sight = {.sequence = sequence_of(segment)};
+
+    if (kind_of(segment) == LOG_SEGMENT_SIDE) {
+        uint32_t reserved = load(&segment->reserved_bytes);
+        sight.bytes = reserved < SIDE_BYTES ? reserved : SIDE_BYTES;
+        return sight;
+    }
+    sight.bytes =
+        load(&segment->committed_bytes); /* before the gate: who is inside now has not committed */
+    sight.writer = atomic_load_explicit(&segment->writer, memory_order_relaxed);
+    sight.gate = gate_of(segment, sight.writer);
+    return sight;
+}
+
+/* What was under way at first is committed, or will never be. */
+static bool is_finished(const struct log_segment *segment, const struct sight *first)
+{
+    if (load(&segment->state) != LOG_STATE_FILLING || sequence_of(segment) != first->sequence)
+        return true;
+    if (kind_of(segment) == LOG_SEGMENT_SIDE)
+        return load(&segment->committed_bytes) >= first->bytes;
+    if (first->gate == 0
+        || atomic_load_explicit(&segment->writer, memory_order_relaxed) != first->writer)
+        return true;
+    return gate_of(segment, first->writer) != first->gate
+           || load(&segment->committed_bytes) > first->bytes + AHEAD_BYTES;
+}
+
+struct naps {
+    in_flight_nap *nap;
+    void *user;
+    unsigned n;
+    bool is_over; /* the log is gone */
+};
+
+static void take_nap(struct naps *naps)
+{
+    naps->is_over = !naps->nap(naps->user, NAP_NS);
+    naps->n++;
+}
+
+static bool wait_for(const struct log_segment *segment, struct naps *naps)
+{
+    const struct sight first = look(segment);
+
+    while (!is_finished(segment, &first)) {
+        if (naps->n >= MOST_NAPS || sys_is_forbidden())
+            return false;
+        take_nap(naps);
+        if (naps->is_over)
+            return false;
+    }
+    return true;
+}
+
+static bool has_events(const struct log_segment *segment)
+{
+    return load(&segment->state) == LOG_STATE_FILLING
+           && (kind_of(segment) == LOG_SEGMENT_EVENTS || kind_of(segment) == LOG_SEGMENT_SIDE);
+}
+
+bool in_flight_wait(in_flight_nap *nap, void *user)
+{
+    const struct log_file *log = segment_log();
+    uint32_t n_segments = log ? load(&log->n_segments) : 0;
+    struct naps naps = {nap, user, 0, false};
+    bool is_all = true;
+
+    if (sys_barrier_all() < 0)
+        take_nap(&naps); /* no store waits that long to be seen */
+    for (uint32_t i = 0; !naps.is_over && i < n_segments; i++) {
+        const struct log_segment *segment = segment_at(i);
+        if (segment && has_events(segment) && !wait_for(segment, &naps))
+            is_all = false;
+    }
+    return is_all && !naps.is_over;
+}

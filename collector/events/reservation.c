@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/events/reservation.h"
+
+#include "collector/groups/groups.h"
+#include "collector/log/collector_commands.h"
+#include "collector/os/clock.h"
+
+/* RO-3, a second or two by the counters there are, or more where it is slow */
+#define LATE_TICKS (1ull << 32)
+
+enum {
+    TIME_BASE_WORDS = 2,
+    THREAD_WORDS = 2,
+    GROUP_WORDS = 2,
+    NEXT_OWNER_WORDS = 2,
+};
+
+_Static_assert(THREAD_SPARE_WORDS == TIME_BASE_WORDS + GROUP_WORDS + RESERVATION_MOST_WORDS,
+               "room");
+
+static uint64_t head_word(unsigned kind, uint32_t node, uint64_t delta)
+{
+    return kind | (delta & 0xffffff) << 8 | (uint64_t)node << 32;
+}
+
+static void write_time_base(struct thread *thread, uint64_t ticks)
+{
+    uint64_t *out = thread->cursor;
+
+    out[0] = LOG_TIME_BASE;
+    out[1] = ticks;
+    reservation_commit(thread, out + TIME_BASE_WORDS);
+    thread->base_ticks = ticks;
+}
+
+static void use_segment(struct thread *thread, struct log_segment *segment)
+{
+    unsigned char *payload = segment_payload(segment);
+    uint32_t used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
+
+    atomic_store_explicit(&segment->writer, (uintptr_t)thread, memory_order_relaxed);
+    thread->segment = segment;
+    thread->cursor = (uint64_t *)(void *)(payload + used);
+    thread->limit = thread_limit_of(segment);
+    thread->written_group = LOG_GROUP_ROOT; /* as readers take it here, and behind LOG_THREAD */
+}
+
+/* A segment another thread began: from here on it is this thread's. */
+static void continue_segment(struct thread *thread, struct log_segment *segment)
+{
+    uint64_t ticks = clock_ticks_before();
+    uint64_t *out;
+
+    use_segment(thread, segment);
+    write_time_base(thread, ticks);
+    out = thread->cursor;
+    out[0] = head_word(LOG_THREAD, thread->index, 0);
+    out[1] = 0;
+    reservation_commit(thread, out + THREAD_WORDS);
+}
+
+/* since: when the event to be written began; what is in a partial segment may be later. */
+static bool next_segment(struct thread *thread, uint64_t since)
+{
+    struct log_segment *segment;
+
+    if ((segment = thread->segment)) {
+        thread->segment = NULL;
+        thread->cursor = thread->limit = NULL;
+        atomic_signal_fence(memory_order_seq_cst); /* TH-5: never sealed twice */
+        segment_seal(segment);
+    } else if (!segment_is_early(since, clock_ticks_before())
+               && (segment = segment_take_partial())) {
+        continue_segment(thread, segment);
+        return true;
+    }
+    segment = segment_take_events(since);
+    if (!segment)
+        return false;
+    segment->thread = thread->index;
+    use_segment(thread, segment);
+    thread->base_ticks = segment->base_ticks;
+    return true;
+}
+
+/*
+ * What follows is charged to the thread's group. LF-7: an id that cannot be defined, for want of room,
+ * is still the right one; what it means is in the log of another process, or lost.
+ */
+static void write_group(struct thread *thread, uint64_t ticks)
+{
+    uint32_t group = thread->group;
+    uint64_t delta = ticks - thread->base_ticks;
+    uint64_t *out = thread->cursor;
+
+    groups_define(group);
+    out[0] = head_word(LOG_GROUP, group, delta);
+    out[1] = delta >> 24 << LOG_ADDRESS_BITS;
+    reservation_commit(thread, out + GROUP_WORDS);
+    thread->written_group = group;
+}
+
+/* TN-3. There is room: it is the first event of the thread, in a segment where much is free. Abandoned on the way it comes twice, which says no more. */
+static void write_next_owner(struct thread *thread, uint64_t ticks)
+{
+    uint64_t delta = ticks - thread->base_ticks;
+    uint64_t *out = thread->cursor;
+
+    out[0] = head_word(LOG_NEXT_OWNER, 0, delta);
+    out[1] = delta >> 24 << LOG_ADDRESS_BITS;
+    reservation_commit(thread, out + NEXT_OWNER_WORDS);
+    thread->is_next_owner = false;
+}
+
+/* The group may change again while this goes on, in a handler: then the next event looks again. */
+static void settle_group(struct thread *thread, uint64_t ticks)
+{
+    thread->limit = thread_limit_of(thread->segment);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (thread->group != thread->written_group)
+        write_group(thread, ticks);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (thread->group != thread->written_group)
+        thread->limit = NULL;
+}
+
+/* No stamp of a segment is older than the name of who writes it (in_flight.h). */
+static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
+{
+    uint64_t now;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    now = clock_ticks_after();
+    ticks = ticks < now ? now : ticks;
+    return ticks < thread->base_ticks ? thread->base_ticks : ticks;
+}
+
+/* RO-3; a segment that another thread began may be late at once. */
+static bool is_late(const struct thread *thread, uint64_t ticks)
+{
+    return state_has_way(STATE_SAMPLED) && ticks - thread->segment->base_ticks > LATE_TICKS
+           && ticks > thread->segment->base_ticks;
+}
+
+/* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
+MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, uint64_t since)
+{
+    if (*ticks < thread->last_ticks)
+        *ticks = thread->last_ticks;
+    if (!thread->segment || thread->cursor > thread_limit_of(thread->segment)
+        || is_late(thread, *ticks)) {
+        if (!next_segment(thread, since)) {
+            segment_count_drop(segment_drop_reason());
+            return false;
+        }
+        *ticks = later_ticks(thread, *ticks);
+        if (collector_commands_are_due()
+            || !state_is_tracing()) /* and nobody may be there to give any */
+            state_nudge();
+    }
+    if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
+        write_time_base(thread, *ticks);
+    if (thread->is_next_owner)
+        write_next_owner(thread, *ticks);
+    settle_group(thread, *ticks);
+    return true;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/groups/event_callbacks.h"
+
+#include "collector/groups/active_callbacks.h"
+#include "collector/log/segment.h"
+#include "collector/os/clock.h"
+#include "collector/os/sys.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum {
+    N_SLOTS = 16,
+    N_KINDS = 4,
+    SUM_SHIFT = N_SLOTS,
+    BEING_CHANGED = INT_MIN,
+    NAP_NS = 50000,
+    ALL_KINDS = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE | MTRACE_EVENT_MOVE,
+};
+
+static struct slot {
+    _Atomic int handle; /* 0: nobody's; BEING_CHANGED; below 0: of who was removed. Stored last */
+    _Atomic unsigned kinds;
+    event_callbacks_callback *callback;
+    void *user;
+} g_slots[N_SLOTS];
+
+/* For each kind a bit for each slot that asks for it, so that an event looks at no others; above them: sum_up. */
+static _Atomic uint64_t g_asked[N_KINDS];
+static _Atomic uint32_t g_n_given; /* handles, so that no two are the same */
+static _Atomic uint64_t g_n_untold;
+
+/* What this thread is telling, TK-1. */
+static _Thread_local struct {
+    uintptr_t frame;     /* 0: nothing */
+    uintptr_t return_to; /* of that frame, TK-4; stored before it */
+    uintptr_t stack_end; /* of the thread's own stack; 0: handlers may run in a piece of it */
+    struct teller *teller;
+} g_telling __attribute__((tls_model("initial-exec")));
+
+/* ---- adding and removing -----------------------------------------------------------------------
+ */
+
+static int make_handle(unsigned slot)
+{
+    uint32_t number = atomic_fetch_add_explicit(&g_n_given, 1, memory_order_relaxed) + 1;
+
+    return (int)(number % (INT_MAX / N_SLOTS)) * N_SLOTS + (int)slot + 1;
+}
+
+static struct slot *slot_of(int handle)
+{
+    return &g_slots[(handle - 1) % N_SLOTS];
+}
+
+/* Who is about to be is already: all kinds begin at once, when the handle is stored. */
+static bool may_be_called(const struct slot *slot)
+{
+    int handle = atomic_load(&slot->handle);
+
+    return handle > 0 || handle == BEING_CHANGED;
+}
+
+/* Of two who sum at once the second one sees what both changed: each sum has a number of its own. */
+static void sum_up_kind(unsigned kind)
+{
+    uint64_t before = atomic_load(&g_asked[kind]);
+    uint64_t now;
+
+    do {
+        now = ((before >> SUM_SHIFT) + 1) << SUM_SHIFT;
+        for (unsigned i = 0; i < N_SLOTS; i++)
+            if (may_be_called(&g_slots[i]) && atomic_load(&g_slots[i].kinds) >> kind & 1)
+                now |= (uint64_t)1 << i;
+    } while (!atomic_compare_exchange_strong(&g_asked[kind], &before, now));
+}
+
+static void sum_up(void)
+{
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        sum_up_kind(kind);
+}
+
+/* A bit for each slot that asks for events of the kind. */
+static unsigned who_asks(enum mtrace_event_kind kind)
+{
+    const _Atomic uint64_t *asked = &g_asked[__builtin_ctz(kind)];
+
+    return atomic_load_explicit(asked, memory_order_acquire) & ((1u << N_SLOTS) - 1);
+}
+
+/* TK-3: of who was removed by a callback, once none runs it any more. */
+static bool is_free(int handle)
+{
+    return handle == 0
+           || (handle < 0 && handle != BEING_CHANGED
+               && !active_callbacks_anyone_in((uint32_t)-handle, NULL));
+}
+
+int event_callbacks_add(event_callbacks_callback *callback, void *user, unsigned kinds)
+{
+    if (!callback || (kinds & ALL_KINDS) == 0 || !live_block_index_begin())
+        return 0;
+    state_watch();
+    for (unsigned i = 0; i < N_SLOTS; i++) {
+        struct slot *slot = &g_slots[i];
+        int handle = atomic_load(&slot->handle);
+
+        if (!is_free(handle)
+            || !atomic_compare_exchange_strong(&slot->handle, &handle, BEING_CHANGED))
+            continue;
+        slot->callback = callback;
+        slot->user = user;
+        atomic_store(&slot->kinds, kinds);
+        sum_up();
+        handle = make_handle(i);
+        atomic_store(&slot->handle, handle);
+        return handle;
+    }
+    return 0;
+}
+
+/* Who is told by two that it is to go, goes by the first; both wait. From inside, the caller itself may run it:
+ * the place stays its own. */
+int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *origin)
+{
+    struct slot *slot = handle > 0 ? slot_of(handle) : NULL;
+    int expected = handle;
+    bool is_inside;
+
+    if (!slot
+        || (!atomic_compare_exchange_strong(&slot->handle, &expected, -handle)
+            && expected != -handle))
+        return ENOENT;
+    sum_up();
+    is_inside = event_callbacks_is_telling(origin);
+    while (active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_telling.teller : NULL)) {
+        if (is_inside || !waits)
+            return EBUSY;
+        sys_nap(NAP_NS);
+    }
+    expected = -handle;
+    if (!is_inside)
+        atomic_compare_exchange_strong(&slot->handle, &expected, 0);
+    return 0;
+}
+
+/* ---- telling -----------------------------------------------------------------------------------
+ */
+
+static void abandon(void)
+{
+    if (g_telling.teller)
+        active_callbacks_show_nothing(g_telling.teller);
+    atomic_signal_fence(memory_order_seq_cst);
+    g_telling.frame = 0;
+}
+
+static void end_thread(void)
+{
+    struct teller *own = g_telling.teller;
+
+    abandon();
+    g_telling.teller = NULL;
+    g_thread.left = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (own)
+        active_callbacks_leave(own);
+}
+
+static bool has_place(void)
+{
+    const struct unwind_memory *own = &g_thread.unwind;
+
+    if (g_telling.teller)
+        return true;
+    g_telling.stack_end =
+        sys_has_signal_stack_in(own->stack_low, own->stack_high) ? 0 : own->stack_high;
+    if ((g_telling.teller = active_callbacks_take()))
+        g_thread.left = end_thread;
+    return g_telling.teller != NULL;
+}
+
+static void tell_all(const struct mtrace_event *event, unsigned who)
+{
+    const uintptr_t stack_end =
+        thread_is_on_own_stack(&g_thread, g_telling.frame) ? g_telling.stack_end : 0;
+
+    for (; who != 0; who &= who - 1) {
+        struct slot *slot = &g_slots[__builtin_ctz(who)];
+        int handle = atomic_load_explicit(&slot->handle, memory_order_acquire);
+
+        if (handle <= 0
+            || !(atomic_load_explicit(&slot->kinds, memory_order_relaxed) & event->kind))
+            continue;
+        active_callbacks_show(g_telling.teller, (uint32_t)handle, g_telling.frame, stack_end);
+        if (atomic_load(&slot->handle) == handle)
+            slot->callback(event, slot->user);
+        active_callbacks_show_nothing(g_telling.teller);
+    }
+}
+
+/* TK-4. The kernel is asked only where stacks cannot be compared. */
+static bool is_left(const struct unwind_origin *origin)
+{
+    if (thread_is_on_own_stack(&g_thread, g_telling.frame)
+        && thread_is_on_own_stack(&g_thread, origin->cfa) && !sys_is_on_signal_stack())
+        return origin->cfa > g_telling.frame;
+    return active_callbacks_is_overwritten(active_callbacks_return_at(g_telling.frame),
+                                           g_telling.return_to);
+}
+
+bool event_callbacks_is_telling(const struct unwind_origin *origin)
+{
+    if (g_telling.frame != 0 && is_left(origin))
+        abandon();
+    return g_telling.frame != 0;
+}
+
+static uint64_t now_ns(void)
+{
+    uint64_t start_ns = segment_start_ns();
+    uint64_t now = clock_now().monotonic_ns;
+
+    return now > start_ns ? now - start_ns : 0;
+}
+
+static void count_untold(void)
+{
+    atomic_fetch_add_explicit(&g_n_untold, 1, memory_order_relaxed);
+}
+
+static MTRACE_NOINLINE void tell(struct mtrace_event *event)
+{
+    const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    const unsigned who = who_asks(event->kind);
+    int error = errno;
+
+    if (who == 0)
+        return;
+    if (!has_place()) {
+        count_untold();
+        return;
+    }
+    event->thread_id = g_thread.index;
+    event->time_ns = now_ns();
+    g_telling.return_to = *(const uintptr_t *)active_callbacks_return_at(frame);
+    atomic_signal_fence(memory_order_seq_cst);
+    g_telling.frame = frame;
+    atomic_signal_fence(memory_order_seq_cst);
+    tell_all(event, who);
+    abandon();
+    errno = error;
+}
+
+static void tell_birth(const void *block, const struct known_block *fresh)
+{
+    struct mtrace_event event = {
+        .kind = MTRACE_EVENT_ALLOC,
+        .group = fresh->group,
+        .current_group = fresh->group,
+        .alloc_thread_id = fresh->thread,
+        .stack_id = fresh->node,
+        .alloc_stack_id = fresh->node,
+        .address = block,
+        .size_bytes = fresh->size_bytes,
+        .usable_bytes = fresh->usable_bytes,
+    };
+
+    tell(&event);
+}
+
+void event_callbacks_tell_alloc(const void *block, const struct known_block *fresh)
+{
+    if (fresh->group == MTRACE_GROUP_UNTRACKED)
+        return;
+    live_block_index_put(block, fresh);
+    tell_birth(block, fresh);
+}
+
+static void tell_end(const void *block, const struct known_block *known, uint32_t node)
+{
+    struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
+
+    event.group = known->group;
+    event.current_group = g_thread.group;
+    event.alloc_thread_id = known->thread;
+    event.stack_id = node;
+    event.alloc_stack_id = known->node;
+    event.address = block;
+    event.size_bytes = known->size_bytes;
+    event.usable_bytes = known->usable_bytes;
+    tell(&event);
+}
+
+/* Not held: who is left here by siglongjmp finds the place again (KB-1). */
+void event_callbacks_tell_free(const void *block, uint32_t node)
+{
+    struct known_block known;
+
+    if (live_block_index_take(block, &known))
+        tell_end(block, &known, node);
+}
+
+void event_callbacks_tell_ended(const void *block, struct known_place *place, uint32_t node)
+{
+    const struct known_block known = live_block_index_held(place);
+
+    live_block_index_let_go(place);
+    tell_end(block, &known, node);
+}
+
+/* A block that was known stays so, whoever resizes it. */
+static struct known_block replace(struct known_place *place, const void *block,
+                                  const struct known_block *fresh)
+{
+    struct known_block old = live_block_index_held(place);
+
+    live_block_index_let_go(place);
+    live_block_index_put(block, fresh);
+    return old;
+}
+
+void event_callbacks_tell_resize(const void *old_block, struct known_place *place,
+                                 const void *block, const struct known_block *fresh)
+{
+    const struct known_block old = replace(place, block, fresh);
+    struct mtrace_event event = {
+        .kind = MTRACE_EVENT_RESIZE,
+        .group = old.group,
+        .current_group = fresh->group,
+        .alloc_thread_id = old.thread,
+        .stack_id = fresh->node,
+        .alloc_stack_id = old.node,
+        .address = block,
+        .old_address = old_block,
+        .size_bytes = fresh->size_bytes,
+        .usable_bytes = fresh->usable_bytes,
+        .old_size_bytes = old.size_bytes,
+        .old_usable_bytes = old.usable_bytes,
+    };
+
+    tell(&event);
+}
+
+void event_callbacks_tell_move(const void *block, uint32_t group)
+{
+    struct known_block before;
+    struct mtrace_event event = {.kind = MTRACE_EVENT_MOVE};
+
+    if (!live_block_index_move(block, group, &before) || before.group == group)
+        return;
+    event.group = before.group;
+    event.current_group = group;
+    event.alloc_thread_id = before.thread;
+    event.alloc_stack_id = before.node;
+    event.address = block;
+    event.size_bytes = before.size_bytes;
+    event.usable_bytes = before.usable_bytes;
+    tell(&event);
+}
+
+/* ---- what is not told --------------------------------------------------------------------------
+ */
+
+void event_callbacks_pass_free(const void *block)
+{
+    struct known_block known;
+
+    if (live_block_index_take(block, &known))
+        count_untold();
+}
+
+void event_callbacks_pass_ended(struct known_place *place)
+{
+    live_block_index_let_go(place);
+    count_untold();
+}
+
+void event_callbacks_pass_resize(struct known_place *place, const void *block,
+                                 const struct known_block *fresh)
+{
+    if (!place)
+        return;
+    replace(place, block, fresh);
+    count_untold();
+}
+
+/* A callback may give each block to whom it likes: nothing is lost where no tracker asks for moves. */
+void event_callbacks_pass_move(const void *block, uint32_t group)
+{
+    struct known_block before;
+
+    if (live_block_index_move(block, group, &before) && before.group != group
+        && who_asks(MTRACE_EVENT_MOVE) != 0)
+        count_untold();
+}
+
+/* ---- forks ------------------------------------------------------------------------------------
+ */
+
+void event_callbacks_forget(void)
+{
+    for (unsigned i = 0; i < N_SLOTS; i++)
+        if (atomic_load(&g_slots[i].handle) == BEING_CHANGED)
+            atomic_store(&g_slots[i].handle, 0);
+    active_callbacks_forget(g_telling.teller);
+}
+
+uint64_t event_callbacks_count_untold(void)
+{
+    return atomic_load_explicit(&g_n_untold, memory_order_relaxed);
+}

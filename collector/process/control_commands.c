@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/process/control_commands.h"
+
+#include "collector/events/record.h"
+#include "collector/log/collector_commands.h"
+#include "collector/log/segment.h"
+#include "collector/os/config.h"
+#include "collector/process/end.h"
+#include "collector/process/environment.h"
+#include "collector/process/got_rebinding.h"
+#include "collector/process/presence.h"
+#include "collector/thread/quiet.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+static _Atomic uintptr_t g_obeyer; /* CT-1: the frame of who obeys; 0: nobody does */
+/* Of who obeys. */
+static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
+static _Atomic uint32_t g_n_marks;
+static _Atomic uint32_t g_n_windows;
+
+/* Who has switched so far (bits by enum log_switch), also in the process that this one was forked from. */
+static _Atomic uint32_t g_switchers;
+
+static const uint64_t g_patience_ns = 2000000000;
+
+/* Since when nobody is there; 0: somebody was. */
+static _Atomic uint64_t g_gone_since_ns;
+static _Atomic uint32_t g_last_beat;
+
+/* CT-3: whoever comes last looks once more. */
+static void tell_of_window(void)
+{
+    struct log_control *control = collector_commands_get();
+    bool is_on;
+
+    do {
+        is_on = state_is_tracing();
+        atomic_store_explicit(&control->is_open,
+                              is_on ? atomic_load_explicit(&g_n_windows, memory_order_relaxed) + 1
+                                    : 0,
+                              memory_order_seq_cst);
+        environment_note_tracing(is_on);
+        atomic_thread_fence(memory_order_seq_cst);
+    } while (state_is_tracing() != is_on);
+}
+
+void control_commands_begin(bool is_on)
+{
+    struct log_control *control = collector_commands_get();
+
+    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* a parent's thread */
+    atomic_store_explicit(&g_done, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_last_beat, 0, memory_order_relaxed);
+    presence_forget();
+    atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
+}
+
+void control_commands_hear(void)
+{
+    atomic_store_explicit(&collector_commands_get()->nudge_address, state_nudge_address(),
+                          memory_order_release);
+}
+
+void control_commands_switch(bool is_on, enum log_switch reason)
+{
+    atomic_fetch_or_explicit(&g_switchers, 1u << reason, memory_order_relaxed);
+    if (state_set_tracing(is_on) == is_on)
+        return;
+    if (!is_on)
+        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
+    else
+        atomic_fetch_add_explicit(&g_n_windows, 1, memory_order_relaxed);
+    (void)record_note(LOG_TRACING, is_on, reason);
+    tell_of_window();
+}
+
+static void put_marker(const struct log_control *control)
+{
+    char name[LOG_CONTROL_NAME_BYTES];
+    uint64_t words[3] = {0, 0, 0};
+
+    memcpy(name, control->name, sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    (void)record_labelled(LOG_MARK, 0, words, 3, name, NULL);
+}
+
+static enum log_order order_in(uint32_t wanted)
+{
+    return (enum log_order)(wanted & ((1u << LOG_WANTED_ORDER_BITS) - 1));
+}
+
+/* CT-5. Calls that still lead to us, where ld.so is busy, are passed on. */
+static void leave(void)
+{
+    if (state_config()->is_attached)
+        (void)got_rebinding_lead(false);
+    end_recording();
+}
+
+static void do_wanted(uint32_t wanted)
+{
+    uint32_t reason = wanted >> LOG_WANTED_ORDER_BITS & ((1u << LOG_WANTED_REASON_BITS) - 1);
+
+    if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) == wanted)
+        return;
+    if (order_in(wanted) == LOG_ORDER_LEAVE)
+        leave();
+    else
+        control_commands_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
+}
+
+/* CT-4. An instant that is marked is in the window if there is one. n_obeyed only grows, as one obeys after the other. */
+static void obey(struct log_control *control)
+{
+    uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
+    uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
+    uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
+
+    if (order_in(wanted) == LOG_ORDER_START)
+        do_wanted(wanted);
+    if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
+        put_marker(control);
+    do_wanted(wanted);
+    atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
+}
+
+/* CT-6. What began outside of a window, and saw none, has no ends of blocks to write. */
+static bool is_recorders_alone(void)
+{
+    const uint32_t own = 1u << LOG_SWITCH_SIGNAL | 1u << LOG_SWITCH_PROGRAM;
+    uint32_t switchers = atomic_load_explicit(&g_switchers, memory_order_relaxed);
+
+    return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
+}
+
+/* CT-6. Of one thread. */
+static bool is_forgotten(void)
+{
+    uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
+    uint32_t beat = atomic_load_explicit(&g_last_beat, memory_order_relaxed);
+    bool is_somebody_there;
+    uint64_t now_ns;
+
+    if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
+        || sys_is_forbidden())
+        return false;
+    is_somebody_there = presence_look(&beat) != PRESENCE_NOBODY;
+    atomic_store_explicit(&g_last_beat, beat, memory_order_relaxed);
+    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    if (!is_somebody_there && since_ns != 0)
+        return now_ns > since_ns + g_patience_ns
+               && atomic_compare_exchange_strong_explicit(
+                   &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, is_somebody_there ? 0 : now_ns, memory_order_relaxed);
+    return false;
+}
+
+/* Of who has it, or has left it by longjmp, which only happens where signals cannot be blocked. Acquire: pairs with give_up. */
+static bool claim(uintptr_t frame)
+{
+    uintptr_t obeyer = 0;
+
+    return atomic_compare_exchange_strong_explicit(&g_obeyer, &obeyer, frame, memory_order_acquire,
+                                                   memory_order_relaxed)
+           || (thread_has_left(&g_thread, obeyer, frame)
+               && atomic_compare_exchange_strong_explicit(
+                   &g_obeyer, &obeyer, frame, memory_order_acquire, memory_order_relaxed));
+}
+
+/* What another recording of this process begins with may be another's by now. */
+static void give_up(uintptr_t frame)
+{
+    (void)atomic_compare_exchange_strong_explicit(&g_obeyer, &frame, 0, memory_order_release,
+                                                  memory_order_relaxed);
+}
+
+/* CT-1. The fences: either who came meanwhile finds that nobody obeys, or we find what he came for. False: nothing was due, or another obeys. */
+static bool obey_all(uintptr_t frame)
+{
+    bool has_obeyed = false;
+
+    while (state_is_recording() && collector_commands_are_due()) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!claim(frame))
+            break;
+        obey(collector_commands_get());
+        give_up(frame);
+        atomic_thread_fence(memory_order_seq_cst);
+        has_obeyed = true;
+    }
+    return has_obeyed;
+}
+
+void control_commands_obey(void)
+{
+    struct quiet quiet;
+
+    state_take_nudge();
+    if (!quiet_begin(&quiet))
+        return;
+    if (state_is_own_process()) {
+        if (!obey_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
+            leave();
+    } else if (collector_commands_are_due()) { /* CT-5 */
+        state_nudge();
+    }
+    quiet_end(&quiet);
+}
+
+void control_commands_obey_early(void)
+{
+    struct quiet quiet;
+
+    if (!quiet_begin(&quiet))
+        return;
+    if (collector_commands_are_due())
+        control_commands_obey();
+    quiet_end(&quiet);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/process/got_rebinding.h"
+
+#include "collector/arch/arch.h"
+#include "collector/log/modules.h"
+#include "collector/os/elf_lookup.h"
+#include "collector/os/fmt.h"
+#include "collector/os/loader_lock.h"
+#include "collector/os/module_bounds.h"
+#include "collector/os/real.h"
+#include "collector/os/sys.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum {
+    N_BUCKETS = 256 /* twice as many as names, or more */
+};
+
+static const struct reference *g_references[GOT_REBINDING_MOST];
+static size_t g_n_references;
+static uint8_t g_buckets[N_BUCKETS];           /* number of a reference plus one, 0: none */
+static const struct link_map *g_last_at_start; /* RF-5; NULL: attached */
+static const struct link_map *g_last_done;     /* RF-6; of who is busy; NULL: none */
+static uint32_t g_epoch_done;
+static uint32_t g_n_foreign_done; /* of modules up to the last one done */
+static _Atomic bool g_is_busy;
+static bool g_is_to_us; /* of who is busy */
+static _Atomic bool g_is_executable_unled;
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    while (*name)
+        hash = (hash ^ (unsigned char)*name++) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+void got_rebinding_add(const struct reference *references, size_t n)
+{
+    for (size_t i = 0; i < n && g_n_references < GOT_REBINDING_MOST; i++) {
+        uint32_t at = hash_of(references[i].name) % N_BUCKETS;
+        while (g_buckets[at])
+            at = (at + 1) % N_BUCKETS;
+        g_references[g_n_references++] = &references[i];
+        g_buckets[at] = (uint8_t)g_n_references;
+    }
+}
+
+bool got_rebinding_find_lock(void)
+{
+    return loader_lock_find();
+}
+
+void got_rebinding_note_start(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+
+    while (map && map->l_next)
+        map = map->l_next;
+    if (!g_last_at_start)
+        g_last_at_start = map;
+}
+
+bool got_rebinding_prepare(void)
+{
+    if (!g_last_at_start || !loader_lock_find())
+        return false;
+    g_is_to_us = true;
+    return true;
+}
+
+static const struct reference *find(const char *name)
+{
+    for (uint32_t at = hash_of(name) % N_BUCKETS; g_buckets[at]; at = (at + 1) % N_BUCKETS) {
+        const struct reference *reference = g_references[g_buckets[at] - 1];
+        if (fmt_is_equal(reference->name, name))
+            return reference;
+    }
+    return NULL;
+}
+
+/* ---- a module ----------------------------------------------------------------------------------- */
+
+struct visit {
+    struct module_bounds bounds;
+    struct elf_lookup object;
+    uintptr_t protected_start, protected_end; /* by ld.so once it is relocated */
+    uintptr_t page;                           /* that may be written; 0: none */
+    bool is_opened;                           /* by us */
+    bool to_us;
+    bool has_led;    /* a slot leads to us now that did not */
+    bool had_led;    /* a slot led to us before */
+    bool is_foreign; /* its malloc is neither ours nor the one behind it */
+};
+
+static uintptr_t page_bytes(void)
+{
+    return sys_page_bytes();
+}
+
+/* As ld.so rounds them. */
+static void find_protected(struct visit *visit)
+{
+    for (size_t i = 0; i < visit->bounds.n_headers; i++) {
+        const ElfW(Phdr) *header = &visit->bounds.headers[i];
+        uintptr_t at = visit->bounds.map->l_addr + header->p_vaddr;
+        if (header->p_type != PT_GNU_RELRO)
+            continue;
+        visit->protected_start = at & ~(page_bytes() - 1);
+        visit->protected_end = (at + header->p_memsz) & ~(page_bytes() - 1);
+    }
+}
+
+static void close_page(struct visit *visit)
+{
+    if (visit->is_opened)
+        sys_protect(visit->page, page_bytes(), PROT_READ);
+    visit->is_opened = false;
+    visit->page = 0;
+}
+
+/* RF-3. Who hooks functions himself has made single pages writable for good. */
+static bool open_page(struct visit *visit, uintptr_t slot)
+{
+    uintptr_t page = slot & ~(page_bytes() - 1);
+
+    if (page == visit->page)
+        return true;
+    close_page(visit);
+    if (!sys_is_writable(slot)) {
+        if (slot < visit->protected_start || slot >= visit->protected_end
+            || sys_protect(page, page_bytes(), PROT_READ | PROT_WRITE) < 0)
+            return false;
+        visit->is_opened = true;
+    }
+    visit->page = page;
+    return true;
+}
+
+/* RF-1 */
+static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_t to)
+{
+    if (open_page(visit, slot)
+        && __atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED))
+        visit->has_led = visit->to_us;
+}
+
+/* A library that was opened with RTLD_DEEPBIND may have an allocator among its dependencies. */
+static bool has_other_definition(const char *name, uintptr_t behind)
+{
+    /* The executable is no dependency. */
+    for (const struct link_map *map = _r_debug.r_map->l_next; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (map->l_ld == _DYNAMIC || map->l_addr == _r_debug.r_ldbase)
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
+        if (symbol && map->l_addr + symbol->st_value != behind)
+            return true;
+    }
+    return false;
+}
+
+/* RF-2: relocated by ld.so, it leads into the module itself, from where ld.so is called. */
+static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation *relocation,
+                          const ElfW(Sym) * symbol, uintptr_t value)
+{
+    return elf_lookup_type(relocation) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
+           && value >= visit->bounds.start && value < visit->bounds.end;
+}
+
+/* It leads to the function behind ours, or will. */
+static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation *relocation,
+                         const ElfW(Sym) * symbol, uintptr_t value, uintptr_t behind)
+{
+    return value == behind
+           || (is_unresolved(visit, relocation, symbol, value)
+               && !(g_last_at_start
+                    && has_other_definition(visit->object.strings + symbol->st_name, behind)));
+}
+
+static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocation)
+{
+    const ElfW(Sym) *symbol = &visit->object.symbols[elf_lookup_symbol(relocation)];
+    const struct reference *reference = find(visit->object.strings + symbol->st_name);
+    uintptr_t slot = visit->bounds.map->l_addr + relocation->r_offset;
+    uintptr_t behind = reference ? (uintptr_t)real_behind(reference->offset) : 0;
+    uintptr_t ours = reference ? (uintptr_t)reference->ours : 0;
+    uintptr_t value;
+
+    if (!behind || slot % sizeof(slot) != 0 || slot < visit->bounds.start
+        || slot >= visit->bounds.end)
+        return;
+    value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
+    visit->had_led |= value == ours;
+    if (!visit->to_us && value == ours)
+        change(visit, slot, ours, behind);
+    else if (visit->to_us && is_to_behind(visit, relocation, symbol, value, behind))
+        change(visit, slot, value, ours);
+    else if (value != ours && reference->offset == offsetof(struct real, malloc))
+        visit->is_foreign = true;
+}
+
+static void lead_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
+{
+    for (size_t i = 0; relocations && i < n; i++) {
+        unsigned type = elf_lookup_type(&relocations[i]);
+        if (elf_lookup_symbol(&relocations[i]) != 0 && elf_lookup_addend(&relocations[i]) == 0
+            && (type == ARCH_RELOCATION_CALL || type == ARCH_RELOCATION_DATA
+                || type == ARCH_RELOCATION_WORD))
+            lead_slot(visit, &relocations[i]);
+    }
+}
+
+/* ld.so has no relocations for those: it found the functions itself. */
+static void lead_loader(struct visit *visit)
+{
+    static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
+    uintptr_t at = visit->protected_start;
+
+    for (; at < visit->protected_end; at += sizeof(at))
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            const struct reference *reference = find(names[i]);
+            uintptr_t behind = (uintptr_t)real_behind(reference->offset);
+            uintptr_t ours = (uintptr_t)reference->ours;
+            uintptr_t from = visit->to_us ? behind : ours;
+            if (from && *(const uintptr_t *)at == from)
+                change(visit, at, from, visit->to_us ? ours : behind);
+        }
+}
+
+/* What ld.so is still about, or has done with, is left alone (RF-3); on the way back nothing of it leads to us. */
+static bool lead_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
+{
+    struct visit visit = {.to_us = to_us};
+
+    if (!module_bounds_find_all(map, &visit.bounds))
+        return !to_us;
+    visit.object = elf_lookup_open(map);
+    if (!visit.object.symbols || !visit.object.strings || visit.bounds.n_headers == 0)
+        return true;
+    find_protected(&visit);
+    lead_table(&visit, visit.object.relocations, visit.object.n_relocations);
+    lead_table(&visit, visit.object.plt_relocations, visit.object.n_plt_relocations);
+    if (map->l_addr == _r_debug.r_ldbase)
+        lead_loader(&visit);
+    close_page(&visit);
+    if (map == _r_debug.r_map)
+        atomic_store(&g_is_executable_unled, to_us && !visit.has_led && !visit.had_led);
+    found->n_bound += visit.has_led && !visit.had_led;
+    found->n_foreign += visit.is_foreign;
+    return true;
+}
+
+/* What comes after `last` in the list; NULL: all. Not ours: what we call is meant. */
+static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebinding_found *found)
+{
+    const uint32_t epoch = modules_epoch();
+    const struct link_map *map = last ? last->l_next : _r_debug.r_map;
+    bool is_all = true;
+
+    for (; map; last = map, map = map->l_next) {
+        found->n_new++;
+        if (map->l_ld != _DYNAMIC)
+            is_all &= lead_module(map, to_us, found);
+    }
+    found->n_foreign += g_n_foreign_done;
+    if (is_all) {
+        g_last_done = last;
+        g_epoch_done = epoch;
+        g_n_foreign_done = found->n_foreign;
+    }
+    return is_all;
+}
+
+static bool lead_all(bool to_us, struct got_rebinding_found *found)
+{
+    g_n_foreign_done = 0;
+    return lead_behind(g_last_at_start, to_us, found);
+}
+
+/* RF-6 */
+static bool lead_new(struct got_rebinding_found *found)
+{
+    bool is_all;
+
+    if (g_last_done && g_epoch_done == modules_epoch() && !modules_are_unloading())
+        return lead_behind(g_last_done, true, found);
+    is_all = lead_all(true, found);
+    found->n_new = 0; /* not known */
+    return is_all;
+}
+
+/* Each namespace has an entry for the same ld.so. An executable may have a shorter copy of _r_debug. */
+static uint32_t count_elsewhere(void)
+{
+    const struct r_debug_extended *space = (const struct r_debug_extended *)&_r_debug;
+    uint32_t n = 0;
+
+    if (_r_debug.r_version < 2 || !modules_is_loader((uintptr_t)&_r_debug))
+        return 0;
+    while ((space = space->r_next) != NULL)
+        for (const struct link_map *map = space->base.r_map; map; map = map->l_next)
+            n += map->l_addr != _r_debug.r_ldbase;
+    return n;
+}
+
+/* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a fork
+ * child's log: modules are led back where there is none. */
+struct look {
+    struct sys_signals mask;
+    bool is_blocked;
+};
+
+static bool enter(struct look *ret_look)
+{
+    ret_look->is_blocked = sys_block_signals(&ret_look->mask) >= 0;
+    if (!atomic_exchange_explicit(&g_is_busy, true, memory_order_acquire)) {
+        if (loader_lock_try())
+            return true;
+        atomic_store_explicit(&g_is_busy, false, memory_order_release);
+    }
+    if (ret_look->is_blocked)
+        sys_unblock_signals(ret_look->mask);
+    return false;
+}
+
+static void leave(const struct look *look)
+{
+    loader_lock_leave();
+    atomic_store_explicit(&g_is_busy, false, memory_order_release);
+    if (look->is_blocked)
+        sys_unblock_signals(look->mask);
+}
+
+bool got_rebinding_lead(bool to_us)
+{
+    struct got_rebinding_found unused = {.is_busy = false};
+    struct look look;
+    bool is_all;
+
+    if (!enter(&look))
+        return false;
+    g_is_to_us = to_us;
+    is_all = lead_all(to_us, &unused);
+    leave(&look);
+    return is_all;
+}
+
+bool got_rebinding_follow(struct got_rebinding_found *ret_found)
+{
+    struct look look;
+    bool is_all;
+
+    *ret_found = (struct got_rebinding_found){.is_busy = !enter(&look)};
+    if (ret_found->is_busy)
+        return false;
+    is_all = !g_is_to_us || lead_new(ret_found);
+    if (!g_last_at_start) /* ld.so leaves all of them to us */
+        ret_found->n_bound = ret_found->n_foreign = 0;
+    ret_found->n_elsewhere = count_elsewhere();
+    leave(&look);
+    return is_all;
+}
+
+bool got_rebinding_lack_executable(void)
+{
+    return atomic_load(&g_is_executable_unled);
+}
+
+void got_rebinding_forget(void)
+{
+    loader_lock_forget();
+    atomic_store(&g_is_busy, false);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a standing import as bytes: what it keeps, and by what it goes on. */
+#include "importer/cli/incremental_import.h"
+#include "importer/cli/standing_import_parts.h"
+#include "importer/read/log_set_parts.h"
+#include "lib/base/dynamic_array.h"
+#include "lib/logfile/columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERSION = 5
+};
+
+bool incremental_import_is_done(const struct incremental_import *standing, uint64_t run_id,
+                                uint64_t sequence)
+{
+    const struct segment_position *position =
+        stream_state_find(&standing->stream, run_id, sequence);
+
+    return position && position->is_done;
+}
+
+/* ---- what is visited ---- */
+
+/* What the rest is made with: limits, room for as much, and the clocks. */
+static void visit_head(struct incremental_import *standing, struct statistics_room *room,
+                       struct checkpoint_io *io)
+{
+    uint32_t n_beginnings = standing->n_beginnings;
+
+    state_part(io, STATE_HEAD, VERSION);
+    STATE_IMAGE(io, &standing->limits);
+    state_check(io, standing->limits.pairs <= UINT32_MAX, "its limits");
+    state_u32(io, &room->n_processes);
+    state_u32(io, &room->n_threads);
+    state_u32(io, &room->n_nodes);
+    state_u32(io, &room->n_pools);
+    state_u32(io, &n_beginnings);
+    standing->n_beginnings = n_beginnings;
+    standing->clocks =
+        state_array(io, standing->clocks, &standing->n_clocks, &standing->clocks_capacity,
+                    STATE_MOST, sizeof *standing->clocks);
+}
+
+static void visit_pasts(struct incremental_import *standing, struct checkpoint_io *io)
+{
+    size_t n = standing->n_pasts;
+
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
+        struct log_set_past *pasts =
+            dynamic_array_reserve(standing->pasts, &standing->pasts_capacity, i + 1, sizeof *pasts);
+        if (!pasts) {
+            state_no_memory(io);
+            return;
+        }
+        standing->pasts = pasts;
+        if (standing->n_pasts <= i)
+            standing->n_pasts = i + 1;
+        state_u64(io, &pasts[i].run_id);
+        state_bool(io, &pasts[i].has_time_shift);
+        state_u32(io, &pasts[i].time_shift);
+        state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
+        state_u32(io, &pasts[i].first_generation);
+        state_u64(io, &pasts[i].n_losses);
+        state_u64(io, &pasts[i].lost_bytes);
+        clock_past_visit(&pasts[i].clock, io);
+    }
+}
+
+/* By process - 1. */
+static void visit_places(struct incremental_import *standing, struct checkpoint_io *io)
+{
+    size_t most = standing->import.logs->n_inputs;
+    size_t n = most;
+
+    state_count(io, &n, most);
+    for (size_t i = 0; i < n; i++) {
+        struct sample_place *place = &standing->import.samples[i];
+        state_u64(io, &place->last_ns);
+        state_u64(io, &place->n_at);
+        place->is_by_time = true;
+    }
+}
+
+static void visit_rest(struct incremental_import *standing, struct checkpoint_io *io)
+{
+    struct import *import = &standing->import;
+    const struct definitions *definitions = log_set_definitions(import->logs);
+    const struct statistics_room *room = statistics_room(import->facts);
+    const struct stable_ids_most most = {.n_logs = import->logs->n_inputs,
+                                         .n_threads = definitions->n_threads,
+                                         .n_backtraces = definitions->n_backtraces,
+                                         .n_pools = definitions->n_pools,
+                                         .n_groups = definitions->n_groups,
+                                         .room = {.n_threads = room->n_threads,
+                                                  .n_backtraces = room->n_nodes,
+                                                  .n_pools = room->n_pools}};
+
+    visit_places(standing, io);
+    state_part(io, STATE_STREAM, VERSION);
+    stream_state_visit(&standing->stream, io);
+    state_part(io, STATE_NUMBERS, VERSION);
+    stable_ids_visit(&standing->numbering, &most, io);
+    statistics_visit(import->facts, io);
+    state_part(io, STATE_KEPT, VERSION);
+    row_spool_visit(import->kept, room, io);
+}
+
+/* ---- saving ---- */
+
+int incremental_import_save(struct incremental_import *standing, const struct state_sink *sink,
+                            struct error *err)
+{
+    struct checkpoint_io *io = NULL;
+    struct statistics_room room;
+    int code;
+
+    if (!standing->import.facts || !standing->has_no_rows)
+        return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
+    code = incremental_import_take_pasts(standing, err);
+    if (code == 0)
+        code = checkpoint_io_save(sink, &standing->memo, &io, err);
+    if (code == 0) {
+        room = *statistics_room(standing->import.facts);
+        visit_head(standing, &room, io);
+        visit_pasts(standing, io);
+        visit_rest(standing, io);
+        code = checkpoint_io_end(io);
+    }
+    checkpoint_io_close(io);
+    return code;
+}
+
+/* ---- loading ---- */
+
+/* All logs that the state has something of must be there: without one its numbers mean nothing. */
+static int check_logs(const struct incremental_import *standing, struct error *err)
+{
+    const struct log_set *logs = standing->import.logs;
+    size_t n_missing = 0;
+
+    for (size_t k = 0; k < standing->n_pasts; k++) {
+        size_t i = 0;
+        while (i < logs->n_inputs && logs->inputs[i]->header.run_id != standing->pasts[k].run_id)
+            i++;
+        n_missing += i == logs->n_inputs;
+    }
+    return n_missing ? error_set(
+               err, ERROR_NOT_FOUND,
+               "%zu of the %zu logs of this run are missing or cannot be read, of images after an exec or of"
+               " children: its state is of all of them, so put them back beside '%s'",
+               n_missing, standing->n_pasts, standing->options->logs[0])
+                     : 0;
+}
+
+/* The log must be open, and for that its clocks be known. */
+static int load_head(struct incremental_import *standing, struct statistics_room *room,
+                     struct checkpoint_io *io, struct error *err)
+{
+    visit_head(standing, room, io);
+    visit_pasts(standing, io);
+    if (checkpoint_io_code(io))
+        return checkpoint_io_code(io);
+    int code = incremental_import_open_logs(standing, err);
+    if (code == 0)
+        code = check_logs(standing, err);
+    if (code)
+        return code;
+    const struct definitions *definitions = log_set_definitions(standing->import.logs);
+    state_check(io,
+                room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
+                    && room->n_nodes / 4 <= definitions->n_backtraces + UINT16_MAX
+                    && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
+                    && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
+                "it needs more room than the log has names");
+    return checkpoint_io_code(io);
+}
+
+static int load(struct incremental_import *standing, struct checkpoint_io *io, struct error *err)
+{
+    struct statistics_room room = {0};
+    int code = load_head(standing, &room, io, err);
+
+    if (code == 0)
+        code = incremental_import_reserve_samples(standing, err);
+    if (code == 0)
+        code = incremental_import_make_facts(standing, &room, err);
+    if (code)
+        return code;
+    visit_rest(standing, io);
+    standing->import.stream = &standing->stream;
+    return checkpoint_io_end(io);
+}
+
+int incremental_import_load(struct incremental_import *standing, const struct state_source *source,
+                            struct error *err)
+{
+    struct checkpoint_io *io = NULL;
+    int code = checkpoint_io_load(source, &standing->numbering.texts, &io, err);
+
+    standing->is_sole = true;
+    if (code == 0)
+        code = load(standing, io, err);
+    checkpoint_io_close(io);
+    if (code)
+        incremental_import_forget(standing);
+    return code;
+}
+
+/* ---- more room ---- */
+
+/* Chunks one behind the other, each with its length before it. */
+struct chunks {
+    uint8_t *bytes;
+    size_t n, capacity, at;
+};
+
+static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    struct chunks *chunks = context;
+    uint8_t *bytes = dynamic_array_reserve(chunks->bytes, &chunks->capacity,
+                                           chunks->n + sizeof n_bytes + n_bytes, 1);
+
+    if (!bytes)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    chunks->bytes = bytes;
+    memcpy(bytes + chunks->n, &n_bytes, sizeof n_bytes);
+    memcpy(bytes + chunks->n + sizeof n_bytes, chunk, n_bytes);
+    chunks->n += sizeof n_bytes + n_bytes;
+    return 0;
+}
+
+static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
+{
+    struct chunks *chunks = context;
+
+    (void)err;
+    *ret_bytes = 0;
+    if (chunks->at == chunks->n)
+        return 0;
+    memcpy(ret_bytes, chunks->bytes + chunks->at, sizeof *ret_bytes);
+    *ret_chunk = chunks->bytes + chunks->at + sizeof *ret_bytes;
+    chunks->at += sizeof *ret_bytes + *ret_bytes;
+    return 0;
+}
+
+static int visit_facts(struct statistics *facts, struct checkpoint_io *io)
+{
+    statistics_visit(facts, io);
+    return checkpoint_io_end(io);
+}
+
+int incremental_import_make_room(struct incremental_import *standing, struct error *err)
+{
+    struct import *import = &standing->import;
+    struct statistics_room least = *statistics_room(import->facts);
+    struct chunks chunks = {0};
+    const struct state_sink sink = {.put = put_chunk, .context = &chunks};
+    const struct state_source source = {.next = next_chunk, .context = &chunks};
+    struct checkpoint_io *io = NULL;
+    int code = checkpoint_io_save(&sink, NULL, &io, err);
+
+    if (code == 0)
+        code = visit_facts(import->facts, io);
+    checkpoint_io_close(io);
+    io = NULL;
+    if (code == 0) {
+        statistics_free(import->facts);
+        import->facts = NULL;
+        code = incremental_import_make_facts(standing, &least, err);
+    }
+    if (code == 0)
+        code = checkpoint_io_load(&source, &standing->numbering.texts, &io, err);
+    if (code == 0)
+        code = visit_facts(import->facts, io);
+    checkpoint_io_close(io);
+    free(chunks.bytes);
+    return code;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * standing_write: the databases of a standing import, of all that is in the log or of a cut. A child process makes each, so that what is kept stays as it
+ * is; the same is done here where there is no memory for a child, and what is kept is used up by that.
+ */
+#include "importer/cli/import.h"
+#include "importer/cli/incremental_import.h"
+#include "importer/cli/standing_import_parts.h"
+#include "importer/read/log_set_parts.h"
+#include "lib/logfile/left_out.h"
+#include "lib/process/child_patience.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the child says of itself. */
+struct child_report {
+    int code;
+    bool is_other;
+    struct error err;
+    struct import_result result;
+};
+
+static struct child_report write_here(struct incremental_import *standing,
+                                      const struct import_options *options)
+{
+    struct child_report report = {0};
+
+    standing->import.options = options;
+    report.code = import_write(&standing->import, &report.result, &report.err);
+    report.is_other = standing->stream.is_late;
+    return report;
+}
+
+/* Was all up to the instant, and nothing behind it, taken in? */
+static bool is_cut_well(const struct incremental_import *standing,
+                        const struct import_options *options, const struct child_report *report)
+{
+    if (report->is_other)
+        return false;
+    return !options->until_marker || standing->stream.is_cut;
+}
+
+/* Has what is kept all that is wanted, and ends before the instant, as far as one knows? */
+static bool may_be_cut(const struct incremental_import *standing,
+                       const struct import_options *options)
+{
+    if (!standing->import.facts || (standing->has_no_rows && !options->slim))
+        return false;
+    return standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= standing->cut_ns;
+}
+
+static struct child_report cut_here(struct incremental_import *standing,
+                                    const struct import_options *options)
+{
+    struct import_options again = *options;
+    struct child_report report = {0};
+
+    if (may_be_cut(standing, options)) {
+        report = write_here(standing, options);
+        if (is_cut_well(standing, options, &report))
+            return report;
+    }
+    if (standing->is_sole) {
+        report.code = standing->has_no_rows && !options->slim
+                          ? error_set(&report.err, ERROR_FORMAT, LEFT_OUT_BOUNDED)
+                          : incremental_import_fail_sole(standing, &report.err);
+        return report;
+    }
+    again.force = true;
+    report.code = import_run(&again, standing->import.progress, &report.result, &report.err);
+    return report;
+}
+
+static void put_report(int fd, const struct child_report *report)
+{
+    const char *bytes = (const char *)report;
+    size_t n_done = 0;
+
+    while (n_done < sizeof *report) {
+        ssize_t n = write(fd, bytes + n_done, sizeof *report - n_done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        n_done += (size_t)n;
+    }
+}
+
+/* A signal that came here is for the child, too. is_awaited: by somebody who asked, who is not to wait for a child that was stopped. */
+static bool get_report(const struct incremental_import *standing, pid_t pid, int fd,
+                       bool is_awaited, struct child_report *ret)
+{
+    const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
+    bool is_told = false;
+    size_t n_done = 0;
+
+    while (n_done < sizeof *ret) {
+        ssize_t n = !is_awaited || child_patience_await(pid, fd)
+                        ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
+                        : -1;
+        if (n < 0 && errno == EINTR) {
+            if (interrupted && *interrupted && !is_told)
+                is_told = kill(pid, *interrupted) == 0;
+            continue;
+        }
+        if (n <= 0)
+            return false;
+        n_done += (size_t)n;
+    }
+    return true;
+}
+
+/* What the child does. */
+typedef struct child_report make_fn(struct incremental_import *standing,
+                                    const struct import_options *options);
+
+/* false: there is no memory for it, or no room for a process. */
+static bool fork_writer(struct incremental_import *standing, const struct import_options *options,
+                        make_fn *make, int *ret_fd, pid_t *ret_pid)
+{
+    pid_t parent = getpid();
+    int fds[2];
+
+    if (pipe(fds) != 0)
+        return false;
+    *ret_pid = fork();
+    if (*ret_pid == 0) {
+        close(fds[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
+        if (getppid() == parent) {
+            if (standing->import.facts) /* to give it back would first copy its pages */
+                statistics_keep_memory(standing->import.facts);
+            struct child_report report = make(standing, options);
+            put_report(fds[1], &report);
+        }
+        _exit(0);
+    }
+    close(fds[1]);
+    *ret_fd = fds[0];
+    if (*ret_pid < 0)
+        close(fds[0]);
+    return *ret_pid > 0;
+}
+
+/* false: it did not come to its end, be it that there was no memory for a second process. */
+static bool write_in_child(struct incremental_import *standing,
+                           const struct import_options *options, make_fn *make,
+                           struct child_report *report)
+{
+    int status;
+    int fd;
+    pid_t pid;
+
+    if (!fork_writer(standing, options, make, &fd, &pid))
+        return false;
+    bool has_report = get_report(standing, pid, fd, make == cut_here, report);
+    close(fd);
+    (void)child_patience_wait(pid, &status);
+    return has_report;
+}
+
+/* NULL: there is no memory for it. */
+static const struct database_blank *blank_for(struct incremental_import *standing,
+                                              const struct import_options *options)
+{
+    bool has_views = options->left_out == LEFT_OUT_NOTHING;
+    struct database_blank *blank = has_views ? &standing->whole : &standing->lean;
+    bool is_made = blank->bytes || database_blank_make(blank, has_views, NULL) == 0;
+
+    return is_made ? blank : NULL;
+}
+
+/* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
+static struct child_report make_database(struct incremental_import *standing,
+                                         const struct import_options *options, make_fn *make)
+{
+    struct child_report report = {0};
+
+    standing->import.blank = blank_for(standing, options);
+    if (write_in_child(standing, options, make, &report))
+        return report;
+    report = make(standing, options);
+    report.result.has_lost_writer = true;
+    if (!report.is_other)
+        incremental_import_forget(standing); /* writing has used it up */
+    return report;
+}
+
+static int take_report(const struct child_report *report, struct import_result *ret_result,
+                       struct error *err)
+{
+    *ret_result = report->result;
+    if (report->code && err)
+        *err = report->err;
+    return report->code;
+}
+
+static struct child_report write_once(struct incremental_import *standing,
+                                      const struct import_options *options, bool is_last)
+{
+    return is_last ? write_here(standing, options) : make_database(standing, options, write_here);
+}
+
+int incremental_import_write(struct incremental_import *standing,
+                             const struct import_options *options, bool is_last,
+                             struct import_result *ret_result, struct error *err)
+{
+    struct child_report report = write_once(standing, options, is_last);
+
+    if (report.is_other && standing->is_sole)
+        return incremental_import_fail_sole(standing, err);
+    if (report.is_other) { /* an event behind the mark lies before it */
+        incremental_import_forget(standing);
+        int code = incremental_import_advance(standing, UINT64_MAX, err);
+        if (code)
+            return code;
+        report = write_once(standing, options, is_last);
+    }
+    return take_report(&report, ret_result, err);
+}
+
+/* Whose the marker is; 0: of any. */
+static uint32_t process_of_marker(const struct incremental_import *standing,
+                                  const struct import_options *options)
+{
+    const struct log_set *logs = standing->import.logs;
+
+    return options->run_id ? log_set_find_process(logs, options->run_id) : logs->n_inputs == 1;
+}
+
+/* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
+ * says. */
+static bool know_marker(struct incremental_import *standing, const struct import_options *options,
+                        uint64_t *ret_ns)
+{
+    const struct log_set *logs = standing->import.logs;
+    struct clock_cursor cursor = {0};
+    uint32_t process = process_of_marker(standing, options);
+
+    if (options->marker_ticks == 0 || process == 0)
+        return false;
+    const struct log_input *input = logs->inputs[process - 1];
+    *ret_ns =
+        log_set_time(logs, input, &cursor, options->marker_ticks & UINT64_MAX << input->time_shift)
+        >> CLOCK_MAP_FRACTION_BITS;
+    if (logs->n_inputs == 1) /* of others nobody knows that all is there */
+        standing->sure_mark =
+            log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
+    return true;
+}
+
+/* A marker is looked for behind what is kept only. 0: it is not there. */
+static int find_instant(struct incremental_import *standing, const struct import_options *options,
+                        uint64_t *ret_ns, struct error *err)
+{
+    struct import *import = &standing->import;
+    bool is_found = true;
+    int code = 0;
+
+    *ret_ns = options->until_ns;
+    if (options->until_marker && !know_marker(standing, options, ret_ns)) {
+        log_set_skip_done(import->logs, import->stream);
+        code = import_find_marker(import, options->until_marker,
+                                  process_of_marker(standing, options), &is_found, ret_ns, err);
+    }
+    if (!is_found)
+        *ret_ns = 0;
+    else if (options->until_ns && options->until_ns < *ret_ns)
+        *ret_ns = options->until_ns;
+    return code;
+}
+
+/* What is certain before the instant is taken in here, so that it is read once, and not by each child. Not of several
+ * logs, as one of them may begin behind the instant. */
+static int take_certain(struct incremental_import *standing, bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    int code = incremental_import_go_on(standing, ret_is_other, err);
+
+    if (code == 0 && !*ret_is_other)
+        code = incremental_import_read_to_mark(
+            standing, import->logs->origin_ns + standing->cut_ns - 1, ret_is_other, err);
+    return code;
+}
+
+/* The log as it was at the instant. */
+static int cut_logs(struct incremental_import *standing, const struct import_options *options,
+                    bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    bool is_one = import->logs->n_inputs == 1;
+    bool is_continued = standing->cut_ns && (is_one || standing->is_sole);
+    int code = 0;
+
+    if (is_continued)
+        code = is_one ? take_certain(standing, ret_is_other, err)
+                      : incremental_import_go_on(standing, ret_is_other, err);
+    if (code || *ret_is_other)
+        return code;
+    if (standing->cut_ns)
+        code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
+    if (code == 0 && is_continued)
+        *ret_is_other = !statistics_continue(import->facts, log_set_definitions(import->logs),
+                                             &import->ids, standing->is_sole);
+    else if (code == 0)
+        code = incremental_import_go_on(standing, ret_is_other, err);
+    if (code == 0 && !*ret_is_other && options->run_id
+        && !log_set_tell_only(import->logs, options->run_id))
+        code = error_set(err, ERROR_NOT_FOUND,
+                         "the log of the process that asks is not among those of its run");
+    return code;
+}
+
+/* Of what nobody can read again. */
+static bool is_too_late(const struct incremental_import *standing)
+{
+    return standing->is_sole && standing->cut_ns
+           && standing->cut_ns < standing->stream.mark >> CLOCK_MAP_FRACTION_BITS;
+}
+
+/* What is kept goes on with the log as it is now, if it can. */
+int incremental_import_open_cut(struct incremental_import *standing,
+                                const struct import_options *options, struct error *err)
+{
+    bool is_other = false;
+    int code = incremental_import_open_logs(standing, err);
+    bool can_go_on = code == 0 && standing->import.facts && incremental_import_is_fit(standing);
+
+    standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
+    if (can_go_on)
+        code = find_instant(standing, options, &standing->cut_ns, err);
+    if (code == 0 && is_too_late(standing)) /* nothing was touched: a later one can be cut */
+        return error_set(
+            err, ERROR_FORMAT,
+            "what came behind that instant is counted already, as the question took too"
+            " long: ask again");
+    if (can_go_on && code == 0)
+        code = cut_logs(standing, options, &is_other, err);
+    if (code == 0 && standing->is_sole && (is_other || !incremental_import_is_fit(standing)))
+        code = incremental_import_fail_sole(standing, err);
+    if (code || is_other || !incremental_import_is_fit(standing))
+        incremental_import_forget(standing);
+    return code;
+}
+
+int incremental_import_cut(struct incremental_import *standing,
+                           const struct import_options *options, struct import_result *ret_result,
+                           struct error *err)
+{
+    struct child_report report = make_database(standing, options, cut_here);
+
+    return take_report(&report, ret_result, err);
+}

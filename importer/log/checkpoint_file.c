@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/checkpoint_file.h"
+
+#include "importer/log/log_family.h"
+#include "lib/base/full_io.h"
+#include "lib/logfile/log_rotation.h"
+#include "lib/logfile/pack.h"
+#include "lib/process/output_file.h"
+#include "lib/process/patient_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+/* ---- writing ---- */
+
+struct state_writer {
+    struct output_file file;
+    char *name;
+    struct pack *pack;
+    uint64_t run_id, offset;
+    uint8_t frame[STATE_CHUNK_BYTES + PACK_FRAME_OVERHEAD];
+};
+
+static int append(struct state_writer *writer, const void *bytes, size_t n_bytes, struct error *err)
+{
+    int failure = full_io_write(writer->file.fd, bytes, n_bytes, writer->offset, NULL);
+
+    writer->offset += n_bytes;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", writer->name) : 0;
+}
+
+static int write_header(struct state_writer *writer, const struct log_file *header,
+                        struct error *err)
+{
+    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    struct log_file *file = (struct log_file *)page;
+
+    memcpy(file, header, sizeof(*file));
+    memcpy(file->magic, LOG_MAGIC, sizeof(file->magic));
+    file->form = LOG_FORM_PACKED;
+    file->flags |= LOG_FLAG_RING;
+    return append(writer, page, sizeof(page), err);
+}
+
+int state_writer_begin(struct state_writer *writer, const struct log_file *header,
+                       struct error *err)
+{
+    writer->run_id = header->run_id;
+    writer->offset = 0;
+    return write_header(writer, header, err);
+}
+
+/* No posix_fallocate, which writes where the file system cannot. */
+bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes)
+{
+    return fallocate(writer->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)n_bytes) == 0;
+}
+
+int state_writer_open(const char *log_path, struct state_writer **ret, struct error *err)
+{
+    struct state_writer *writer = calloc(1, sizeof(*writer));
+    int code;
+
+    if (!writer)
+        return out_of_memory(err);
+    writer->file.fd = -1;
+    writer->pack = pack_new();
+    writer->name = log_rotation_state_name(log_path);
+    code = writer->pack && writer->name
+               ? output_file_open(&writer->file, writer->name, true, 0600, err)
+               : out_of_memory(err);
+    if (code) {
+        state_writer_close(writer);
+        return code;
+    }
+    *ret = writer;
+    return 0;
+}
+
+static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    struct state_writer *writer = context;
+    const struct pack_settings settings = {.zstd_level = 0};
+    size_t n = pack_bytes(writer->pack, &settings, LOG_FRAME_STATE, writer->run_id, chunk,
+                          (uint32_t)n_bytes, writer->frame);
+
+    return append(writer, writer->frame, n, err);
+}
+
+struct state_sink state_writer_sink(struct state_writer *writer)
+{
+    return (struct state_sink){.put = put, .context = writer};
+}
+
+/* Behind its end may be what an older one had there: cutting it off would give back what is reserved, too. */
+static int cut_far_behind(const struct state_writer *writer)
+{
+    uint64_t most = writer->offset + writer->offset / 2;
+    struct stat status;
+
+    if (fstat(writer->file.fd, &status) != 0)
+        return errno;
+    return (uint64_t)status.st_size > 2 * most && ftruncate(writer->file.fd, (off_t)most) != 0
+               ? errno
+               : 0;
+}
+
+int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct error *err)
+{
+    int failure = cut_far_behind(writer);
+
+    if (!failure)
+        failure = full_io_write(writer->file.fd, &writer->offset, sizeof(writer->offset),
+                                LOG_ROTATION_STATE_END_AT, NULL);
+    *ret_has_old = false;
+    if (failure)
+        return error_set_errno(err, failure, "cannot write '%s'", writer->name);
+    return output_file_swap(&writer->file, ret_has_old, err);
+}
+
+uint64_t state_writer_bytes(const struct state_writer *writer)
+{
+    return writer->offset;
+}
+
+void state_writer_close(struct state_writer *writer)
+{
+    if (!writer)
+        return;
+    output_file_close(&writer->file);
+    pack_free(writer->pack);
+    free(writer->name);
+    free(writer);
+}
+
+/* ---- reading ---- */
+
+struct state_reader {
+    int fd;
+    char *name;
+    struct pack *pack;
+    struct stat status;
+    uint64_t run_id, offset;
+    uint64_t payload[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+    uint64_t chunk[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+};
+
+static bool read_header(int fd, struct log_file *ret)
+{
+    size_t n;
+
+    return full_io_read(fd, ret, sizeof(*ret), 0, &n) == 0 && n == sizeof(*ret)
+           && memcmp(ret->magic, LOG_MAGIC, sizeof(ret->magic)) == 0;
+}
+
+/* What lies beside a log that is not bounded is none of ours, whatever its name is. */
+static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
+{
+    int fd = patient_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct log_file file;
+    bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_RING);
+
+    if (fd >= 0)
+        close(fd);
+    *ret_run_id = is_it ? file.run_id : 0;
+    return is_it;
+}
+
+int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err)
+{
+    char *packed_path = log_family_packed_path(path);
+    uint64_t run_id;
+
+    if (!packed_path)
+        return out_of_memory(err);
+    *ret = is_bounded(packed_path, &run_id);
+    free(packed_path);
+    return 0;
+}
+
+/* SF-2 */
+static int open_state(struct state_reader *reader, const char *log_path, bool *ret_is_there,
+                      struct error *err)
+{
+    struct log_file header;
+    uint64_t run_id;
+
+    *ret_is_there = false;
+    if (!is_bounded(log_path, &run_id))
+        return 0;
+    reader->fd = open(reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (reader->fd < 0)
+        return errno == ENOENT ? 0 : error_set_errno(err, errno, "cannot open '%s'", reader->name);
+    if (fstat(reader->fd, &reader->status) != 0)
+        return error_set_errno(err, errno, "cannot read '%s'", reader->name);
+    if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
+        return error_set(err, ERROR_FORMAT, "'%s' is not the state of a log", reader->name);
+    reader->run_id = header.run_id;
+    *ret_is_there = header.run_id == run_id;
+    return 0;
+}
+
+int state_reader_open(const char *path, struct state_reader **ret, struct error *err)
+{
+    struct state_reader *reader = calloc(1, sizeof(*reader));
+    char *packed_path = log_family_packed_path(path);
+    bool is_there = false;
+    int code;
+
+    *ret = NULL;
+    if (!reader || !packed_path) {
+        free(reader);
+        free(packed_path);
+        return out_of_memory(err);
+    }
+    reader->fd = -1;
+    reader->offset = LOG_FILE_HEADER_BYTES;
+    reader->pack = pack_new();
+    reader->name = log_rotation_state_name(packed_path);
+    code = reader->pack && reader->name ? open_state(reader, packed_path, &is_there, err)
+                                        : out_of_memory(err);
+    free(packed_path);
+    if (code == 0 && is_there)
+        *ret = reader;
+    else
+        state_reader_close(reader);
+    return code;
+}
+
+/* The next frame, and its payload if it is of the state. */
+static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, bool *ret_is_there,
+                      struct error *err)
+{
+    size_t n = 0;
+    int failure = full_io_read(reader->fd, ret_frame, sizeof(*ret_frame), reader->offset, &n);
+    int code = 0;
+
+    *ret_is_there = n == sizeof(*ret_frame);
+    if (failure)
+        return error_set_errno(err, failure, "cannot read '%s'", reader->name);
+    if (!*ret_is_there)
+        return 0;
+    code = pack_check_header(ret_frame, (int64_t)reader->offset, err);
+    if (code == 0 && ret_frame->kind == LOG_FRAME_STATE) {
+        failure = full_io_read(reader->fd, reader->payload, ret_frame->payload_bytes,
+                               reader->offset + sizeof(*ret_frame), &n);
+        *ret_is_there = n == ret_frame->payload_bytes;
+        if (failure)
+            code = error_set_errno(err, failure, "cannot read '%s'", reader->name);
+        else if (*ret_is_there)
+            code = pack_unpack(reader->pack, ret_frame, reader->payload, (int64_t)reader->offset,
+                               reader->chunk, err);
+    }
+    reader->offset += code ? 0 : pack_frame_bytes(ret_frame);
+    return code;
+}
+
+static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
+{
+    struct state_reader *reader = context;
+    struct log_frame frame;
+    bool is_there;
+    int code;
+
+    do
+        code = next_frame(reader, &frame, &is_there, err);
+    while (code == 0 && is_there && frame.kind != LOG_FRAME_STATE);
+    *ret_chunk = reader->chunk;
+    *ret_bytes = code == 0 && is_there ? frame.raw_bytes : 0;
+    return code;
+}
+
+struct state_source state_reader_source(struct state_reader *reader)
+{
+    return (struct state_source){.next = next, .context = reader};
+}
+
+void state_reader_close(struct state_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    pack_free(reader->pack);
+    free(reader->name);
+    free(reader);
+}
+
+/* A file is written again when another had its name meanwhile. */
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev
+           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
+                            struct error *err)
+{
+    struct state_reader *now;
+    int code = state_reader_open(path, &now, err);
+
+    *ret = code != 0;
+    if (code)
+        return code;
+    *ret = reader && now ? is_same(&reader->status, &now->status) : !reader && !now;
+    state_reader_close(now);
+    return 0;
+}

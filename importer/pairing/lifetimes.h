@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fates: births in order of id, ends in order of time; put together as whole allocations in order
+ * of id, with memory for a small part of them only.
+ *
+ * Model:   pass 1 appends every birth to one nameless file and every end to a bucket of another
+ * one; a bucket takes the ends of LIFETIMES_BUCKET_IDS ids, wherever in time they lie, and is a list of
+ * chunks in that file. Pass 2 loads one bucket after the other and reads the births along with it.
+ * Invariants
+ *   FA-1 Births come with ids 1, 2, 3, …; an end comes after its birth.
+ *   FA-2 About 12 bytes per birth and 10 per end on disk; the records are varints.
+ *   FA-3 Memory: 4 KiB per bucket begun, and one bucket of 48 bytes per id while reading, 56 where blocks
+ *        change their group.
+ *        Groups take none as long as they do not change: from birth to birth, and from the last
+ *        owner of a block to its end.
+ *   FA-4 PAIRING_FREED replaces PAIRING_UNSEEN of the same id, whichever comes first.
+ * Threads: one at a time; first one writes, then one reads.
+ * Failure: memory and I/O.
+ */
+#ifndef MTRACE_IMPORTER_LIFETIMES_H
+#define MTRACE_IMPORTER_LIFETIMES_H
+
+#include "importer/pairing/pairing.h"
+#include "lib/base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    LIFETIMES_BUCKET_IDS = 1 << 18
+};
+
+/* One allocation from birth to death. */
+struct allocation {
+    uint64_t allocation_id;
+    uint64_t alloc_ns;
+    uint64_t lifetime_ns; /* PAIRING_UNKNOWN: never ended */
+    uint64_t address;
+    uint64_t size_bytes;
+    uint64_t slack_bytes;     /* LIVE_BLOCK_SLACK_UNKNOWN */
+    uint64_t intervening;     /* PAIRING_UNKNOWN */
+    uint64_t chain_id;        /* 0: no chain */
+    uint64_t chain_position;  /* 1 = first */
+    uint64_t realloc_from_id; /* 0: none */
+    uint32_t node;
+    uint32_t free_node; /* 0: none */
+    uint32_t thread;
+    uint32_t free_thread; /* 0: none or unknown */
+    uint32_t group;       /* the last one it was charged to, a number of definitions */
+    uint32_t free_group;  /* that the thread was in that ended it */
+    uint32_t heap;        /* 0; for heap_ranges */
+    uint8_t call;         /* enum log_call | LOG_CHUNK_* */
+    uint8_t alignment_log2;
+    uint8_t ended_by; /* enum pairing_ended_by */
+    bool is_above;    /* sample_weight_is_above */
+};
+
+struct lifetimes;
+
+/* The temporary files lie in the folder of `beside`. */
+int lifetimes_new(const char *beside, struct lifetimes **ret, struct error *err);
+
+/* NULL is fine. */
+void lifetimes_free(struct lifetimes *fates);
+
+/* is_above: sample_weight_is_above; of what is no sample false. */
+int lifetimes_born(struct lifetimes *fates, const struct live_block *block, uint32_t group,
+                   bool is_above, const struct pairing_link *link, struct error *err);
+int lifetimes_moved(struct lifetimes *fates, const struct live_block *block, uint32_t group,
+                    struct error *err);
+int lifetimes_ended(struct lifetimes *fates, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err);
+int lifetimes_chain_ended(struct lifetimes *fates, const struct pairing_chain *chain,
+                          struct error *err);
+
+/* Ends the writing; lifetimes_next then begins with id 1. */
+int lifetimes_rewind(struct lifetimes *fates, struct error *err);
+
+/* 1 and the next allocation, 0 at the end, negative on failure. *ret_chain is set when the
+ * allocation is the first of a chain of two or more, valid until the next call, else NULL. */
+int lifetimes_next(struct lifetimes *fates, struct allocation *ret,
+                   const struct pairing_chain **ret_chain, struct error *err);
+
+/* Temporary bytes on disk so far. */
+uint64_t lifetimes_disk_bytes(const struct lifetimes *fates);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/symbols/site_tables.h"
+
+#include "importer/symbols/site_births.h"
+#include "importer/symbols/site_totals.h"
+#include "importer/symbols/stack_rules.h"
+#include "importer/symbols/touched_ids.h"
+#include "importer/write/database.h"
+#include "importer/write/event_rows.h"
+#include "lib/base/saturating.h"
+#include "lib/sqlite/database_guard.h"
+#include "lib/sqlite/database_views.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct sites {
+    const struct event_rows *snapshots; /* NULL: the table has them */
+    const struct site_of_stack *of_stack;
+    int64_t *stack_bytes;      /* live, as the last snapshot that names the stack says */
+    int64_t *change_bytes;     /* by call site, of the snapshot that is being read */
+    struct touched_ids stacks; /* with bytes in a snapshot of the process */
+    struct touched_ids sites;  /* with a change in the snapshot */
+};
+
+static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
+{
+    size_t n_stacks = sites->of_stack->n_stacks;
+    size_t n_sites;
+    int code = database_ids(db, "call_sites", "call_site_id", &n_sites, err);
+
+    if (code)
+        return code;
+    sites->stack_bytes = calloc(n_stacks, sizeof *sites->stack_bytes);
+    sites->change_bytes = calloc(n_sites, sizeof *sites->change_bytes);
+    if (!sites->stack_bytes || !sites->change_bytes)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks", n_stacks);
+    code = touched_ids_init(&sites->stacks, n_stacks, err);
+    return code ? code : touched_ids_init(&sites->sites, n_sites, err);
+}
+
+static void sites_done(struct sites *sites)
+{
+    free(sites->stack_bytes);
+    free(sites->change_bytes);
+    touched_ids_done(&sites->stacks);
+    touched_ids_done(&sites->sites);
+}
+
+static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *insert,
+                          struct error *err)
+{
+    int code = 0;
+
+    touched_ids_sort(&sites->sites);
+    for (size_t i = 0; i < sites->sites.n; i++) {
+        uint32_t site = sites->sites.ids[i];
+        int64_t change = sites->change_bytes[site];
+        sites->change_bytes[site] = 0;
+        if (code == 0 && change != 0)
+            code = database_insert(insert, err, "izi", snapshot, (uint64_t)site, change);
+    }
+    touched_ids_clear(&sites->sites);
+    return code;
+}
+
+static void take_stack(struct sites *sites, uint32_t stack, int64_t live_bytes)
+{
+    uint32_t site = sites->of_stack->ids[stack];
+
+    touched_ids_add(&sites->stacks, stack);
+    touched_ids_add(&sites->sites, site);
+    saturating_grow(&sites->change_bytes[site],
+                    saturating_subtract(live_bytes, sites->stack_bytes[stack]));
+    sites->stack_bytes[stack] = live_bytes;
+}
+
+static void take_kept(struct sites *sites, int64_t snapshot)
+{
+    size_t n;
+    const struct snapshot_stack *stacks =
+        event_rows_snapshot(sites->snapshots, (uint64_t)snapshot, &n);
+
+    for (size_t i = 0; i < n; i++)
+        take_stack(sites, stacks[i].node < sites->of_stack->n_stacks ? stacks[i].node : 0,
+                   (int64_t)stacks[i].live_bytes);
+}
+
+static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sqlite3_stmt *stacks,
+                         struct error *err)
+{
+    int step;
+
+    if (sites->snapshots) {
+        take_kept(sites, snapshot);
+        return 0;
+    }
+    sqlite3_bind_int64(stacks, 1, snapshot);
+    while ((step = sqlite3_step(stacks)) == SQLITE_ROW)
+        take_stack(sites, (uint32_t)database_id(stacks, 0, sites->of_stack->n_stacks),
+                   sqlite3_column_int64(stacks, 1));
+    sqlite3_reset(stacks);
+    return step == SQLITE_DONE ? 0 : database_error(db, err);
+}
+
+static void forget_stacks(struct sites *sites)
+{
+    for (size_t i = 0; i < sites->stacks.n; i++)
+        sites->stack_bytes[sites->stacks.ids[i]] = 0;
+    touched_ids_clear(&sites->stacks);
+}
+
+static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
+{
+    sqlite3_stmt *snapshots = NULL;
+    sqlite3_stmt *stacks = NULL;
+    sqlite3_stmt *insert = NULL;
+    int64_t last_process = 0;
+    int step = SQLITE_DONE;
+    int code = database_prepare(db,
+                                "SELECT process_id, snapshot_id FROM snapshots"
+                                " WHERE reason <> 'peak' ORDER BY process_id, at_ns, snapshot_id",
+                                &snapshots, err);
+
+    if (code == 0)
+        code = database_prepare(
+            db, "SELECT backtrace_id, live_bytes FROM snapshot_backtraces WHERE snapshot_id = ?",
+            &stacks, err);
+    if (code == 0)
+        code = database_prepare(db, "INSERT INTO snapshot_sites VALUES (?, ?, ?)", &insert, err);
+    while (code == 0 && (step = sqlite3_step(snapshots)) == SQLITE_ROW) {
+        int64_t process = sqlite3_column_int64(snapshots, 0);
+        int64_t snapshot = sqlite3_column_int64(snapshots, 1);
+        if (process != last_process)
+            forget_stacks(sites);
+        last_process = process;
+        code = take_snapshot(db, sites, snapshot, stacks, err);
+        if (code == 0)
+            code = write_snapshot(sites, snapshot, insert, err);
+    }
+    if (code == 0 && step != SQLITE_DONE)
+        code = database_error(db, err);
+    sqlite3_finalize(snapshots);
+    sqlite3_finalize(stacks);
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* Those that are needed. */
+static int load_views(sqlite3 *db, struct error *err)
+{
+    struct database_views views;
+    int code = database_views_find(&views, err);
+
+    if (code == 0) {
+        (void)database_views_need(&views, "_suppressed_stacks _site_shapes _site_growth");
+        if (database_views_load(&views, db) != SQLITE_OK)
+            code = database_error(db, err);
+    }
+    database_views_done(&views);
+    return code;
+}
+
+static const char *const delete_all =
+    "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
+    "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
+    "DELETE FROM site_growth; DELETE FROM site_births;";
+
+/* From what is in memory, or from the tables that were made of it. */
+static int write_totals(sqlite3 *db, const struct statistics *facts,
+                        const struct site_of_stack *sites, struct error *err)
+{
+    return facts ? site_totals_write_totals(db, facts, sites, err)
+                 : database_execute(db,
+                                    "INSERT INTO site_totals SELECT * FROM _site_totals;"
+                                    "INSERT INTO site_frees SELECT * FROM _site_frees;",
+                                    err);
+}
+
+static int write_leaks(sqlite3 *db, const struct statistics *facts,
+                       const struct site_of_stack *sites, const struct stack_rules *rules,
+                       struct error *err)
+{
+    return facts ? site_totals_write_leaks(db, facts, sites, rules, err)
+                 : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
+}
+
+static int write_leaks_and_growth(sqlite3 *db, const struct statistics *facts, struct sites *sites,
+                                  struct stack_rules *rules, struct error *err)
+{
+    const struct site_of_stack *of_stack = sites->of_stack;
+    int code =
+        database_execute(db, "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks", err);
+
+    if (code == 0)
+        code = stack_rules_read(db, rules, err);
+    if (code == 0)
+        code = write_snapshots(db, sites, err);
+    if (code == 0)
+        code = site_births_write(db, of_stack, rules,
+                                 facts ? statistics_leaked_births(facts) : NULL, err);
+    if (code == 0)
+        code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
+    if (code == 0)
+        code = write_leaks(db, facts, of_stack, rules, err);
+    return code ? code
+                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
+}
+
+int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
+                      const struct site_source *source, struct error *err)
+{
+    struct sites of_snapshots = {.snapshots = source->snapshots, .of_stack = sites};
+    struct stack_rules rules = {.list = NULL};
+    int code = database_execute(db, delete_all, err);
+
+    if (code == 0)
+        code = write_totals(db, source->facts, sites, err);
+    if (code || source->left_out >= LEFT_OUT_LEAKS)
+        return code;
+    if (source->left_out != LEFT_OUT_NOTHING) /* it was begun without views (database_blank) */
+        code = load_views(db, err);
+    if (code == 0)
+        code = sites_new(db, &of_snapshots, err);
+    if (code == 0)
+        code = write_leaks_and_growth(db, source->facts, &of_snapshots, &rules, err);
+    stack_rules_done(&rules);
+    sites_done(&of_snapshots);
+    return code;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts_sink: takes what is a row of its own as soon as it is known.
+ *
+ * Model:   each function is called with the context, in order of time within a process. What it
+ *          returns, unless 0, ends the call of statistics.h that led to it.
+ */
+#ifndef MTRACE_IMPORTER_ROW_SINK_H
+#define MTRACE_IMPORTER_ROW_SINK_H
+
+#include "importer/model/event.h"
+#include "importer/totals/mappings.h"
+#include "importer/totals/memory_samples.h"
+#include "importer/totals/snapshots.h"
+#include "lib/base/error.h"
+
+/* FAILURE, MALLOPT and MARKER. */
+typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
+
+/* A block that is charged to another group from now on. Which id a group has may only be known at the end of the log
+ * (definitions_group_id). */
+struct facts_move {
+    uint64_t allocation_id, at_ns;
+    uint32_t from_group, group;
+};
+
+typedef int facts_move_fn(void *context, const struct facts_move *move, struct error *err);
+
+struct row_sink {
+    void *context;
+    facts_event_fn *event;
+    mappings_ended_fn *mapping;
+    memory_samples_fn *memory;
+    snapshots_fn *snapshot;
+    facts_move_fn *move;  /* NULL: nobody wants rows */
+    bool takes_any_order; /* of the stacks of a snapshot */
+};
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keyed: elements of one size, each found by the key with which it begins.
+ *
+ * Model:   a growing array in the order in which keys were first asked for, and an id_table over
+ *          it. All zero is empty. Sizes of key and element are the same at each call, and known
+ *          where it is compiled: comparing and hashing are a few instructions.
+ * Invariants
+ *   KY-1 A key has one element; keys are compared as bytes, so padding in them must be zero.
+ *   KY-2 An element keeps its index, but moves when another one is added.
+ * Threads: none.
+ * Failure: memory only.
+ */
+#ifndef MTRACE_LIB_HASH_MAP_H
+#define MTRACE_LIB_HASH_MAP_H
+
+#include "lib/base/id_table.h"
+
+#include <string.h>
+
+struct hash_map {
+    void *elements;
+    size_t n, capacity;
+    struct id_table table; /* index + 1 */
+};
+
+void hash_map_done(struct hash_map *keyed);
+
+struct hash_map_sought {
+    const char *elements;
+    size_t element_bytes, key_bytes;
+};
+
+static inline bool hash_map_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct hash_map_sought *sought = context;
+
+    return memcmp(sought->elements + (id - 1) * sought->element_bytes, key, sought->key_bytes) == 0;
+}
+
+static inline uint64_t hash_map_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+/* key_bytes: a multiple of 4. */
+static inline uint64_t hash_map_hash(const void *key, size_t key_bytes)
+{
+    const char *bytes = key;
+    uint64_t hash = key_bytes;
+    size_t at = 0;
+
+    for (; at + sizeof(uint64_t) <= key_bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + at, sizeof(word));
+        hash = hash_map_mix(hash, word);
+    }
+    if (at < key_bytes) {
+        uint32_t word;
+        memcpy(&word, bytes + at, sizeof(word));
+        hash = hash_map_mix(hash, word);
+    }
+    return hash;
+}
+
+/* The element of the key; NULL: there is none. */
+static inline void *hash_map_find(const struct hash_map *keyed, const void *key, size_t key_bytes,
+                                  size_t element_bytes)
+{
+    struct hash_map_sought sought = {keyed->elements, element_bytes, key_bytes};
+    uint32_t id =
+        id_table_find(&keyed->table, hash_map_hash(key, key_bytes), hash_map_equals, &sought, key);
+
+    return id ? (char *)keyed->elements + (id - 1) * element_bytes : NULL;
+}
+
+/* Adds an element for a key that has none: all zero but for the key. NULL: no memory. */
+void *hash_map_add(struct hash_map *keyed, const void *key, size_t key_bytes, size_t element_bytes);
+
+/* The element of the key, added if there was none. NULL: no memory. */
+static inline void *hash_map_get(struct hash_map *keyed, const void *key, size_t key_bytes,
+                                 size_t element_bytes)
+{
+    void *element = hash_map_find(keyed, key, key_bytes, element_bytes);
+
+    return element ? element : hash_map_add(keyed, key, key_bytes, element_bytes);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/process/child_process.h"
+
+#include "lib/base/monotonic.h"
+#include "lib/process/child_patience.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NAP_NS = 2000000
+};
+
+/* In the helper. What stands for a closed descriptor (mtrace_record.c) is not closed for it: a file of its own would be there. */
+static void be_apart(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGPIPE, SIGCHLD};
+    sigset_t none;
+
+    (void)setpgid(0, 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        (void)signal(numbers[i], SIG_DFL);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)fcntl(fd, F_SETFD, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Whichever of us comes first makes the group: it is there when we signal it. */
+pid_t child_process_start(struct child_process *helper)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        be_apart();
+    else if (pid > 0)
+        (void)setpgid(pid, pid);
+    *helper = (struct child_process){.pid = pid > 0 ? pid : 0};
+    return pid;
+}
+
+bool child_process_has_ended(struct child_process *helper, int *ret_status)
+{
+    int status = -1;
+    pid_t ended = helper->pid > 0 ? waitpid(helper->pid, &status, WNOHANG) : -1;
+
+    if (ended == 0 || (ended < 0 && helper->pid > 0 && errno == EINTR))
+        return false;
+    if (ret_status)
+        *ret_status = ended > 0 ? status : -1;
+    *helper = (struct child_process){.pid = 0};
+    return true;
+}
+
+void child_process_watch(struct child_process *helper)
+{
+    if (helper->pid > 0 && child_patience_is_over(&helper->patience, helper->pid))
+        (void)kill(-helper->pid, SIGKILL);
+}
+
+bool child_process_end(struct child_process *helper)
+{
+    uint64_t now_ns = monotonic_now_ns();
+
+    if (child_process_has_ended(helper, NULL))
+        return true;
+    if (now_ns < helper->due_ns)
+        return false;
+    if (helper->is_killed) {
+        *helper = (struct child_process){.pid = 0};
+        return true;
+    }
+    helper->is_killed = helper->due_ns > 0;
+    (void)kill(-helper->pid, helper->is_killed ? SIGKILL : SIGTERM);
+    (void)kill(-helper->pid, SIGCONT); /* else who is stopped hears it only when we kill */
+    helper->due_ns = now_ns + CHILD_PROCESS_PATIENCE_NS;
+    return false;
+}
+
+void child_process_end_now(struct child_process *helper)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    while (!child_process_end(helper))
+        nanosleep(&nap, NULL);
+}

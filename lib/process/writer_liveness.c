@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/process/writer_liveness.h"
+
+#include "lib/abi/file_systems.h"
+#include "lib/base/link_target.h"
+#include "lib/process/process_maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STAT_BYTES = 1024,
+    STATUS_LINE_BYTES = 512,
+};
+
+/* Of the pid namespace that all others are below: the kernel's PROC_PID_INIT_INO. */
+static const uint32_t first_pid_space = 0xeffffffc;
+
+/* A recorder looks ten times as often, but for one that is held up. */
+static const long beat_ns = 300000000;
+
+static const int64_t second_ns = 1000000000;
+
+/* Clocks are read one after the other, and ticks are coarse. */
+static const int64_t slack_ns = 1000000000;
+
+/* Of the wall clock, which may have been set since. */
+static const int64_t set_clock_ns = 3600 * (int64_t)1000000000;
+
+/* One of another pid namespace (unshare -pf without --mount-proc) calls other processes by our pids. */
+static bool has_own_proc(void)
+{
+    char text[16];
+
+    return link_target("/proc/self", text, sizeof(text)) && strtol(text, NULL, 10) == getpid();
+}
+
+/* What follows the name in /proc/PID/stat, NULL when there is none. */
+static const char *read_stat(pid_t pid, char *text, int n_bytes)
+{
+    char path[64];
+    FILE *file;
+    const char *at;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = has_own_proc() ? fopen(path, "re") : NULL;
+    if (!file)
+        return NULL;
+    at = fgets(text, n_bytes, file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return at ? at + 1 : NULL;
+}
+
+/* kill needs no descriptor, and tells of those, too, whom /proc hides. */
+static bool is_no_process(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+enum writer_liveness_state writer_liveness_look(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at;
+    char state;
+    long n_threads;
+
+    if (pid <= 0)
+        return WRITER_LIVENESS_UNKNOWN;
+    if (is_no_process(pid))
+        return WRITER_LIVENESS_GONE;
+    at = read_stat(pid, text, sizeof(text));
+    if (!at
+        || sscanf(at, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                  &state, &n_threads)
+               != 2)
+        return is_no_process(pid) ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+    return (state == 'Z' || state == 'X') && n_threads <= 1 ? WRITER_LIVENESS_GONE
+                                                            : WRITER_LIVENESS_THERE;
+}
+
+bool writer_liveness_is(pid_t pid)
+{
+    return writer_liveness_look(pid) != WRITER_LIVENESS_GONE;
+}
+
+/* A process stays in the one where it began. */
+uint32_t writer_liveness_pid_space(void)
+{
+    static _Atomic uint32_t known; /* 0: not yet */
+    uint32_t space = atomic_load_explicit(&known, memory_order_relaxed);
+    struct stat status;
+
+    if (space == 0 && stat("/proc/self/ns/pid", &status) == 0) {
+        space = (uint32_t)status.st_ino;
+        atomic_store_explicit(&known, space, memory_order_relaxed);
+    }
+    return space;
+}
+
+bool writer_liveness_knows_pid(const struct log_file *header)
+{
+    return header->pid_space == 0 || header->pid_space == writer_liveness_pid_space();
+}
+
+/* The kernel gives a lease only while nobody else has the file open in a way that goes against it. It is given back at once:
+ * who opens the file meanwhile waits for that. */
+enum writer_liveness_state writer_liveness_look_at_file(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    int lease = (flags & O_ACCMODE) == O_RDONLY ? F_RDLCK : F_WRLCK;
+    struct statfs status;
+
+    if (flags < 0 || fstatfs(fd, &status) != 0
+        || !file_systems_tells_who_has_it_open((uint64_t)status.f_type))
+        return WRITER_LIVENESS_UNKNOWN;
+    (void)fcntl(fd, F_SETSIG, SIGURG); /* of who opens it just then; SIGIO would end us */
+    if (fcntl(fd, F_SETLEASE, lease) != 0)
+        return errno == EAGAIN ? WRITER_LIVENESS_THERE : WRITER_LIVENESS_UNKNOWN;
+    (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+    return WRITER_LIVENESS_GONE;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return now.tv_sec * second_ns + now.tv_nsec;
+}
+
+/* When the process started, by CLOCK_BOOTTIME; negative: not known. */
+static int64_t started_ns(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    uint64_t ticks;
+
+    if (!at
+        || sscanf(at,
+                  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+                  " %" SCNu64,
+                  &ticks)
+               != 1)
+        return -1;
+    return (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) * second_ns;
+}
+
+static bool is_of_earlier_boot(const struct log_file *header)
+{
+    int64_t boot_unix_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+
+    return header->start_unix_ns != 0
+           && (int64_t)header->start_unix_ns < boot_unix_ns - set_clock_ns;
+}
+
+/* While the machine slept CLOCK_MONOTONIC stood still: a sleep since the log began makes the
+ * process look older than it is, never younger. */
+static bool began_before_log(int64_t process_ns, const struct log_file *header)
+{
+    int64_t process_monotonic_ns =
+        process_ns - (clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
+
+    if (is_of_earlier_boot(header))
+        return false;
+    return process_monotonic_ns <= (int64_t)header->start_monotonic_ns + slack_ns;
+}
+
+bool writer_liveness_writes(pid_t pid, const struct log_file *header)
+{
+    if (pid <= 0 || !writer_liveness_is(pid))
+        return false;
+    if (header->start_unix_ns == 0 || header->start_monotonic_ns == 0)
+        return true; /* nothing is in it yet */
+    int64_t process_ns = started_ns(pid);
+    return process_ns < 0 || began_before_log(process_ns, header);
+}
+
+struct sought_file {
+    struct process_mapped_file file;
+    bool is_seen; /* any mapping was */
+    bool is_found;
+};
+
+static bool compare_file(const struct process_mapping *mapping, void *context)
+{
+    struct sought_file *sought = context;
+
+    sought->is_seen = true;
+    sought->is_found = process_mapping_is_of(mapping, &sought->file);
+    return !sought->is_found;
+}
+
+/* One whose main thread has ended, and others have not, shows nothing. */
+bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known)
+{
+    struct sought_file sought = {.is_seen = false};
+
+    if (pid > 0 && has_own_proc() && process_maps_find_file(fd, &sought.file))
+        (void)process_maps_visit(pid, compare_file, &sought);
+    if (ret_is_known)
+        *ret_is_known = sought.is_seen;
+    return sought.is_found;
+}
+
+/* ---- processes of other pid namespaces --------------------------------------------------------- */
+
+/* A process that can be seen has one of these; *ret_pid: its pid in its own namespace, 0: that is the one of /proc. */
+static enum writer_liveness_state read_inner_pid(const char *pid, pid_t *ret_pid)
+{
+    char path[64];
+    char line[STATUS_LINE_BYTES];
+    enum writer_liveness_state state = WRITER_LIVENESS_UNKNOWN;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+    while (state == WRITER_LIVENESS_UNKNOWN && fgets(line, sizeof(line), file)) {
+        const char *inner = strrchr(line, '\t');
+        if (strncmp(line, "NSpid:", 6) != 0 || !inner)
+            continue;
+        *ret_pid = inner == line + 6 ? 0 : (pid_t)strtol(inner, NULL, 10);
+        state = WRITER_LIVENESS_THERE;
+    }
+    if (state == WRITER_LIVENESS_UNKNOWN && ferror(file)) /* it has ended since it was opened */
+        state = WRITER_LIVENESS_GONE;
+    fclose(file);
+    return state;
+}
+
+static enum writer_liveness_state compare_process(const char *pid, const struct log_file *header)
+{
+    char path[64];
+    struct stat status;
+    pid_t inner_pid = 0;
+    enum writer_liveness_state state = read_inner_pid(pid, &inner_pid);
+
+    if (state != WRITER_LIVENESS_THERE || inner_pid != (pid_t)header->pid)
+        return state == WRITER_LIVENESS_THERE ? WRITER_LIVENESS_GONE : state;
+    (void)snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", pid);
+    if (stat(path, &status) != 0)
+        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+    return (uint32_t)status.st_ino == header->pid_space ? WRITER_LIVENESS_THERE
+                                                        : WRITER_LIVENESS_GONE;
+}
+
+/* Of a namespace that is not below ours nothing is seen. With hidepid=2 the first process is hidden from who is not root. */
+static bool sees_all(void)
+{
+    return writer_liveness_pid_space() == first_pid_space && access("/proc/1", F_OK) == 0;
+}
+
+enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid)
+{
+    enum writer_liveness_state state = sees_all() ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+    DIR *folder = header->pid_space && has_own_proc() ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+
+    if (!folder)
+        return WRITER_LIVENESS_UNKNOWN;
+    while (state != WRITER_LIVENESS_THERE && (entry = readdir(folder))) {
+        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name))
+            continue;
+        enum writer_liveness_state of_this = compare_process(entry->d_name, header);
+        if (of_this != WRITER_LIVENESS_GONE)
+            state = of_this;
+        if (of_this == WRITER_LIVENESS_THERE)
+            *ret_pid = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    closedir(folder);
+    return state;
+}
+
+/* ---- whose a log is ----------------------------------------------------------------------------- */
+
+/* Where that is not seen: does it run? */
+static enum writer_liveness_state look_whether_mapped(pid_t pid, int fd)
+{
+    bool is_known;
+
+    if (writer_liveness_maps(pid, fd, &is_known))
+        return WRITER_LIVENESS_THERE;
+    return is_known ? WRITER_LIVENESS_GONE : writer_liveness_look(pid);
+}
+
+/* Has one that the header names, of our own pid namespace, the log in this file? WRITER_LIVENESS_UNKNOWN: it is there, and that is not seen. */
+static enum writer_liveness_state look_at_named(const struct log_file *header, pid_t pid, int fd)
+{
+    bool is_known;
+
+    if (writer_liveness_maps(pid, fd, &is_known))
+        return WRITER_LIVENESS_THERE;
+    return is_known || !writer_liveness_writes(pid, header) ? WRITER_LIVENESS_GONE
+                                                            : WRITER_LIVENESS_UNKNOWN;
+}
+
+static enum writer_liveness_state look_at_own(const struct log_file *header, int fd, bool must_map)
+{
+    pid_t pid = (pid_t)header->pid;
+    enum writer_liveness_state state =
+        must_map ? look_at_named(header, pid, fd) : WRITER_LIVENESS_UNKNOWN;
+
+    return state == WRITER_LIVENESS_UNKNOWN ? writer_liveness_look(pid) : state;
+}
+
+/* RU-3. Clocks may be set ahead: who has it mapped is found before. */
+static bool is_too_old(const struct log_file *header, int fd)
+{
+    struct statfs status;
+
+    return is_of_earlier_boot(header) && fstatfs(fd, &status) == 0
+           && !file_systems_is_shared_by_machines((uint64_t)status.f_type);
+}
+
+static enum writer_liveness_state look_elsewhere(const struct log_file *header, int fd,
+                                                 bool must_map)
+{
+    enum writer_liveness_state state = writer_liveness_look_at_file(fd);
+    pid_t pid = 0;
+
+    if (state != WRITER_LIVENESS_UNKNOWN)
+        return state;
+    state = writer_liveness_find_pid(header, &pid);
+    if (state == WRITER_LIVENESS_THERE)
+        return look_whether_mapped(pid, fd);
+    return state == WRITER_LIVENESS_UNKNOWN && must_map && is_too_old(header, fd)
+               ? WRITER_LIVENESS_GONE
+               : state;
+}
+
+struct namesake {
+    const char *name;
+    bool is_found;
+};
+
+static bool compare_name(const struct process_mapping *mapping, void *context)
+{
+    struct namesake *sought = context;
+
+    sought->is_found =
+        mapping->permissions[3] == 's' && strcmp(basename(mapping->path), sought->name) == 0;
+    return !sought->is_found;
+}
+
+/* RU-2. Of overlayfs a process has mapped another file than the one of the layer below, but by the same name. */
+static bool maps_namesake(pid_t pid, int fd)
+{
+    struct namesake sought = {.is_found = false};
+    char link[64];
+    char name[PATH_MAX];
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (!link_target(link, name, sizeof(name)))
+        return false;
+    sought.name = basename(name);
+    (void)process_maps_visit(pid, compare_name, &sought);
+    return sought.is_found;
+}
+
+/* RU-2. Who did not know its namespace may be of another. */
+static enum writer_liveness_state look_at_log(const struct log_file *header, int fd, bool must_map)
+{
+    enum writer_liveness_state by_pid;
+    enum writer_liveness_state by_file;
+
+    if (!writer_liveness_knows_pid(header))
+        return look_elsewhere(header, fd, must_map);
+    by_pid = look_at_own(header, fd, must_map);
+    if (by_pid == WRITER_LIVENESS_THERE
+        || (by_pid == WRITER_LIVENESS_GONE && header->pid_space
+            && !(must_map && maps_namesake((pid_t)header->pid, fd))))
+        return by_pid;
+    by_file = writer_liveness_look_at_file(fd);
+    return by_file == WRITER_LIVENESS_UNKNOWN ? by_pid : by_file;
+}
+
+enum writer_liveness_state writer_liveness_look_at_log(const struct log_file *header, int fd)
+{
+    return look_at_log(header, fd, false);
+}
+
+enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file *header, int fd)
+{
+    return look_at_log(header, fd, true);
+}
+
+enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd)
+{
+    pid_t pid = (pid_t)atomic_load_explicit(&header->recorder_pid, memory_order_relaxed);
+
+    return look_at_named(header, pid, fd);
+}
+
+static bool read_beat(int fd, uint32_t *ret_beat)
+{
+    const off_t offset = LOG_QUESTION_OFFSET + (off_t)offsetof(struct log_question, beat);
+
+    return pread(fd, ret_beat, sizeof(*ret_beat), offset) == sizeof(*ret_beat);
+}
+
+bool writer_liveness_beats(int fd)
+{
+    const struct timespec pause = {.tv_nsec = beat_ns / 10};
+    uint32_t first = 0;
+    uint32_t now = 0;
+
+    if (!read_beat(fd, &first))
+        return false;
+    now = first;
+    for (int i = 0; i < 10 && now == first && read_beat(fd, &now); i++)
+        nanosleep(&pause, NULL);
+    return now != first;
+}
+
+/* A process cannot even begin without page faults, and those of waited-for children are added up. */
+bool writer_liveness_has_waited(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    uint64_t minor;
+    uint64_t major;
+
+    return !at
+           || sscanf(at, " %*c %*d %*d %*d %*d %*d %*u %*u %" SCNu64 " %*u %" SCNu64, &minor,
+                     &major)
+                  != 2
+           || minor + major > 0;
+}
+
+/* exit_code is the last field. The kernel shows 0 to those who may not know, so 0 says nothing. */
+bool writer_liveness_find_status(pid_t pid, int *ret_wait_status)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    const char *last = at ? strrchr(at, ' ') : NULL;
+
+    return last && at[1] == 'Z' && sscanf(last, "%d", ret_wait_status) == 1
+           && *ret_wait_status != 0;
+}

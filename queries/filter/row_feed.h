@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * row_scan: the rows of allocations that pass a filter, each handed on once, in batches.
+ *
+ * Model: one SELECT. The scan is an aggregate function without a result: SQLite hands it each row's
+ *        values where they are, which takes half the time of stepping from row to row.
+ * Invariants: RW-1 rows come in the order of their births. RW-2 a row's process is one of the file
+ *        or 0; its backtrace is below n_backtraces: other rows, of a damaged file, are left out.
+ *        RW-3 what is summed up are blocks and bytes, which are what the importer's totals have in
+ *        them for the row: a row alone says nothing of how many were not drawn.
+ * Failure: ERROR_DATABASE; ERROR_NOMEM, also when the consumer says so.
+ */
+#ifndef MTRACE_QUERIES_ROW_FEED_H
+#define MTRACE_QUERIES_ROW_FEED_H
+
+#include "lib/base/saturating.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct error;
+struct filter_sql;
+struct rundb;
+
+enum {
+    ROW_FEED_UNKNOWN = -1 /* NULL in the file */
+};
+
+struct scanned_row {
+    uint32_t process, backtrace;
+    int64_t blocks, bytes; /* that it stands for: 1 and size_bytes, but of a sample */
+    double blocks_variance, bytes_variance; /* what it adds to those of sums: 0, but of a sample */
+    int64_t size_bytes, slack_bytes;        /* of the block itself */
+    int64_t alloc_ns, lifetime_ns;          /* lifetime_ns: UNKNOWN when it never ended */
+    int64_t ended_by;
+    int64_t intervening, free_backtrace; /* or UNKNOWN */
+    /* only of a scan of whole rows */
+    int64_t allocation_id;
+    uint32_t thread, free_thread; /* 0: of none that is known; ended by no call */
+    uint32_t group, free_group;   /* free_group: where it was ended by a call */
+};
+
+enum row_feed_ended_by { /* allocation_rows.ended_by */
+    ROW_FEED_LEAKED = 0,
+    ROW_FEED_FREED = 1,
+    ROW_FEED_REALLOCATED = 2,
+    ROW_FEED_UNSEEN = 3,
+    ROW_FEED_EXEC = 4
+};
+
+/* What a consumer need not look at: each column of a row costs as much as the row itself. */
+enum row_feed_part {
+    ROW_FEED_SLACK = 1,       /* slack_bytes: 0 */
+    ROW_FEED_LIFETIME = 2,    /* lifetime_ns: UNKNOWN */
+    ROW_FEED_INTERVENING = 4, /* intervening: UNKNOWN */
+    ROW_FEED_FREE = 8         /* free_backtrace: UNKNOWN */
+};
+
+struct row_feed {
+    const struct rundb *database;
+    unsigned without;     /* enum row_feed_part; to be set before a run */
+    uint32_t *process_of; /* by thread_id; 0 stands for rows without a thread */
+    uint64_t *mean_of;    /* by process_id: bytes between samples, 0: every block was recorded */
+    size_t n_threads;
+    size_t n_processes, n_backtraces; /* highest id + 1 */
+};
+
+/* False: no memory. */
+typedef bool row_feed_take(void *context, const struct scanned_row *rows, size_t n);
+
+/* Call row_feed_done in any case. */
+int row_feed_init(struct row_feed *scan, const struct rundb *database, struct error *err);
+void row_feed_done(struct row_feed *scan);
+
+int row_feed_run(const struct row_feed *scan, const struct filter_sql *filter, row_feed_take *take,
+                 void *context, struct error *err);
+
+/* The same with what whole rows have besides: it costs what looking it up costs. */
+int row_feed_run_whole(const struct row_feed *scan, const struct filter_sql *filter,
+                       row_feed_take *take, void *context, struct error *err);
+
+/* When the row ended; INT64_MAX: never, or with the process image. */
+static inline int64_t row_feed_end_ns(const struct scanned_row *row)
+{
+    return row->lifetime_ns == ROW_FEED_UNKNOWN || row->ended_by == ROW_FEED_EXEC
+               ? INT64_MAX
+               : saturating_add(row->alloc_ns, row->lifetime_ns);
+}
+
+static inline bool row_feed_is_ended_by_call(const struct scanned_row *row)
+{
+    return row->ended_by == ROW_FEED_FREED || row->ended_by == ROW_FEED_REALLOCATED;
+}
+
+/* The word of docs/words.md: one other allocation of its thread at most before it was freed. */
+static inline bool row_feed_is_temporary(const struct scanned_row *row)
+{
+    return row->intervening != ROW_FEED_UNKNOWN && row->intervening <= 1;
+}
+
+/* The statement, to be shown (filter_sql_show): sqlite3_free it, NULL: no memory. */
+char *row_feed_sql(const struct filter_sql *filter, unsigned without);
+
+#endif

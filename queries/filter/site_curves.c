@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/site_curves.h"
+
+#include "lib/base/error.h"
+#include "lib/base/saturating.h"
+#include "queries/db/rundb.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/pair_sums.h"
+#include "queries/filter/row_feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+    const struct site_curves_request *request;
+    uint32_t *site_of; /* by stack; 0: none */
+    size_t n_backtraces;
+    struct hash_map changes; /* by process, call site and part */
+};
+
+/* Before the range: 0 for what is live, else no part, as behind it. */
+static uint32_t part_of(const struct site_curves_request *request, int64_t at_ns)
+{
+    double width = ((double)request->to_ns - (double)request->from_ns) / SITE_CURVES_PARTS;
+    double part = ((double)at_ns - (double)request->from_ns) / width;
+
+    if (part < 0)
+        return request->what == SITE_CURVES_LIVE ? 0 : SITE_CURVES_PARTS;
+    if (part >= SITE_CURVES_PARTS) /* the last instant belongs to the last part */
+        return at_ns == request->to_ns ? SITE_CURVES_PARTS - 1 : SITE_CURVES_PARTS;
+    return (uint32_t)part;
+}
+
+static bool change(struct scan *scan, const struct scanned_row *row, int64_t at_ns, int sign)
+{
+    uint32_t part = part_of(scan->request, at_ns);
+    const struct pair_sum sum = {row->process, scan->site_of[row->backtrace], part,
+                                 sign * row->blocks, saturating_multiply(sign, row->bytes)};
+
+    return part >= SITE_CURVES_PARTS || pair_sums_add(&scan->changes, &sum);
+}
+
+static bool take_row(struct scan *scan, const struct scanned_row *row)
+{
+    const struct site_curves_request *request = scan->request;
+    bool has_ended = row->lifetime_ns != ROW_FEED_UNKNOWN;
+    int64_t end_ns = has_ended ? saturating_add(row->alloc_ns, row->lifetime_ns) : INT64_MAX;
+
+    if (row->process != request->process_id || !time_rows_counts(request->which, row))
+        return true;
+    if (request->what == SITE_CURVES_ENDED)
+        return !has_ended || change(scan, row, end_ns, 1);
+    if (!change(scan, row, row->alloc_ns, 1))
+        return false;
+    return request->what == SITE_CURVES_BORN || !has_ended || change(scan, row, end_ns, -1);
+}
+
+static bool take(void *context, const struct scanned_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!take_row(context, &rows[i]))
+            return false;
+    }
+    return true;
+}
+
+static int read_sites(struct scan *scan, const struct rundb *database, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           "SELECT backtrace_id, call_site_id FROM backtraces"
+                           " WHERE call_site_id > 0 AND backtrace_id > 0",
+                           &stmt, err);
+
+    while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1) {
+        rc = 0;
+        scan->site_of[database_id(stmt, 0, scan->n_backtraces)] =
+            (uint32_t)sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* ---- series ---- */
+
+static void add_values(struct site_series *to, const struct site_series *from)
+{
+    for (size_t i = 0; i < SITE_CURVES_PARTS; i++)
+        saturating_grow(&to->values[i], from->values[i]);
+    to->sum += from->sum;
+}
+
+/* The list is in order; who falls out of it is one of the others. */
+static void put_series(struct site_curves *times, const struct site_series *series)
+{
+    const size_t most = SITE_CURVES_SERIES - 1;
+    struct site_series *rest = &times->series[most];
+    size_t at = times->n;
+
+    while (at > 0 && times->series[at - 1].sum < series->sum)
+        at--;
+    if (at == most || times->n == most) {
+        add_values(rest, at == most ? series : &times->series[most - 1]);
+        times->n_others++;
+        if (at == most)
+            return;
+        times->n--;
+    }
+    memmove(&times->series[at + 1], &times->series[at], (times->n - at) * sizeof(*series));
+    times->series[at] = *series;
+    times->n++;
+}
+
+/* The changes of one call site, in order of the parts. */
+static void make_series(const struct site_curves_request *request, const struct pair_sum *changes,
+                        size_t n, struct site_series *series)
+{
+    int64_t live = 0;
+    size_t change = 0;
+
+    *series = (struct site_series){.site_id = changes[0].backtrace};
+    for (uint32_t part = 0; part < SITE_CURVES_PARTS; part++) {
+        live = request->what == SITE_CURVES_LIVE ? live : 0;
+        for (; change < n && changes[change].other == part; change++)
+            saturating_grow(&live,
+                            request->is_by_blocks ? changes[change].blocks : changes[change].bytes);
+        series->values[part] = live > 0 ? live : 0;
+        series->sum += (double)series->values[part];
+    }
+}
+
+static void collect(struct scan *scan, struct site_curves *times, struct site_series *room)
+{
+    const struct pair_sum *list = scan->changes.elements;
+    size_t n;
+
+    pair_sums_sort(&scan->changes);
+    for (size_t i = 0; i < scan->changes.n; i += n) {
+        n = 1;
+        while (i + n < scan->changes.n && list[i + n].backtrace == list[i].backtrace)
+            n++;
+        make_series(scan->request, &list[i], n, room);
+        if (room->sum > 0)
+            put_series(times, room);
+    }
+    if (times->n_others > 0)
+        times->series[times->n++] = times->series[SITE_CURVES_SERIES - 1];
+    if (times->n_others > 0)
+        times->series[times->n - 1].is_rest = true;
+}
+
+int site_curves_load(struct site_curves *times, const struct rundb *database,
+                     const struct site_curves_request *request, struct error *err)
+{
+    struct site_series *room = calloc(1, sizeof(*room));
+    struct scan scan = {.request = request};
+    struct row_feed rows;
+    int rc = row_feed_init(&rows, database, err);
+
+    memset(times, 0, sizeof(*times));
+    if (rc == 0) {
+        rows.without = time_rows_without(request->which);
+        scan.n_backtraces = rows.n_backtraces;
+        scan.site_of = calloc(rows.n_backtraces, sizeof(*scan.site_of));
+        rc = scan.site_of && room
+                 ? 0
+                 : error_set(err, ERROR_NOMEM, "no memory for %zu stacks", rows.n_backtraces);
+    }
+    if (rc == 0)
+        rc = read_sites(&scan, database, err);
+    if (rc == 0)
+        rc = row_feed_run(&rows, request->filter, take, &scan, err);
+    if (rc == 0)
+        collect(&scan, times, room);
+    row_feed_done(&rows);
+    hash_map_done(&scan.changes);
+    free(scan.site_of);
+    free(room);
+    return rc;
+}

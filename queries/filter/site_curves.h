@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site_times: what each call site of a process had live, or made, in equal parts of a time, of rows that pass a filter.
+ *
+ * Model: one scan adds each block to the part in which it was born and takes it away in the one in which it ends (of
+ *        flows it only adds); sums are kept where they change. The call sites whose sums are largest keep their own
+ *        series, the others share one.
+ * Memory: with call sites times the parts in which they change.
+ */
+#ifndef MTRACE_QUERIES_SITE_CURVES_H
+#define MTRACE_QUERIES_SITE_CURVES_H
+
+#include "queries/filter/time_rows.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct filter_sql;
+struct rundb;
+
+enum {
+    SITE_CURVES_PARTS = 400,
+    SITE_CURVES_SERIES = 11 /* with that of all others, which is the last */
+};
+
+enum site_curves_what {
+    SITE_CURVES_LIVE, /* at the end of each part */
+    SITE_CURVES_BORN, /* in it */
+    SITE_CURVES_ENDED,
+};
+
+struct site_curves_request {
+    const struct filter_sql *filter; /* without the range */
+    int64_t process_id;
+    int64_t from_ns, to_ns; /* from_ns < to_ns */
+    enum time_rows_which which;
+    enum site_curves_what what;
+    bool is_by_blocks;
+};
+
+struct site_curves {
+    struct site_series {
+        int64_t site_id; /* 0: no call site, or all others */
+        bool is_rest;
+        double sum; /* of its values */
+        int64_t values[SITE_CURVES_PARTS];
+    } series[SITE_CURVES_SERIES];
+
+    size_t n;        /* largest first */
+    size_t n_others; /* call sites in the last one, if it is the rest */
+};
+
+int site_curves_load(struct site_curves *times, const struct rundb *database,
+                     const struct site_curves_request *request, struct error *err);
+
+#endif

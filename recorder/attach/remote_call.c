@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attach/remote_call.h"
+
+#if defined(__x86_64__)
+
+#    include "lib/base/fault_point.h"
+#    include "lib/base/monotonic.h"
+#    include "lib/base/printable.h"
+#    include "recorder/attach/call_stub.h"
+
+#    include <errno.h>
+#    include <signal.h>
+#    include <stddef.h>
+#    include <string.h>
+#    include <sys/ptrace.h>
+#    include <sys/syscall.h>
+#    include <sys/wait.h>
+#    include <unistd.h>
+
+/* Of Linux 3.11. */
+static const enum __ptrace_request get_signal_mask = (enum __ptrace_request)0x420a;
+static const enum __ptrace_request set_signal_mask = (enum __ptrace_request)0x420b;
+
+enum {
+    /* Of the kernel: a system call that it will begin anew. */
+    RESTART_FIRST = 512,
+    RESTART_BLOCK = 516,
+};
+
+/* As the kernel would have it go on: a system call that was interrupted is begun anew. */
+static struct user_regs_struct resumed(const struct user_regs_struct *regs)
+{
+    struct user_regs_struct next = *regs;
+    long long result;
+
+    tracee_mend_end(&next);
+    result = (long long)next.rax;
+    if ((long long)regs->orig_rax >= 0 && result <= -RESTART_FIRST && result >= -RESTART_BLOCK
+        && result != -(RESTART_BLOCK - 1)) {
+        next.rax = result == -RESTART_BLOCK ? SYS_restart_syscall : regs->orig_rax;
+        next.rip -= 2;
+    }
+    return next;
+}
+
+static bool write_memory(const struct tracee *tracee, uint64_t at, const void *bytes, size_t n)
+{
+    return pwrite(tracee->memory, bytes, n, (off_t)at) == (ssize_t)n;
+}
+
+static size_t code_bytes(void)
+{
+    return (size_t)(call_stub_end - call_stub_begin);
+}
+
+static bool put_code(struct tracee *tracee)
+{
+    size_t n = code_bytes();
+
+    if (n > sizeof(tracee->saved)
+        || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
+        return false;
+    if (memcmp(tracee->saved, call_stub_begin, n) == 0)
+        return true; /* a thread may be there still: it stays */
+    if (memcmp(tracee->saved, tracee->target->once.bytes, n) != 0)
+        return false;
+    tracee->saved_n = n;
+    return write_memory(tracee, tracee->target->once_code, call_stub_begin, n);
+}
+
+static void take_code(struct tracee *tracee)
+{
+    if (tracee->saved_n)
+        (void)write_memory(tracee, tracee->target->once_code, tracee->saved, tracee->saved_n);
+    tracee->saved_n = 0;
+}
+
+/* Each byte is one of ours, or ld.so's: who put it there, or took it away, may have been killed half way through. */
+static bool is_mixed(const uint8_t *found, const uint8_t *once, size_t n)
+{
+    bool is_mixed = true;
+
+    for (size_t i = 0; i < n && is_mixed; i++)
+        is_mixed = found[i] == once[i] || found[i] == call_stub_begin[i];
+    return is_mixed;
+}
+
+bool remote_call_has_remains(const struct tracee *tracee)
+{
+    const struct target *target = tracee->target;
+    uint8_t found[SCRATCH_CODE_BYTES];
+    size_t n = code_bytes();
+
+    return n <= sizeof(found)
+           && pread(tracee->memory, found, n, (off_t)target->once_code) == (ssize_t)n
+           && memcmp(found, target->once.bytes, n) != 0 && is_mixed(found, target->once.bytes, n);
+}
+
+static bool is_code(const struct target *target, uint64_t address)
+{
+    return address >= target->once_code && address <= target->once_code + code_bytes();
+}
+
+/* A call of the code returns to it by the word at the top of the stack that it mapped, and the parameters are at the beginning of that memory. */
+static bool is_top(const struct tracee *tracee, uint64_t at)
+{
+    uint64_t word;
+
+    return pread(tracee->memory, &word, sizeof(word), (off_t)at) == (ssize_t)sizeof(word)
+           && is_code(tracee->target, word)
+           && pread(tracee->memory, &word, sizeof(word),
+                    (off_t)(at + sizeof(word) - CALL_STUB_MAPPED_BYTES))
+                  == (ssize_t)sizeof(word)
+           && word == 1;
+}
+
+/*
+ * On its way it may be on another stack: what it calls takes one of its own. All that can be is blocked then, which a program cannot ask
+ * libc for, and which libc does for moments only.
+ */
+static bool blocks_all(const struct tracee *tracee)
+{
+    const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+    uint64_t signals;
+
+    return ptrace(get_signal_mask, tracee->tid, sizeof(signals), &signals) != 0
+           || (signals | never) == UINT64_MAX;
+}
+
+/* Of io_uring's workers, which the kernel made: they have the process' memory and no code there, and block all signals for good. */
+static bool has_no_code(const struct tracee *tracee)
+{
+    return tracee->regs.rip == 0 && tracee->regs.rsp == 0;
+}
+
+bool remote_call_is_outside(const struct tracee *tracee)
+{
+    const uint64_t page = 4096;
+    uint64_t top = (tracee->regs.rsp | (page - 1)) + 1;
+    bool is_inside =
+        !has_no_code(tracee) && (is_code(tracee->target, tracee->regs.rip) || blocks_all(tracee));
+
+    for (uint64_t i = 0; i < CALL_STUB_MAPPED_BYTES / page && !is_inside; i++)
+        is_inside = is_top(tracee, top + i * page - sizeof(uint64_t));
+    return !is_inside;
+}
+
+void remote_call_clear_remains(const struct tracee *tracee)
+{
+    (void)write_memory(tracee, tracee->target->once_code, tracee->target->once.bytes, code_bytes());
+}
+
+static bool clear_state(const struct tracee *tracee)
+{
+    const uint64_t no_state = 0;
+
+    return write_memory(tracee, tracee->frame + offsetof(struct call_stub_frame, state), &no_state,
+                        sizeof(no_state));
+}
+
+/* EC-4, UR-1: the frame has what the code gives back before the thread is lifted. */
+static bool note_policy(struct tracee *tracee)
+{
+    struct {
+        uint64_t policy, priority, timer_slack_ns;
+    } ending = {0, 0, 0};
+
+    const bool may_lift = urgency_find(&tracee->urgency, tracee->tid, &tracee->before);
+
+    if (may_lift) {
+        ending.policy = (uint64_t)tracee->before.policy + 1;
+        ending.timer_slack_ns = tracee->before.timer_slack_ns;
+    }
+    return write_memory(tracee, tracee->frame + offsetof(struct call_stub_frame, policy), &ending,
+                        sizeof(ending))
+           && may_lift;
+}
+
+static void lift(struct tracee *tracee)
+{
+    if (urgency_lift(tracee->tid, &tracee->before))
+        tracee->lifted_until_ns = monotonic_now_ns() + URGENCY_MOST_NS;
+}
+
+/* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
+static bool begin(struct tracee *tracee)
+{
+    struct user_regs_struct regs;
+    bool may_lift;
+
+    tracee->is_blocked = tracee->is_given_up = false;
+    if (ptrace(get_signal_mask, tracee->tid, sizeof(tracee->signals), &tracee->signals) != 0)
+        return false;
+    tracee->stopped = tracee->regs;
+    tracee_mend_end(&tracee->stopped);
+    tracee->regs = resumed(&tracee->regs);
+    regs = tracee->regs;
+    regs.rsp -= CALL_STUB_FRAME_BYTES;
+    regs.rip = tracee->target->once_code;
+    regs.orig_rax = (unsigned long long)-1;
+    tracee->frame = regs.rsp - CALL_STUB_FRAME_AT;
+    (void)clear_state(tracee); /* where the stack has no page yet nothing stands */
+    may_lift = note_policy(tracee);
+    if (!put_code(tracee)
+        || !write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
+        || !tracee_set_regs(tracee, &regs))
+        return false;
+    if (may_lift)
+        lift(tracee);
+    return true;
+}
+
+static uint64_t add_text(struct call_stub_parameters *parameters, size_t *used, const char *text,
+                         uint64_t address)
+{
+    size_t n = strlen(text) + 1;
+    uint64_t at = address + offsetof(struct call_stub_parameters, text) + *used;
+
+    memcpy(parameters->text + *used, text, n);
+    *used += n;
+    return at;
+}
+
+static bool give_parameters(const struct tracee *tracee, const struct attaching_call *call,
+                            uint64_t address)
+{
+    static struct call_stub_parameters parameters;
+    const struct target *target = tracee->target;
+    size_t used = 0;
+
+    parameters = (struct call_stub_parameters){.is_ready = 1,
+                                               .dlopen = target->dlopen,
+                                               .dlsym = target->dlsym,
+                                               .dlerror = target->dlerror,
+                                               .errno_location = target->errno_location};
+    parameters.library = add_text(&parameters, &used, call->library, address);
+    parameters.function = add_text(&parameters, &used, call->function, address);
+    parameters.argument = add_text(&parameters, &used, call->argument, address);
+    return write_memory(tracee, address, &parameters, sizeof(parameters));
+}
+
+static void read_text(struct tracee *tracee, uint64_t at)
+{
+    ssize_t n = at ? pread(tracee->memory, tracee->text, sizeof(tracee->text) - 1, (off_t)at) : 0;
+
+    tracee->text[n > 0 ? n : 0] = '\0';
+    tracee->text[strcspn(tracee->text, "\n")] = '\0';
+    printable_clean(tracee->text);
+}
+
+/* It is in the code, which has not blocked its signals yet, or does no more: only the stack below the red zone has changed. */
+static bool may_give_up(struct tracee *tracee)
+{
+    struct user_regs_struct regs;
+    uint64_t signals;
+
+    return tracee_get_regs(tracee, &regs) && is_code(tracee->target, regs.rip)
+           && ptrace(get_signal_mask, tracee->tid, sizeof(signals), &signals) == 0
+           && signals == tracee->signals;
+}
+
+/* Its call shall see the signal. */
+static bool give_up(struct tracee *tracee, int number)
+{
+    tracee_lower(tracee);
+    if (!tracee_set_regs(tracee, &tracee->stopped))
+        return false;
+    take_code(tracee);
+    tracee->is_given_up = true;
+    return ptrace(PTRACE_DETACH, tracee->tid, 0, number) == 0;
+}
+
+static bool read_frame(const struct tracee *tracee, struct call_stub_frame *ret_frame)
+{
+    return pread(tracee->memory, ret_frame, sizeof(*ret_frame), (off_t)tracee->frame)
+           == (ssize_t)sizeof(*ret_frame);
+}
+
+/* It goes on; with a signal only where that is of what it does itself, or of one that has come back already. SIGSTOP, which nobody blocks, and for which no
+ * handler runs, it has with all others when it is let go. */
+static bool pass_on(struct tracee *tracee, int status)
+{
+    int number = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
+
+    if (!WIFSTOPPED(status)
+        || (number && number != SIGSTOP && !tracee->is_blocked && may_give_up(tracee)
+            && give_up(tracee, number)))
+        return false;
+    return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
+}
+
+/* Until the frame of a thread that runs says that it asks, or what came of it. Loading makes many system calls, at which it is not stopped. */
+static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
+                     struct call_stub_frame *ret_frame)
+{
+    const uint64_t began_ns = monotonic_now_ns();
+    int status;
+
+    while (!read_frame(tracee, ret_frame)
+           || (ret_frame->state != state && ret_frame->state != CALL_STUB_SAID)) {
+        if (monotonic_now_ns() > until_ns
+            || (tracee_wait_until(tracee, 0, &status) && !pass_on(tracee, status)))
+            return false;
+        if (tracee->lifted_until_ns && monotonic_now_ns() > tracee->lifted_until_ns)
+            tracee_lower(tracee);
+        tracee_nap_since(began_ns);
+    }
+    tracee->is_blocked = true;
+    return true;
+}
+
+/* A signal that comes before our stop is handed on. */
+static bool interrupt(struct tracee *tracee, uint64_t until_ns)
+{
+    int status;
+
+    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) != 0)
+        return false;
+    while (tracee_wait_until(tracee, until_ns, &status) && WIFSTOPPED(status)) {
+        if (status >> 16)
+            return true;
+        if (ptrace(PTRACE_CONT, tracee->tid, 0, WSTOPSIG(status)) != 0)
+            return false;
+    }
+    return false;
+}
+
+/* While it is stopped, and still asks (EC-3): where we were too slow it has gone back. Its pause is over then. */
+static bool answer(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+{
+    struct call_stub_frame frame;
+    struct user_regs_struct regs;
+
+    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs)
+        || !read_frame(tracee, &frame) || frame.state != CALL_STUB_ASKS
+        || !give_parameters(tracee, call, frame.parameters))
+        return false;
+    fault_point("asked");
+    regs.orig_rax = (unsigned long long)-1;
+    return tracee_set_regs(tracee, &regs) && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0;
+}
+
+static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+{
+    struct call_stub_frame frame;
+
+    if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0
+        || !wait_for(tracee, CALL_STUB_ASKS, until_ns, &frame)
+        || (frame.state == CALL_STUB_ASKS && !answer(tracee, call, until_ns)))
+        return false;
+    fault_point("loading");
+    if (!wait_for(tracee, CALL_STUB_SAID, until_ns, &frame))
+        return false;
+    tracee->result = frame.result;
+    read_text(tracee, frame.error_text);
+    tracee->has_told = true;
+    return true;
+}
+
+/*
+ * It waits for us, or has gone back where we were too slow. Its signals are blocked: it gets what it had in the stop before the kernel looks for them, so
+ * that this decides as it would have then: what a handler interrupts fails, or is begun anew, as the handler asks. At each step it comes back by itself.
+ */
+static bool put_back(struct tracee *tracee, uint64_t until_ns)
+{
+    struct call_stub_frame frame;
+    struct user_regs_struct regs;
+
+    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
+        return false;
+    tracee_lower(tracee); /* while it may still give that back itself */
+    fault_point("heard");
+    tracee->is_back = !is_code(tracee->target, regs.rip);
+    return tracee->is_back
+           || (read_frame(tracee, &frame)
+               && ptrace(set_signal_mask, tracee->tid, sizeof(frame.signals), &frame.signals) == 0
+               && clear_state(tracee) && tracee_set_regs(tracee, &tracee->stopped));
+}
+
+/* What helps against an error of dlopen, if anything is known to. */
+static const char *cure_of(const char *text)
+{
+    return strstr(text, "static TLS")
+               ? "; its libraries use up glibc's reserve for thread-local storage: start it with "
+                 "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=2048"
+               : "";
+}
+
+static int judge(const struct tracee *tracee, const struct attaching_call *call,
+                 struct attaching_answer *ret_answer, struct error *err)
+{
+    int pid = (int)call->pid;
+
+    if (tracee->result == CALL_STUB_NO_LIBRARY)
+        return error_set(err, ERROR_IO, "process %d cannot load the collector: %s%s", pid,
+                         tracee->text, cure_of(tracee->text));
+    if (tracee->result == CALL_STUB_NO_FUNCTION)
+        return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
+                         pid, call->library);
+    if (tracee->result == CALL_STUB_NO_MEMORY)
+        return error_set(err, ERROR_IO,
+                         "process %d cannot map %d KiB, which the call needs: its limits (ulimit "
+                         "-v) must allow it",
+                         pid, CALL_STUB_MAPPED_BYTES / 1024);
+    ret_answer->result = (int)tracee->result;
+    return 0;
+}
+
+int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
+                     struct attaching_answer *ret_answer, struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + REMOTE_CALL_CALL_NS;
+
+    if (!begin(tracee)) {
+        take_code(tracee);
+        tracee_let_go(tracee);
+        return error_set(err, ERROR_IO, "process %d does not let its memory be written",
+                         (int)call->pid);
+    }
+    fault_point("led");
+    if (run(tracee, call, until_ns) && put_back(tracee, until_ns + TRACEE_STOP_NS)) {
+        fault_point("back");
+        take_code(tracee);
+    }
+    if (tracee->is_given_up) {
+        urgency_give(&tracee->urgency);
+        return 1;
+    }
+    ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
+    tracee_let_go(tracee);
+    if (tracee->has_told)
+        return judge(tracee, call, ret_answer, err);
+    return error_set(err, ERROR_IO,
+                     "process %d did not load the collector in time, or has ended: it goes on, and "
+                     "may do so later",
+                     (int)call->pid);
+}
+
+#endif

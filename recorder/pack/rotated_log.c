@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/pack/rotated_log.h"
+
+#include "lib/base/fault_point.h"
+#include "lib/base/monotonic.h"
+#include "lib/logfile/log_rotation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* Between looks at the folder while there is no room. */
+#define LOOK_REST_NS UINT64_C(50000000)
+
+void rotated_log_init(struct rotated_log *generations, const char *log_path,
+                      struct rotated_log_run *run)
+{
+    *generations = (struct rotated_log){
+        .log_path = log_path,
+        .run = run,
+        .current.fd = -1,
+        .most_bytes = (int64_t)(log_rotation_bytes() / LOG_ROTATION_GENERATIONS)};
+}
+
+void rotated_log_done(struct rotated_log *generations)
+{
+    if (generations->log_path)
+        packed_log_close(&generations->current);
+    generations->log_path = NULL;
+}
+
+/* What was begun and has no header yet is nobody's loss. */
+static int check_name(char *name, struct error *err)
+{
+    struct stat status;
+    int code = 0;
+
+    if (!name)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (lstat(name, &status) == 0 && !(S_ISREG(status.st_mode) && status.st_size == 0)
+        && !log_rotation_is_part(name))
+        code = error_set(
+            err, ERROR_EXISTS,
+            "'%s' exists and is no part of a bounded log; choose another name or remove it", name);
+    free(name);
+    return code;
+}
+
+int rotated_log_check(const char *log_path, struct error *err)
+{
+    struct log_rotation ring = {0};
+    int code = check_name(log_rotation_state_name(log_path), err);
+
+    if (code == 0 && log_rotation_find(log_path, &ring) != 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; code == 0 && i < ring.n; i++)
+        code = check_name(log_rotation_name(log_path, ring.numbers[i]), err);
+    log_rotation_done(&ring);
+    return code;
+}
+
+static int begin_next(struct rotated_log *generations, const struct log_file *file,
+                      struct error *err)
+{
+    char *name = log_rotation_name(generations->log_path, generations->number + 1);
+    struct packed_log next = {.fd = -1};
+    int code = name ? packed_log_create(name, true, &next, err)
+                    : error_set(err, ERROR_NOMEM, "not enough memory");
+
+    free(name);
+    next.added_flags = LOG_FLAG_RING;
+    if (code == 0)
+        code = packed_log_write_header(&next, file, err);
+    if (code) {
+        if (next.path)
+            packed_log_remove(&next); /* without a header it is nobody's */
+        packed_log_close(&next);
+        return code;
+    }
+    packed_log_close(&generations->current);
+    generations->current = next;
+    generations->number++;
+    generations->run->there_bytes += LOG_FILE_HEADER_BYTES;
+    fault_point("generation");
+    return 0;
+}
+
+/* Then it is not for want of time that whoever takes them in is behind. */
+static bool has_disk_room(const struct rotated_log_run *run, uint64_t n_bytes)
+{
+    struct statvfs disk;
+
+    return statvfs(run->log_path, &disk) != 0 || disk.f_bavail * disk.f_frsize >= n_bytes;
+}
+
+/* Generations go meanwhile: there may be fewer than we know. */
+static bool has_room(struct rotated_log_run *run, size_t n_bytes)
+{
+    if (run->there_bytes + n_bytes > run->most_bytes) {
+        uint64_t now_ns = monotonic_now_ns();
+        if (now_ns < run->look_ns)
+            return false;
+        run->look_ns = now_ns + LOOK_REST_NS;
+        run->there_bytes = log_rotation_run_bytes(run->log_path);
+        run->most_bytes = log_rotation_most_bytes(run->log_path);
+        run->was_disk_full |=
+            run->there_bytes + n_bytes > run->most_bytes
+            && !has_disk_room(run, log_rotation_state_bytes(run->log_path) + n_bytes);
+    }
+    return run->there_bytes + n_bytes <= run->most_bytes;
+}
+
+void rotated_log_note_failure(struct rotated_log_run *run, const struct error *err)
+{
+    run->was_disk_full |= error_is_disk_full(err);
+}
+
+int rotated_log_append(struct rotated_log *generations, const struct log_file *file,
+                       const void *frame, size_t n_bytes, struct error *err)
+{
+    int code = 0;
+
+    generations->is_full =
+        !generations->is_ending && !has_room(generations->run, n_bytes + LOG_FILE_HEADER_BYTES);
+    if (generations->is_full)
+        return error_set(
+            err, ERROR_IO,
+            "'%s' has as many events as it may have; they are taken in more slowly than they come",
+            generations->run->log_path);
+    if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
+        code = begin_next(generations, file, err);
+    code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+    if (code)
+        rotated_log_note_failure(generations->run, err);
+    if (code == 0) {
+        generations->run->written_bytes += n_bytes;
+        generations->run->there_bytes += n_bytes;
+    }
+    return code;
+}

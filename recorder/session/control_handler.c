@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/control_handler.h"
+
+#include "lib/base/monotonic.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The recordings of one process, or of all. */
+struct round {
+    pid_t pid; /* 0: all */
+    const struct order *order;
+    uint32_t n, n_told, n_waiting, n_full, n_replaced;
+    bool must_agree; /* the order is given to whom it would change alone */
+    bool is_for_new; /* and who never had one */
+    uint64_t rss_bytes, begun_ns;
+    uint32_t window; /* the first that is open */
+    bool is_open;
+    bool is_nobody_there; /* now: images may come */
+};
+
+static const uint64_t NEWCOMER_NS = 1000000000; /* a log of a child is found in that time */
+
+static const char g_is_executing[] = "the program is just executing another; try again";
+
+/* The image that takes its place is not known yet, or another of these recordings. */
+static bool is_replaced(const struct recording *recording)
+{
+    return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
+           == LOG_END_EXEC;
+}
+
+static bool is_other(const struct recording *recording, const struct order *order)
+{
+    return collector_commands_is_idle(&recording->orders, &recording->live)
+           && recording->live.has_begun
+           && collector_commands_is_window_open(&recording->live)
+                  != (order->order == LOG_ORDER_START);
+}
+
+static bool give(void *context, struct recording *recording)
+{
+    struct round *round = context;
+
+    if (round->pid && recording->pid != round->pid)
+        return true;
+    if (is_replaced(recording)) {
+        round->n_replaced++;
+        return true;
+    }
+    round->n++;
+    if (round->order && (!round->must_agree || is_other(recording, round->order))
+        && (!round->is_for_new || !collector_commands_are_any(&recording->orders))) {
+        round->n_told++;
+        round->n_full += !collector_commands_ask(&recording->orders, round->order);
+    }
+    recording_step_orders(recording);
+    round->n_waiting += !collector_commands_is_idle(&recording->orders, &recording->live);
+    if (!recording->live.has_begun)
+        return true;
+    if (!round->is_open) /* of the first that has one */
+        round->window = collector_commands_window(&recording->live);
+    round->is_open = round->window != 0;
+    if (recording->samples.rss_bytes > round->rss_bytes)
+        round->rss_bytes = recording->samples.rss_bytes;
+    if (round->begun_ns == 0 || recording->live.seen.start_monotonic_ns < round->begun_ns)
+        round->begun_ns = recording->live.seen.start_monotonic_ns;
+    return true;
+}
+
+static struct round go_round(const struct control_handler *site, struct round round)
+{
+    if (site->recording)
+        (void)give(&round, site->recording);
+    if (site->children)
+        children_each(site->children, give, &round);
+    round.is_nobody_there = round.n == 0;
+    if (round.n == 0 && round.n_replaced)
+        round.n = round.n_waiting = 1;
+    return round;
+}
+
+/* Of the recorder itself: all that it records. */
+static pid_t pid_of(const struct control_request *request)
+{
+    return request->pid == getpid() ? 0 : request->pid;
+}
+
+static struct order order_of(const struct control_request *request)
+{
+    return (struct order){.reason = LOG_SWITCH_CONTROL,
+                          .order = request->verb == CONTROL_START  ? LOG_ORDER_START
+                                   : request->verb == CONTROL_STOP ? LOG_ORDER_STOP
+                                                                   : LOG_ORDER_MARK};
+}
+
+static bool begin_report(const struct control_handler *site, uint32_t *ret_number, char *ret_text,
+                         size_t n_bytes)
+{
+    if (!site->recording) {
+        (void)snprintf(
+            ret_text, n_bytes,
+            site->has_ended
+                ? "the program has ended"
+                : "the program has executed another since, and no report can be made: give "
+                  "mtrace-record --report-signal, so that it is ready for them");
+        return false;
+    }
+    *ret_number = site->reports->n + 1;
+    if (!site->reports->is_asked)
+        periodic_reports_ask(site->reports);
+    return true;
+}
+
+static bool begin_detaching(struct control_handler *site, char *ret_text, size_t n_bytes)
+{
+    site->must_leave = site->is_attached;
+    site->leave_error = NULL;
+    if (!site->is_attached)
+        (void)snprintf(
+            ret_text, n_bytes,
+            "the program was started by mtrace-record, and cannot be left: --ctl PID stop "
+            "ends what is recorded");
+    return site->is_attached;
+}
+
+/* What the program executed has not begun yet, or its log was not found yet. */
+static bool is_between_images(const struct control_handler *site,
+                              const struct control_request *request)
+{
+    return !site->has_ended && (request->pid == site->program_pid || pid_of(request) == 0);
+}
+
+/* Who asks later is obeyed. */
+static void keep_for_newcomers(struct control_handler *site, const struct order *order,
+                               bool is_to_all)
+{
+    site->last_order = *order;
+    site->last_until_ns = is_to_all ? monotonic_now_ns() + NEWCOMER_NS : 0;
+}
+
+static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
+                  char *ret_text, size_t n_bytes)
+{
+    struct control_handler *site = context;
+    struct order order = order_of(request);
+    struct round round;
+
+    if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0
+        && !is_between_images(site, request))
+        return false;
+    if (request->verb == CONTROL_DETACH)
+        return begin_detaching(site, ret_text, n_bytes);
+    if (request->verb == CONTROL_REPORT)
+        return begin_report(site, ret_number, ret_text, n_bytes);
+    if (order.order == LOG_ORDER_MARK && !request->name[0])
+        (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
+    memcpy(order.name, request->name, sizeof(order.name));
+    if (order.order != LOG_ORDER_MARK) {
+        *ret_number = ++site->n_orders;
+        keep_for_newcomers(site, &order, pid_of(request) == 0);
+    }
+    round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
+    if (order.order == LOG_ORDER_MARK && round.n_told == 0)
+        (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
+    else if (round.n_full)
+        (void)snprintf(ret_text, n_bytes,
+                       "too many snapshots wait: the program neither allocates nor frees");
+    return !*ret_text;
+}
+
+static bool is_report_done(const struct control_handler *site, uint32_t number, char *ret_text,
+                           size_t n_bytes, bool *ret_has_failed)
+{
+    const char *why;
+
+    if (!periodic_reports_is_done(site->reports, number, &why))
+        return false;
+    *ret_has_failed = *why != '\0';
+    if (*ret_has_failed)
+        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " could not be made: %s", number, why);
+    else if ((size_t)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path,
+                              number)
+             >= n_bytes - 1) /* the answer has a byte before it */
+        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
+    return true;
+}
+
+static void describe_leaving(const struct control_handler *site, char *ret_text, size_t n_bytes)
+{
+    int n = snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+
+    if (site->n_unheard && n > 0 && (size_t)n < n_bytes)
+        (void)snprintf(ret_text + n, n_bytes - (size_t)n,
+                       "; %" PRIu32
+                       " of its processes had nothing to do meanwhile: each ends its log "
+                       "with its next allocation",
+                       site->n_unheard);
+}
+
+static bool is_leaving_done(const struct control_handler *site, char *ret_text, size_t n_bytes,
+                            bool *ret_has_failed)
+{
+    *ret_has_failed = site->leave_error && !site->must_leave;
+    (void)snprintf(ret_text, n_bytes, "%s%s", site->leave_error ? site->leave_error : "",
+                   site->leave_error && site->must_leave ? "; mtrace-record is still trying" : "");
+    if (site->has_ended)
+        describe_leaving(site, ret_text, n_bytes);
+    return site->has_ended || *ret_has_failed;
+}
+
+static bool is_done(void *context, const struct control_request *request, uint32_t number,
+                    char *ret_text, size_t n_bytes, bool *ret_has_failed)
+{
+    const struct control_handler *site = context;
+    struct order order = order_of(request);
+    struct round round = {.pid = pid_of(request), .must_agree = true};
+
+    if (request->verb == CONTROL_DETACH)
+        return is_leaving_done(site, ret_text, n_bytes, ret_has_failed);
+    if (request->verb == CONTROL_REPORT)
+        return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
+    /* who came meanwhile; but what was asked later is not undone */
+    round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_orders ? NULL : &order;
+    round = go_round(site, round);
+    if (round.is_nobody_there)
+        (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
+    if (round.n_waiting || (round.n == 0 && is_between_images(site, request)))
+        return false;
+    *ret_has_failed = round.n == 0;
+    if (round.n == 0)
+        (void)snprintf(ret_text, n_bytes, "the process has ended");
+    else if (request->verb == CONTROL_SNAPSHOT)
+        (void)snprintf(ret_text, n_bytes, "%s", request->name);
+    else
+        (void)snprintf(ret_text, n_bytes, "%s %" PRIu32 " process%s",
+                       request->verb == CONTROL_START ? "recording" : "no longer recording",
+                       round.n, round.n == 1 ? "" : "es");
+    return true;
+}
+
+struct control_target control_handler_target(struct control_handler *site)
+{
+    return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
+}
+
+static void step_windows(struct control_handler *site, struct own_windows *windows, uint64_t now_ns)
+{
+    struct order order = {.name = ""};
+    struct own_windows_sight sight = {.now_ns = now_ns};
+    struct round round =
+        go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
+
+    sight.is_open = round.is_open;
+    sight.window = round.window;
+    sight.rss_bytes = round.rss_bytes;
+    sight.begun_ns = round.begun_ns;
+    if (own_windows_step(windows, &sight, &order.order, &order.reason)) {
+        keep_for_newcomers(site, &order, true);
+        (void)go_round(site, (struct round){.order = &order});
+    }
+}
+
+void control_handler_step(struct control_handler *site, struct own_windows *windows,
+                          uint64_t now_ns)
+{
+    struct round round;
+
+    if (own_windows_are_any(windows))
+        step_windows(site, windows, now_ns);
+    if (now_ns >= site->last_until_ns)
+        return;
+    round = go_round(
+        site, (struct round){.order = &site->last_order, .must_agree = true, .is_for_new = true});
+    if (round.n_waiting) /* who has not obeyed yet hands on the old state */
+        site->last_until_ns = now_ns + NEWCOMER_NS;
+}

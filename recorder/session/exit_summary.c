@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/exit_summary.h"
+
+#include "recorder/session/program.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+MTRACE_PRINTF(1, 0) static void say(const char *format, va_list args)
+{
+    char line[2048];
+
+    (void)vsnprintf(line, sizeof(line), format, args);
+    (void)fprintf(stderr, "mtrace-record: %s\n", line);
+}
+
+void exit_summary_warn(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void exit_summary_say(bool is_quiet, const char *format, ...)
+{
+    va_list args;
+
+    if (is_quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+/* 1234567 -> "1,234,567" */
+static const char *grouped(uint64_t value, char *text, size_t n_bytes)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+    size_t used = 0;
+
+    for (int i = 0; i < n && used + 2 < n_bytes; i++) {
+        if (i && (n - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double shown = (double)value;
+    size_t unit = 0;
+
+    for (; shown >= 1024 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        shown /= 1024;
+    (void)snprintf(text, n_bytes, unit ? "%.1f %s" : "%.0f %s", shown, units[unit]);
+    return text;
+}
+
+/* Of a process that was to be recorded. */
+static const char no_log_text[] =
+    "it may make no file beside the log, as another user or below another root directory: record "
+    "into a folder where it may, with -o; or the file system there had no inode left, see 'df -i'; "
+    "or its program loads no collector: static, set-uid, 32-bit, musl; "
+    "or a signal handler forked it in the middle of a heap call, and did not return";
+
+static const char no_room_text[] =
+    "there was no room for its log, neither beside FILE nor in shared memory: make room, or record "
+    "onto another disk, with -o; see 'ulimit -f', too";
+
+static const char left_text[] =
+    "it did nothing meanwhile: with its next allocation the log FILE.PID.N.live ends, and "
+    "'mtrace-record --pack' packs it afterwards";
+
+static const char no_access_text[] =
+    " (the program changed its user or root directory, or its live log was removed, and could not "
+    "enlarge it any more: record it as the user that it becomes)";
+
+static const char too_fast_text[] =
+    " (events came faster than they were taken in: see --aggregate, and --max-live)";
+
+static const char disk_full_text[] =
+    " (the disk was full for a time: make room where the log is, or record onto another one)";
+
+/* Of a bounded log that had as much as it may have. */
+static const char *cure_of_limit(const struct exit_summary *closing)
+{
+    return closing->was_disk_full ? disk_full_text : too_fast_text;
+}
+
+/* What to do about the first reason for which events were dropped; "" if none were. */
+static const char *cure_of_drops(const struct exit_summary *closing)
+{
+    static const char *const cures[LOG_DROP_REASONS] = {
+        [LOG_DROP_NO_SPACE] = " (no room for the live log: make room, or see 'ulimit -f')",
+        [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live, and --max-local)",
+        [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
+        [LOG_DROP_NO_MEMORY] = " (no memory for the collector: see 'ulimit -v')",
+        [LOG_DROP_NO_ACCESS] = no_access_text,
+        [LOG_DROP_ABANDONED] = " (a signal handler left by siglongjmp what was being recorded)",
+    };
+
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        if (closing->totals.dropped[i] || closing->children.dropped[i])
+            return i == LOG_DROP_LIMIT && closing->is_bounded ? cure_of_limit(closing)
+                   : cures[i]                                 ? cures[i]
+                                                              : "";
+    return "";
+}
+
+/* How many blocks were culled. */
+static void describe_culled(const struct exit_summary *closing, char *text, size_t n_bytes)
+{
+    uint64_t n_culled = closing->totals.n_culled + closing->children.n_culled;
+    char culled[32];
+
+    text[0] = '\0';
+    if (closing->is_culling)
+        (void)snprintf(text, n_bytes, ", %s block%s culled",
+                       grouped(n_culled, culled, sizeof(culled)), n_culled == 1 ? "" : "s");
+}
+
+/* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
+static void describe_missed(const struct exit_summary *closing, char *text, size_t n_bytes)
+{
+    uint32_t n_started =
+        closing->follows_children ? 0 : closing->totals.n_started + closing->children.n_started;
+    bool is_one = n_started == 1;
+
+    text[0] = '\0';
+    if (closing->totals.flags & LOG_FLAG_FOREIGN_NEW)
+        (void)snprintf(text, n_bytes,
+                       "; blocks of operator new are missing: its allocator has one of its own; "
+                       "set MTRACE_LIBRARY to the path of libmtrace-new.so");
+    else if (n_started > 0)
+        (void)snprintf(text, n_bytes,
+                       "; it started %" PRIu32 " process%s that %s not recorded: "
+                       "--follow-children records %s, too",
+                       n_started, is_one ? "" : "es", is_one ? "is" : "are",
+                       is_one ? "that" : "those");
+}
+
+/* Of what it executed, and of children, the totals say nothing here. */
+static bool was_never_on(const struct exit_summary *closing)
+{
+    return (closing->totals.flags & LOG_FLAG_STARTED_OFF) && !closing->totals.has_allocations
+           && closing->n_children == 0;
+}
+
+static bool has_allocations(const struct exit_summary *closing)
+{
+    return closing->totals.has_allocations || closing->children.has_allocations;
+}
+
+/* If the reason is known, another line says it. */
+static void say_that_all_is_missing(const struct exit_summary *closing)
+{
+    bool is_known = was_never_on(closing) || closing->totals.unseen[0]
+                    || closing->children.unseen[0]
+                    || (closing->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
+
+    if (!is_known && !has_allocations(closing))
+        exit_summary_say(
+            closing->is_quiet,
+            "no allocation of '%s' was recorded: it allocated nothing while it was recorded, "
+            "is static, or has an allocator inside",
+            closing->program);
+}
+
+/* What of the program itself is not in the log, and why; a line each. */
+static void say_what_is_partial(const struct exit_summary *closing)
+{
+    static const struct {
+        uint32_t flag;
+        const char *what;
+    } parts[] = {
+        {LOG_FLAG_FOREIGN_MALLOC,
+         "it has a malloc of its own: recorded is only what that passes on to the next one"},
+        {LOG_FLAG_STARTED_OFF,
+         "recording was off at first: blocks from before it was switched on are missing"},
+        {LOG_FLAG_SIDE_TRACING_OFF,
+         "recording was switched off at times: blocks allocated then are missing"},
+        {LOG_FLAG_CUT, "its live log was cut while it ran: events after that are missing; see that "
+                       "nothing but mtrace-record removes or empties files named *.live"},
+    };
+
+    if (was_never_on(closing)) {
+        exit_summary_warn(
+            "nothing was recorded of '%s': %s", closing->program,
+            closing->starts_by_itself
+                ? closing->totals.end_kind == LOG_END_DETACHED
+                      ? "it was left before what --start-after or --start-at-rss waits for"
+                      : "it ended before what --start-after or --start-at-rss waits for"
+                : "recording was not switched on while it allocated; 'mtrace-record --ctl PID "
+                  "start' does it");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (closing->totals.flags & parts[i].flag)
+            exit_summary_say(closing->is_quiet, "'%s' is recorded in part: %s", closing->program,
+                             parts[i].what);
+}
+
+static void say_what_is_unseen(const struct exit_summary *closing)
+{
+    const char *own = closing->totals.unseen;
+    const char *of_child = closing->children.unseen;
+    const char *const whats[] = {own, strcmp(own, of_child) != 0 ? of_child : ""};
+
+    for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
+        if (*whats[i])
+            exit_summary_say(closing->is_quiet,
+                             "blocks of %s: build it with the system's allocator (Rust: "
+                             "without #[global_allocator]), or link that one as a shared library "
+                             "without a prefix",
+                             whats[i]);
+}
+
+/* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
+static void say_who_is_missing(const struct exit_summary *closing)
+{
+    static const struct {
+        enum process_tree_fate fate;
+        const char *what;
+        const char *why;
+    } reasons[] = {
+        {PROCESS_TREE_NO_LOG, "not recorded", no_log_text},
+        {PROCESS_TREE_WENT_ON, "recorded only up to an exec: what followed is not", no_log_text},
+        {PROCESS_TREE_NO_ROOM, "not recorded", no_room_text},
+        {PROCESS_TREE_PART_ROOM, "not recorded wholly", no_room_text},
+        {PROCESS_TREE_INCOMPLETE, "not recorded wholly", "it dropped events, see below"},
+        {PROCESS_TREE_RUNNING, "still running",
+         "the log FILE.PID.N.live grows on; --wait waits, and "
+         "'mtrace-record --pack' packs it afterwards"},
+    };
+
+    char who[512];
+
+    if (!closing->family)
+        return;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        if (reasons[i].fate == PROCESS_TREE_INCOMPLETE && closing->n_children == 0)
+            continue; /* there is one process, and the last line says it */
+        if (process_tree_list(closing->family, reasons[i].fate, who, sizeof(who)))
+            exit_summary_say(closing->is_quiet, "%s: %s (%s)", reasons[i].what, who,
+                             reasons[i].fate == PROCESS_TREE_RUNNING && closing->was_left
+                                 ? left_text
+                                 : reasons[i].why);
+    }
+}
+
+static void say_what_is_raw(const struct exit_summary *closing)
+{
+    bool is_one = closing->n_unpacked == 1;
+
+    if (closing->n_unpacked)
+        exit_summary_say(
+            closing->is_quiet,
+            "%" PRIu32 " log%s of other processes %s not packed: %s; what is in FILE.PID.N.live "
+            "is imported as it is, and 'mtrace-record --pack %s' packs it where there is room",
+            closing->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
+            closing->unpacked_err.text, closing->name);
+}
+
+void exit_summary_sum_up(const struct exit_summary *closing)
+{
+    char culled[96];
+    char size[32];
+    char events[32];
+    char dropped[32];
+    char others[96] = "";
+    char missed[192];
+    const char *next = closing->is_beginning_given ? "; next: mtrace-record --send "
+                       : closing->is_elsewhere     ? ""
+                                                   : "; next: mtrace-query ";
+
+    uint64_t n_events = closing->totals.n_events + closing->children.n_events;
+
+    say_what_is_partial(closing);
+    say_that_all_is_missing(closing);
+    say_what_is_unseen(closing);
+    say_who_is_missing(closing);
+    say_what_is_raw(closing);
+    if (closing->n_children)
+        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s", closing->n_children,
+                       closing->n_children == 1 ? "" : "s",
+                       closing->follows_children ? "child processes" : "what it executed");
+    describe_culled(closing, culled, sizeof(culled));
+    describe_missed(closing, missed, sizeof(missed));
+    if (closing->is_gone) {
+        exit_summary_warn(
+            "'%s' is gone: it, or its folder, was removed or renamed meanwhile, and with it "
+            "the %s event%s that were recorded",
+            closing->name, grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s");
+        return;
+    }
+    exit_summary_say(
+        closing->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s", closing->name,
+        others,
+        human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
+        grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s",
+        closing->is_beginning_given ? " of those still here" : "", culled,
+        grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
+        cure_of_drops(closing), missed, closing->reports, next, *next ? closing->name : "",
+        closing->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning" : "");
+}
+
+void exit_summary_explain(const struct exit_summary *closing)
+{
+    const char *reason = program_explain(closing->program);
+    char unseen[PACKING_UNSEEN_BYTES + 16];
+
+    (void)snprintf(unseen, sizeof(unseen), "blocks of %s", closing->totals.unseen);
+    if (closing->totals.flags & LOG_FLAG_CUT)
+        reason = "its live log was cut before any of it was read";
+    else if (closing->totals.unseen[0])
+        reason = unseen;
+    else if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
+        reason = "it has a malloc of its own, which a preloaded library cannot see";
+    if (!reason)
+        reason = "the collector did not run in it; LD_DEBUG=libs shows what was loaded";
+    exit_summary_warn("nothing was recorded of '%s': %s", closing->program, reason);
+}
+
+/* Runs one of our programs; false when it could not or failed. */
+static bool run(const char *path, char *const *argv)
+{
+    int status;
+    pid_t pid;
+
+    (void)fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        execv(path, argv);
+        _exit(127);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status)
+           && WEXITSTATUS(status) == 0;
+}
+
+void exit_summary_report(const char *path)
+{
+    char *import = program_find_sibling("mtrace-import");
+    char *query = program_find_sibling("mtrace-query");
+    size_t n = strlen(path);
+    char *database = NULL;
+
+    if (n > 4 && strcmp(path + n - 4, ".dat") == 0)
+        n -= 4;
+    if (!import || !query) {
+        exit_summary_warn("no report: mtrace-import and mtrace-query are not beside mtrace-record");
+    } else if (asprintf(&database, "%.*s.db", (int)n, path) >= 0) {
+        char *const import_argv[] = {import, (char[]){"--force"}, (char *)(uintptr_t)path, database,
+                                     NULL};
+        char *const query_argv[] = {query, (char[]){"summary"}, database, NULL};
+        if (!run(import, import_argv) || !run(query, query_argv))
+            exit_summary_warn("the report failed; the log is whole: mtrace-import %s", path);
+    }
+    free(database);
+    free(query);
+    free(import);
+}

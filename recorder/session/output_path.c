@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/output_path.h"
+
+#include "lib/base/fault_point.h"
+#include "lib/base/regular_file.h"
+#include "lib/logfile/log_header.h"
+#include "lib/logfile/log_name.h"
+#include "lib/logfile/log_rotation.h"
+#include "lib/logfile/successor_logs.h"
+#include "lib/process/file_lock.h"
+#include "lib/process/writer_liveness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int say_written(const char *path, const struct log_file *header, struct error *err)
+{
+    pid_t pid = (pid_t)header->pid;
+
+    if (!writer_liveness_knows_pid(header)
+        && writer_liveness_find_pid(header, &pid) != WRITER_LIVENESS_THERE)
+        return error_set(
+            err, ERROR_EXISTS,
+            "a process of another pid namespace still writes '%s'; choose another name", path);
+    return error_set(err, ERROR_EXISTS,
+                     "process %d still writes '%s': 'mtrace-record --detach %d' ends that; or "
+                     "choose another name",
+                     (int)pid, path, (int)pid);
+}
+
+static int check_file(const char *path, struct error *err)
+{
+    struct log_file header;
+    struct stat status;
+    struct error none;
+    int code = 0;
+    int fd;
+
+    if (regular_file_open(path, ERROR_IO, &fd, &status, &none) != 0)
+        return 0;
+    if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
+        && log_header_is_ours(&header) && header.form == LOG_FORM_RAW
+        && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_THERE)
+        code = say_written(path, &header, err);
+    close(fd);
+    return code;
+}
+
+int output_path_check(const char *path, struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
+    bool is_recorded = file_lock_is_taken(path); /* which who makes the files finds himself */
+
+    if (code == 0 && !is_recorded)
+        code = check_file(live_path, err);
+    if (code == 0 && !is_recorded)
+        code = check_file(path, err); /* as LD_PRELOAD says */
+    free(live_path);
+    return code;
+}
+
+int output_path_beside(const char *path, char **ret_beside, struct error *err)
+{
+    int code = packed_log_check_target(path, true, err);
+
+    if (code)
+        return code;
+    if (asprintf(ret_beside, "%s.attaching", path) < 0) {
+        *ret_beside = NULL;
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    return output_path_check(*ret_beside, err); /* whose recorder was killed behind its attaching */
+}
+
+/* The process finds its log under both names. It has the new one last: until then it can be packed under the other, whatever becomes of us. */
+int output_path_take(struct recording *recording, const char *path, struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code;
+
+    if (!live_path)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    fault_point("attached");
+    successor_logs_remove(path);
+    log_rotation_remove(path);
+    code = packed_log_rename(&recording->packed, path, err);
+    fault_point("replaced");
+    if (code == 0)
+        code = live_log_rename(&recording->live, live_path, err);
+    free(live_path);
+    return code;
+}

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/report_service.h"
+
+#include "lib/base/error.h"
+#include "lib/base/monotonic.h"
+#include "lib/logfile/left_out.h"
+#include "lib/process/child_patience.h"
+#include "lib/process/cut_request.h"
+#include "recorder/session/question_words.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    EXIT_RULE_HOLDS = 3, /* of --fail-if: the answer is whole */
+    EXIT_TOO_LONG = 124,
+    MOST_ANSWER_SECONDS = 30, /* of a processor: others wait meanwhile */
+    EXIT_NOT_RUN = 127,
+    PART_PAUSE_NS = 2000000, /* the program wants the next part soon */
+    MOST_PARTS_PER_STEP = 16,
+};
+
+/* ---- in the process that answers ---------------------------------------------------------------
+ */
+
+/* What the process that answers works with. */
+struct answering {
+    const struct report_service_job *job;
+    const char *database;
+    int keeper_end; /* -1: none */
+    int cut_end;    /* of what the keeper was asked for already; -1: of nothing */
+    int complaints; /* of those who make the answer */
+    uint64_t asked_ns;
+    bool is_made, has_symbols; /* the database */
+    int failure;               /* an errno value: why it is not */
+    enum cut_extent extent;
+};
+
+/* Why it says nothing itself. */
+static void explain_end(const struct answering *answering, const char *program, int status)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        (void)dprintf(answering->complaints,
+                      "not answered within %d s of a processor: ask for less, or ask the log\n",
+                      MOST_ANSWER_SECONDS);
+    else if (WIFSIGNALED(status))
+        (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",
+                      program, WTERMSIG(status));
+    else if (WEXITSTATUS(status) == EXIT_NOT_RUN)
+        (void)dprintf(answering->complaints, "'%s' cannot be run\n", program);
+}
+
+/* An import comes to its end, a question need not. */
+static void limit_question(const struct answering *answering, const char *program)
+{
+    struct rlimit limit;
+
+    if (program != answering->job->programs->query || getrlimit(RLIMIT_CPU, &limit) != 0
+        || limit.rlim_cur <= MOST_ANSWER_SECONDS)
+        return;
+    limit.rlim_cur = MOST_ANSWER_SECONDS;
+    (void)setrlimit(RLIMIT_CPU, &limit);
+}
+
+static int exit_status(int status)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        return EXIT_TOO_LONG;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
+}
+
+/* Nobody who is started may read what the recorder was given to read. */
+static bool set_standard_input(int in)
+{
+    int fd = in >= 0 ? in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0;
+}
+
+/* Its pid, or -1, which is said. in -1: nothing. */
+static pid_t start(const struct answering *answering, const char *const *words, int in, int out)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        limit_question(answering, words[0]);
+        if (set_standard_input(in) && dup2(out, STDOUT_FILENO) >= 0
+            && dup2(answering->complaints, STDERR_FILENO) >= 0)
+            execv(words[0], (char *const *)(uintptr_t)words);
+        _exit(EXIT_NOT_RUN);
+    }
+    if (pid < 0)
+        (void)dprintf(answering->complaints, "'%s' cannot be run: %s\n", words[0], strerror(errno));
+    return pid;
+}
+
+/* Its exit status. */
+static int wait_for(const struct answering *answering, const char *program, pid_t pid)
+{
+    int status = -1;
+
+    if (pid < 0 || !child_patience_wait(pid, &status))
+        return EXIT_NOT_RUN;
+    explain_end(answering, program, status);
+    return exit_status(status);
+}
+
+static int run(const struct answering *answering, const char *const *words, int out)
+{
+    return wait_for(answering, words[0], start(answering, words, -1, out));
+}
+
+/* What a word to whoever imports by hand would not help. */
+static void explain_no_room(const struct answering *answering)
+{
+    (void)dprintf(
+        answering->complaints,
+        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
+        report_folder_base());
+}
+
+static bool empty(int fd, off_t start)
+{
+    return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
+}
+
+/* Once, from the beginning of the log. */
+static bool import(struct answering *answering, enum cut_extent extent, bool has_symbols)
+{
+    const struct report_service_job *job = answering->job;
+    const char *words[10] = {job->programs->import, "--force"};
+    char until[128];
+    size_t n = 2;
+    int status;
+
+    if (job->until_marker)
+        (void)snprintf(until, sizeof(until), "--until-marker=%s", job->until_marker);
+    else
+        (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
+    words[n++] = until;
+    if (!job->is_of_family)
+        words[n++] = "--only";
+    if (extent < CUT_ROWS)
+        words[n++] = "--slim";
+    if (!has_symbols)
+        words[n++] = "--no-symbols";
+    words[n++] = job->log_path;
+    words[n++] = answering->database;
+    status = run(answering, words, answering->complaints);
+    if (status == ERROR_EXIT_NO_ROOM && empty(answering->complaints, 0)) {
+        answering->failure = ENOSPC;
+        explain_no_room(answering);
+    }
+    return status == 0;
+}
+
+/* Of a keeper, where there is one: it opens the log meanwhile. */
+static void begin_cut(struct answering *answering)
+{
+    const struct report_service_job *job = answering->job;
+    struct cut_request request = {.asked_ns = answering->asked_ns,
+                                  .until_ns = job->until_marker ? 0 : job->until_ns,
+                                  .marker_ticks = job->marker_ticks,
+                                  .run_id = job->is_of_family ? 0 : job->run_id};
+
+    if (answering->keeper_end < 0 || answering->cut_end >= 0)
+        return;
+    (void)snprintf(request.target, sizeof(request.target), "%s", answering->database);
+    if (job->until_marker)
+        (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
+    answering->cut_end = cut_request_begin(answering->keeper_end, &request);
+}
+
+static void cancel_cut(struct answering *answering)
+{
+    cut_request_cancel(answering->cut_end);
+    answering->cut_end = -1;
+}
+
+/* Once more where we said too late how much: now that is known at once. False: there is no keeper, or none any more. */
+static bool ask_keeper(struct answering *answering, enum cut_extent extent, bool has_symbols,
+                       struct cut_reply *ret_reply)
+{
+    const struct cut_order order = {.extent = extent, .has_symbols = has_symbols};
+    bool has_reply = false;
+
+    for (int n_tries = 0; n_tries < 2 && !has_reply; n_tries++) {
+        begin_cut(answering);
+        has_reply =
+            answering->cut_end >= 0 && cut_request_finish(answering->cut_end, &order, ret_reply);
+        answering->cut_end = -1;
+    }
+    return has_reply;
+}
+
+static void take_failure(struct answering *answering, const struct cut_reply *reply)
+{
+    answering->failure = reply->has_no_room ? ENOSPC : EIO;
+    if (reply->has_no_room)
+        explain_no_room(answering);
+    else
+        (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply->text);
+}
+
+/* Unless the one that is there has what is wanted. */
+static bool make_database(struct answering *answering, enum cut_extent extent, bool has_symbols)
+{
+    struct cut_reply reply;
+
+    if (answering->is_made && answering->extent >= extent && answering->has_symbols == has_symbols)
+        return true;
+    answering->failure = EIO;
+    if (!ask_keeper(answering, extent, has_symbols, &reply))
+        answering->is_made = import(answering, extent, has_symbols);
+    else if (!(answering->is_made = reply.code == 0))
+        take_failure(answering, &reply);
+    answering->extent = extent;
+    answering->has_symbols = has_symbols;
+    return answering->is_made;
+}
+
+static enum cut_extent extent_for(enum left_out_needs needs)
+{
+    return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : CUT_ROWS;
+}
+
+/* A question as words; --no-symbols is a word of the import. */
+struct request {
+    struct question_words split;
+    const char *words[QUESTION_WORDS_MOST
+                      + 5]; /* of mtrace-query --await; from the second on, mtrace-query */
+    bool has_symbols;
+    pid_t
+        pid; /* of who has said what it needs, and waits for the database at `end`; 0: nobody does */
+    int end;
+};
+
+/* NULL, or what is wrong with it. */
+static const char *parse(struct request *question, const struct answering *answering,
+                         const char *text)
+{
+    const char *wrong = question_words_split(&question->split, text);
+    size_t n = 0;
+
+    question->has_symbols = true;
+    question->pid = 0;
+    if (wrong || question->split.n == 0)
+        return wrong ? wrong : "it is empty";
+    question->words[n++] = answering->job->programs->query;
+    question->words[n++] = "--await";
+    question->words[n++] = "--about";
+    question->words[n++] = answering->database;
+    for (size_t i = 0; i < question->split.n; i++) {
+        if (strcmp(question->split.words[i], "--no-symbols") == 0)
+            question->has_symbols = false;
+        else
+            question->words[n++] = question->split.words[i];
+    }
+    question->words[n] = NULL;
+    return NULL;
+}
+
+/* Of who waits, whether the database is there or not. */
+static int let_answer(const struct answering *answering, struct request *question,
+                      bool has_database)
+{
+    const char *program = answering->job->programs->query;
+    pid_t pid = question->pid;
+
+    if (has_database)
+        (void)send(question->end, "", 1, MSG_NOSIGNAL);
+    close(question->end);
+    question->pid = 0;
+    return wait_for(answering, program, pid);
+}
+
+/* What cannot be answered, whatever is made for it, is refused before anything is. Returns an errno value when it was not asked; else it waits for its
+ * database, or has ended with *ret_status, as one that was wrong, or wanted help. */
+static int ask_needs(struct answering *answering, struct request *question,
+                     enum left_out_needs *ret_needs, int *ret_status)
+{
+    unsigned char needs;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        int code = errno;
+        (void)dprintf(answering->complaints, "no socket: %s\n", strerror(code));
+        return code;
+    }
+    question->pid = start(answering, question->words, ends[1], answering->job->fd);
+    question->words[1] = question->words[0];
+    question->end = ends[0];
+    close(ends[1]);
+    if (!answering->is_made)
+        begin_cut(answering);
+    while (!child_patience_await(question->pid, question->end) && errno == EINTR)
+        continue;
+    if (recv(question->end, &needs, 1, 0) == 1) {
+        *ret_needs = (enum left_out_needs)needs;
+        return 0;
+    }
+    cancel_cut(answering);
+    *ret_status = let_answer(answering, question, false);
+    return 0;
+}
+
+/* The first time by who waits. */
+static int ask(const struct answering *answering, struct request *question)
+{
+    return question->pid ? let_answer(answering, question, true)
+                         : run(answering, question->words + 1, answering->job->fd);
+}
+
+/* After one that lacks something: which of what was left out, nobody says. */
+static enum cut_extent next_extent(enum cut_extent extent)
+{
+    return extent < CUT_LEAN ? CUT_LEAN : CUT_SLIM;
+}
+
+/* Most questions need little of a database; SQL says what it needs when it has one. */
+static int try_databases(struct answering *answering, struct request *question,
+                         enum cut_extent extent, int *ret_status)
+{
+    int fd = answering->job->fd;
+    off_t start = lseek(fd, 0, SEEK_CUR);
+
+    for (;;) {
+        if (!empty(fd, start) || !empty(answering->complaints, 0))
+            return EIO;
+        if (!make_database(answering, extent, question->has_symbols))
+            return answering->failure;
+        if (!empty(answering->complaints, 0))
+            return EIO;
+        *ret_status = ask(answering, question);
+        if (*ret_status == LEFT_OUT_ROWS_EXIT && extent < CUT_ROWS)
+            extent = CUT_ROWS;
+        else if (*ret_status == LEFT_OUT_EXIT && extent < CUT_SLIM)
+            extent = next_extent(extent);
+        else
+            return 0;
+    }
+}
+
+static int answer_parsed(struct answering *answering, struct request *question)
+{
+    int fd = answering->job->fd;
+    off_t start = lseek(fd, 0, SEEK_CUR);
+    enum left_out_needs needs = LEFT_OUT_NEEDS_ROWS;
+    int status = EXIT_NOT_RUN;
+    int code = ask_needs(answering, question, &needs, &status);
+
+    if (code == 0 && question->pid)
+        code = try_databases(answering, question, extent_for(needs), &status);
+    if (question->pid)
+        (void)let_answer(answering, question, false);
+    if (code == 0 && (status == 0 || status == EXIT_RULE_HOLDS))
+        return status == 0 ? 0 : ERANGE;
+    if (!empty(fd, start))
+        return EIO;
+    if (code)
+        return code;
+    if (status == EXIT_NOT_RUN)
+        return EIO;
+    return status == EXIT_TOO_LONG || status == ERROR_EXIT_LATE ? ETIMEDOUT : EINVAL;
+}
+
+static void copy_complaints(const struct answering *answering)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    (void)lseek(answering->complaints, 0, SEEK_SET);
+    while ((n = read(answering->complaints, bytes, sizeof(bytes))) > 0)
+        if (write(answering->job->fd, bytes, (size_t)n) != n)
+            return;
+}
+
+static int answer(struct answering *answering, const char *text)
+{
+    struct request question;
+    const char *wrong = parse(&question, answering, text);
+    int code;
+
+    if (wrong) {
+        (void)dprintf(answering->job->fd, "not understood, %s%s%s\n", wrong,
+                      question.split.n ? ": " : "", question.split.n ? text : "");
+        return EINVAL;
+    }
+    code = answer_parsed(answering, &question);
+    if (code && code != ERANGE)
+        copy_complaints(answering);
+    return code;
+}
+
+static int answer_all(const struct report_service_job *job, const struct report_folder *folder,
+                      const struct keeper_process *keeper)
+{
+    char database[PATH_MAX];
+    struct answering answering = {.job = job,
+                                  .database = database,
+                                  .keeper_end = keeper_process_end(keeper),
+                                  .cut_end = -1,
+                                  .complaints = memfd_create("complaints", MFD_CLOEXEC),
+                                  .asked_ns = monotonic_now_ns()};
+    int code = answering.complaints < 0 ? errno : 0;
+
+    (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);
+    for (size_t i = 0; code == 0 && job->questions[i]; i++) {
+        if (job->questions[1])
+            (void)dprintf(job->fd, "%s== %s\n", i ? "\n" : "", job->questions[i]);
+        code = answer(&answering, job->questions[i]);
+    }
+    return code;
+}
+
+/* In the helper, which goes on to its end when the recorder is killed: nobody else would remove the folder then. */
+static int answer_in_folder(const struct report_service_job *job, struct report_folder *folder,
+                            const struct keeper_process *keeper)
+{
+    int code = report_folder_make(folder);
+
+    if (code) {
+        (void)dprintf(job->fd, "%s: %s\n", folder->path, strerror(code));
+        return code;
+    }
+    code = answer_all(job, folder, keeper);
+    report_folder_remove(folder);
+    return code;
+}
+
+/* ---- starting it -------------------------------------------------------------------------------
+ */
+
+int report_service_start(const struct report_service_job *job, struct keeper_process *keeper,
+                         struct report_service_work *work)
+{
+    int code = 0;
+    pid_t pid;
+
+    if (!job->programs->import || !job->programs->query)
+        return ENOSYS;
+    code = report_folder_name(&work->folder);
+    if (code)
+        return code;
+    keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
+    pid = child_process_start(&work->helper);
+    if (pid == 0)
+        _exit(answer_in_folder(job, &work->folder, keeper));
+    if (pid > 0)
+        return 0;
+    code = errno;
+    report_service_end(work);
+    return code;
+}
+
+void report_service_end(struct report_service_work *work)
+{
+    report_folder_remove(&work->folder);
+    work->helper = (struct child_process){.pid = 0};
+}
+
+void report_service_stop(struct report_service_work *work)
+{
+    child_process_end_now(&work->helper);
+    report_service_end(work);
+}
+
+/* ---- questions of the program ------------------------------------------------------------------
+ */
+
+/* Who waits for `counter` looks now and then, too: nothing depends on that it is woken. */
+static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
+{
+    atomic_store_explicit(counter, number, memory_order_release);
+    (void)syscall(SYS_futex, counter, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void finish(struct report_service *reporter, struct log_question *question, int status)
+{
+    (void)snprintf(question->answer_path, sizeof(question->answer_path), "/proc/%d/fd/%d",
+                   (int)getpid(), reporter->answer_fd);
+    atomic_store_explicit(&question->status, status, memory_order_relaxed);
+    set_and_wake(&question->n_answered, reporter->number);
+}
+
+static bool give_part(struct report_service *reporter, struct log_question *question)
+{
+    uint32_t n_wanted = atomic_load_explicit(&question->n_parts_wanted, memory_order_acquire);
+    ssize_t n;
+
+    if (n_wanted == atomic_load_explicit(&question->n_parts_given, memory_order_relaxed))
+        return false;
+    n = pread(reporter->answer_fd, question->text, LOG_QUESTION_BYTES, reporter->given_bytes);
+    question->part_bytes = n > 0 ? (uint32_t)n : 0;
+    reporter->given_bytes += question->part_bytes;
+    set_and_wake(&question->n_parts_given, n_wanted);
+    return true;
+}
+
+/* To who may not open the answer, or has none: that is one part of nothing. The next one is wanted soon. */
+static void give_parts(struct report_service *reporter, struct log_question *question)
+{
+    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
+    unsigned n_parts = 0;
+
+    while (n_parts < MOST_PARTS_PER_STEP && give_part(reporter, question)) {
+        n_parts++;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void close_answer(struct report_service *reporter)
+{
+    if (reporter->answer_fd >= 0)
+        close(reporter->answer_fd);
+    reporter->answer_fd = -1;
+}
+
+/* RP-2: the text is read once, whatever the program writes there meanwhile. */
+static void begin(struct report_service *reporter, const struct live_log *live, uint32_t number,
+                  const char *log_path, const struct report_service_programs *programs)
+{
+    struct log_question *question = live_log_question(live);
+    char text[LOG_QUESTION_BYTES + 1];
+    char marker[64];
+    const char *const questions[] = {text, NULL};
+    struct report_service_job job = {.programs = programs,
+                                     .log_path = log_path,
+                                     .until_marker = marker,
+                                     .marker_ticks = question->marker_ticks,
+                                     .run_id = live->seen.run_id,
+                                     .questions = questions};
+    int code;
+
+    memcpy(text, question->text, LOG_QUESTION_BYTES);
+    text[LOG_QUESTION_BYTES] = '\0';
+    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
+    close_answer(reporter); /* of a question that its thread has left */
+    reporter->number = number;
+    if (!reporter->bell)
+        reporter->bell = request_wakeup_new(live->fd);
+    request_wakeup_set(reporter->bell, number);
+    reporter->given_bytes = 0;
+    reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
+    reporter->has_ended = false;
+    code = job.fd < 0 ? errno : report_service_start(&job, reporter->keeper, &reporter->work);
+    if (code)
+        finish(reporter, question, code);
+}
+
+/* WAIT: until it has ended. */
+static void look_for_end(struct report_service *reporter, struct log_question *question)
+{
+    int status = reporter->wait_status;
+
+    if (!reporter->has_ended && !child_process_has_ended(&reporter->work.helper, &status)) {
+        child_process_watch(&reporter->work.helper);
+        child_process_watch(&reporter->keeper->helper);
+        return;
+    }
+    report_service_end(&reporter->work);
+    finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
+}
+
+bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live)
+{
+    return reporter->work.helper.pid <= 0
+           && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
+                  != reporter->number;
+}
+
+bool report_service_is_awaited(const struct report_service *reporter)
+{
+    bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
+
+    return reporter->number != 0 && (is_answered || !reporter->bell);
+}
+
+void report_service_step(struct report_service *reporter, const struct live_log *live,
+                         const char *log_path, const struct report_service_programs *programs)
+{
+    struct log_question *question = live_log_question(live);
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
+
+    atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);
+    if (reporter->work.helper.pid > 0) {
+        look_for_end(reporter, question);
+        return;
+    }
+    if (n_asked == reporter->number)
+        give_parts(reporter, question);
+    if (reporter->answer_fd >= 0
+        && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
+        close_answer(reporter);
+    if (n_asked != reporter->number && programs)
+        begin(reporter, live, n_asked, log_path, programs);
+}
+
+void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status)
+{
+    keeper_process_note_end(reporter->keeper, pid);
+    if (reporter->work.helper.pid != pid || pid <= 0)
+        return;
+    reporter->has_ended = true;
+    reporter->wait_status = wait_status;
+}
+
+bool report_service_try_done(struct report_service *reporter)
+{
+    bool is_answerer_gone = reporter->has_ended || child_process_end(&reporter->work.helper);
+    bool is_keeper_gone = keeper_process_try_done(&reporter->own_keeper);
+
+    if (!is_answerer_gone || !is_keeper_gone)
+        return false;
+    report_service_end(&reporter->work);
+    close_answer(reporter);
+    request_wakeup_done(reporter->bell);
+    reporter->bell = NULL;
+    return true;
+}
+
+void report_service_done(struct report_service *reporter)
+{
+    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
+
+    while (!report_service_try_done(reporter))
+        nanosleep(&pause, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/request_wakeup.h"
+
+#include "lib/abi/log_format.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STACK_BYTES = 65536, /* beside what a thread needs at least: it calls the kernel alone */
+    NAP_NS = 100000,
+    LOOK_NS = 200000000, /* where the file was cut nothing else wakes who waits */
+};
+
+struct request_wakeup {
+    void *page;
+    const uint32_t *word; /* n_asked (QB-2) */
+    pthread_t thread;
+    sem_t is_set;
+    _Atomic uint32_t seen;
+    atomic_bool is_ending, has_ended;
+};
+
+static bool is_ending(const struct request_wakeup *bell)
+{
+    return atomic_load_explicit(&bell->is_ending, memory_order_acquire);
+}
+
+/* Whether it is to ring: false, too, where it is to end, or the page is gone. */
+static bool wait_for_question(const struct request_wakeup *bell)
+{
+    const struct timespec look = {.tv_nsec = LOOK_NS};
+    uint32_t seen = atomic_load_explicit(&bell->seen, memory_order_relaxed);
+    long code;
+
+    do /* whoever wakes us need not have changed it */
+        code = syscall(SYS_futex, bell->word, FUTEX_WAIT, seen, &look, NULL, 0);
+    while (!is_ending(bell) && (code == 0 || errno == EINTR || errno == ETIMEDOUT));
+    return code != 0 && errno == EAGAIN && !is_ending(bell);
+}
+
+static void *ring(void *context)
+{
+    struct request_wakeup *bell = context;
+
+    for (;;) {
+        while (sem_wait(&bell->is_set) != 0)
+            continue;
+        if (is_ending(bell) || !wait_for_question(bell))
+            break;
+        (void)kill(getpid(), SIGCHLD);
+    }
+    atomic_store_explicit(&bell->has_ended, true, memory_order_release);
+    return NULL;
+}
+
+/* No signal is for it: those that it had been given would be nobody's. */
+static bool begin(struct request_wakeup *bell)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    bool has_begun;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + STACK_BYTES);
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    has_begun = pthread_create(&bell->thread, &attributes, ring, bell) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return has_begun;
+}
+
+static void give_back(struct request_wakeup *bell)
+{
+    munmap(bell->page, LOG_FILE_HEADER_BYTES);
+    sem_destroy(&bell->is_set);
+    free(bell);
+}
+
+struct request_wakeup *request_wakeup_new(int fd)
+{
+    struct request_wakeup *bell = calloc(1, sizeof(*bell));
+
+    if (!bell)
+        return NULL;
+    bell->page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (bell->page == MAP_FAILED) {
+        free(bell);
+        return NULL;
+    }
+    bell->word = (const uint32_t *)(const void *)((const char *)bell->page + LOG_QUESTION_OFFSET
+                                                  + offsetof(struct log_question, n_asked));
+    (void)sem_init(&bell->is_set, 0, 0);
+    if (begin(bell))
+        return bell;
+    give_back(bell);
+    return NULL;
+}
+
+void request_wakeup_set(struct request_wakeup *bell, uint32_t seen)
+{
+    if (!bell)
+        return;
+    atomic_store_explicit(&bell->seen, seen, memory_order_relaxed);
+    sem_post(&bell->is_set);
+}
+
+/* It may be about to wait, and not hear of it the first time, nor at all where the page is gone: then it looks by itself. */
+void request_wakeup_done(struct request_wakeup *bell)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    if (!bell)
+        return;
+    atomic_store_explicit(&bell->is_ending, true, memory_order_release);
+    sem_post(&bell->is_set);
+    while (!atomic_load_explicit(&bell->has_ended, memory_order_acquire)) {
+        (void)syscall(SYS_futex, bell->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        nanosleep(&nap, NULL);
+    }
+    (void)pthread_join(bell->thread, NULL);
+    give_back(bell);
+}

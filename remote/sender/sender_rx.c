@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "remote/sender/sender_rx.h"
+
+#include "remote/sender/giving_back.h"
+#include "remote/sender/sender_state.h"
+#include "remote/sender/sender_tx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MAX_READS = 16 /* before the rest has its turn */
+};
+
+/* It goes well: more has arrived than ever. */
+static void note_progress(struct sender *sender)
+{
+    sender->progress_ns = sender->now_ns;
+    sender->pause_ns = 0;
+    if (sender->has_complained && !sender->settings->is_quiet)
+        (void)fprintf(stderr, "mtrace-record: sending to '%s' goes on\n", sender->settings->to);
+    sender->has_complained = false;
+}
+
+static void note_acked(struct sender *sender, struct sent_log *log, uint64_t acked_bytes)
+{
+    log->acked_bytes = acked_bytes;
+    if (acked_bytes <= log->most_bytes)
+        return;
+    log->most_bytes = acked_bytes;
+    note_progress(sender);
+}
+
+/* Whoever has a log whose beginning is given back here must have all of that. */
+static int stick(struct sender *sender, struct sent_log *log)
+{
+    log->state = SENT_STATE_STUCK;
+    (void)snprintf(
+        sender->why, sizeof(sender->why),
+        "the receiver does not have what it acknowledged of '%s' and was given back here",
+        log->path);
+    return 0;
+}
+
+static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
+                     const struct wire_head *head, const void *payload, struct error *err)
+{
+    uint64_t ours = 0;
+    uint64_t theirs;
+
+    memcpy(&theirs, payload, sizeof(theirs));
+    if (head->offset < LOG_FILE_HEADER_BYTES)
+        return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
+    if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
+        || ours != theirs || head->offset < log->tail.given_back) {
+        if (log->tail.given_back)
+            return stick(sender, log);
+        return sender_tx_say_begin(sender, WIRE_ANEW, number, log, err);
+    }
+    log->state = SENT_STATE_FLOWING;
+    log->sent_bytes = head->offset;
+    note_acked(sender, log, head->offset);
+    memset(log->page, 0, sizeof(log->page)); /* whatever it has: it is sent again */
+    return 0;
+}
+
+static void note_wishes(struct sender *sender, const void *payload)
+{
+    struct wire_hello hello;
+
+    memcpy(&hello, payload, sizeof(hello));
+    sender->is_asked_for_objects = (hello.flags & WIRE_WANTS_OBJECTS) != 0;
+}
+
+static void note_objects(struct sender *sender)
+{
+    if (sent_objects_got_further(&sender->objects))
+        note_progress(sender);
+}
+
+static int take_want(struct sender *sender, const struct wire_head *head, struct error *err)
+{
+    bool is_cut;
+
+    if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
+        return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
+    note_objects(sender);
+    return is_cut ? sender_tx_say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
+}
+
+static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
+                       struct error *err)
+{
+    if (log->asked_sync == 0)
+        return error_set(err, ERROR_FORMAT, "the receiver says to what it was not asked");
+    if (!sender->has_no_holes && !giving_back_take(log, synced)) {
+        sender->has_no_holes = true;
+        (void)fprintf(stderr,
+                      "mtrace-record: the file system of '%s' gives no space back while a log "
+                      "grows: --no-local removes it at the end alone\n",
+                      log->path);
+    }
+    return 0;
+}
+
+static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
+                    struct error *err)
+{
+    struct sent_log *log = head->log < sender->logs.n ? sender->logs.logs[head->log] : NULL;
+
+    if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
+        int code = wire_check_hello(head, payload, err);
+        sender->has_greeted = code == 0;
+        if (code == 0)
+            note_wishes(sender, payload);
+        return code;
+    }
+    if (head->kind == WIRE_REFUSED)
+        return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
+    if (head->kind == WIRE_PING) {
+        note_objects(sender);
+        return 0;
+    }
+    if (head->kind == WIRE_WANT)
+        return take_want(sender, head, err);
+    if (!log || !sent_log_is_under_way(log))
+        return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
+    if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
+        return take_have(sender, head->log, log, head, payload, err);
+    if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
+        return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
+    note_acked(sender, log, head->offset);
+    if (head->kind == WIRE_SYNCED)
+        return take_synced(sender, log, head->offset, err);
+    if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
+        log->state = SENT_STATE_SENT;
+        note_progress(sender);
+        log_tail_close(&log->tail);
+    }
+    return 0;
+}
+
+/* At most MAX_READS, SN-3: who floods us shall not keep us from the rest, nor from ending. */
+int sender_rx_take_all(struct sender *sender, struct error *err)
+{
+    struct wire_head head;
+    const void *payload;
+    size_t n_room;
+    ssize_t n;
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < MAX_READS; i++) {
+        void *room = wire_reader_room(sender->reader, &n_room);
+        n = channel_get(&sender->channel, room, n_room, err);
+        if (n <= 0)
+            return (int)n;
+        wire_reader_add(sender->reader, (size_t)n);
+        while ((code = wire_reader_next(sender->reader, &head, &payload, err)) > 0) {
+            code = take_one(sender, &head, payload, err);
+            if (code)
+                return code;
+            sender->heard_ns = sender->now_ns;
+            sender->asked_ns = 0;
+        }
+    }
+    return code;
+}

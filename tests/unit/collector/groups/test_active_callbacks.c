@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is inside of what: any number of threads at once, dead ones, jumps, forks. */
+#include "collector/groups/active_callbacks.h"
+#include "collector/os/sys.h"
+#include "tests/unit/collector/kernel.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MANY = 10000,
+    WHAT = 77,
+    ROOM_BYTES = 4096,
+};
+
+static struct teller *g_places[MANY];
+
+static void any_number_of_threads_are_inside(void **state)
+{
+    const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++) {
+        g_places[i] = active_callbacks_take();
+        assert_non_null(g_places[i]);
+        active_callbacks_show(g_places[i], i + 1, frame, 0);
+    }
+    for (uint32_t i = 0; i < MANY; i += 97)
+        assert_true(active_callbacks_anyone_in(i + 1, NULL));
+    assert_false(active_callbacks_anyone_in(MANY + 1, NULL));
+    for (uint32_t i = 0; i < MANY; i++)
+        active_callbacks_leave(g_places[i]);
+    for (uint32_t i = 0; i < MANY; i += 97)
+        assert_false(active_callbacks_anyone_in(i + 1, NULL));
+}
+
+__attribute__((noinline)) static void show_and_return(struct teller *teller)
+{
+    active_callbacks_show(teller, WHAT, (uintptr_t)__builtin_frame_address(0), 0);
+    assert_true(active_callbacks_anyone_in(WHAT, NULL));
+}
+
+__attribute__((noinline)) static void overwrite_stack(void)
+{
+    volatile unsigned char room[ROOM_BYTES];
+
+    for (unsigned i = 0; i < ROOM_BYTES; i++)
+        room[i] = 0x55;
+    assert_int_equal(room[0], 0x55);
+}
+
+/* As by longjmp: the frame is gone, and nothing else was said. */
+static void who_left_by_a_jump_is_not_inside(void **state)
+{
+    struct teller *teller = active_callbacks_take();
+
+    (void)state;
+    KERNEL_NEEDS(copies_own);
+    show_and_return(teller);
+    overwrite_stack();
+    assert_false(active_callbacks_anyone_in(WHAT, NULL));
+    active_callbacks_leave(teller);
+}
+
+static void *end_inside(void *argument)
+{
+    (void)argument;
+    active_callbacks_show(active_callbacks_take(), WHAT, (uintptr_t)__builtin_frame_address(0), 0);
+    return NULL;
+}
+
+static void who_ended_is_not_inside_and_leaves_its_place(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, end_inside, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (unsigned i = 0; i < 1000 && active_callbacks_anyone_in(WHAT, NULL); i++)
+        sys_nap(1000000);
+    assert_false(active_callbacks_anyone_in(WHAT, NULL));
+}
+
+static void a_child_knows_only_itself(void **state)
+{
+    struct teller *own = active_callbacks_take();
+    struct teller *other = active_callbacks_take();
+    const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    active_callbacks_show(own, WHAT, frame, 0);
+    active_callbacks_show(other, WHAT + 1, frame, 0);
+    child = fork();
+    if (child == 0) {
+        active_callbacks_forget(own);
+        _exit(active_callbacks_anyone_in(WHAT, NULL) && !active_callbacks_anyone_in(WHAT + 1, NULL)
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    active_callbacks_leave(own);
+    active_callbacks_leave(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads_are_inside),
+        cmocka_unit_test(who_left_by_a_jump_is_not_inside),
+        cmocka_unit_test(who_ended_is_not_inside_and_leaves_its_place),
+        cmocka_unit_test(a_child_knows_only_itself),
+    };
+
+    return cmocka_run_group_tests_name("tellers", tests, NULL, NULL);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/* Trackers that come and go: by whom, in the midst of what, and who waits for whom. */
+#include "collector/groups/event_callbacks.h"
+#include "collector/os/sys.h"
+#include "collector/sampling/live_block_index.h"
+#include "collector/thread/state.h"
+#include "collector/thread/thread.h"
+#include "tests/unit/collector/jumps.h"
+#include "tests/unit/collector/kernel.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MOST_TRACKERS = 16,
+    N_JUMPS = 5000,
+    LONGEST_SECONDS = 120, /* then something waits for ever */
+    N_CROWD = 4,
+    N_ROUNDS = 20000,
+};
+
+static struct log_fixture g_log;
+
+static int begin(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 16, 1 << 24);
+    alarm(LONGEST_SECONDS);
+    return state_init(&(const struct state_hooks){NULL, NULL}) ? 0 : 1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+/* One of a block that nobody else has. */
+static void tell(enum mtrace_event_kind kind, uintptr_t address)
+{
+    const struct known_block fresh = {1, 24, MTRACE_GROUP_ROOT, 1, 1};
+
+    if (kind == MTRACE_EVENT_ALLOC)
+        event_callbacks_tell_alloc((const void *)address, &fresh);
+    else
+        event_callbacks_tell_free((const void *)address, 1);
+}
+
+static bool remove_outside(int handle)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    return event_callbacks_remove(handle, true, &origin) == 0;
+}
+
+/* ---- jumps -------------------------------------------------------------------------------------
+ */
+
+static _Atomic bool g_has_ended;
+
+static void hear_nothing(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+}
+
+static void *tell_until_over(void *unused)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    (void)unused;
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    while (!jumps_are_over()) {
+        if (sigsetjmp(g_jumps_back, 1) != 0)
+            continue;
+        jumps_allow(true);
+        for (;;) {
+            const struct unwind_origin origin = {.cfa = here};
+            (void)event_callbacks_is_telling(&origin); /* as each event asks */
+            tell(MTRACE_EVENT_ALLOC, 4096);
+            tell(MTRACE_EVENT_FREE, 4096);
+        }
+    }
+    atomic_store(&g_has_ended, true);
+    return NULL;
+}
+
+/* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on telling. */
+static void a_jump_leaves_nothing_to_wait_for(void **state)
+{
+    struct known_block known;
+    pthread_t thread;
+    int handle;
+
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it runs handlers later than they come, where none can jump out of this */
+#endif
+    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
+    assert_true(handle > 0);
+    assert_true(jumps_start(&thread, tell_until_over));
+    jumps_make(thread, N_JUMPS);
+    assert_true(remove_outside(handle));
+    jumps_end();
+    while (!atomic_load(&g_has_ended))
+        pthread_kill(thread, SIGUSR1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    assert_true(remove_outside(handle));
+    tell(MTRACE_EVENT_ALLOC, 4096); /* KB-1: there is still a place for it */
+    assert_true(live_block_index_find((const void *)4096, &known));
+}
+
+static void leave(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    (void)event;
+    assert_true(event_callbacks_is_telling(&origin));
+    siglongjmp(*(sigjmp_buf *)user, 1);
+}
+
+static sigjmp_buf *g_leaves_to;
+static _Atomic bool g_has_left;
+
+static void leave_from_there(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+    atomic_store(&g_has_left, true);
+    siglongjmp(*g_leaves_to, 1);
+}
+
+static MTRACE_NOINLINE void tell_deep(unsigned depth)
+{
+    volatile char room[1024];
+
+    room[0] = (char)depth;
+    if (depth > 0)
+        tell_deep(depth - 1);
+    else
+        tell(MTRACE_EVENT_ALLOC, 16384 + (uintptr_t)(unsigned char)room[0]);
+    room[1] = 0; /* no tail call */
+}
+
+static MTRACE_NOINLINE void use_stack(void)
+{
+    volatile char room[16384];
+
+    for (size_t i = 0; i < sizeof(room); i++)
+        room[i] = 0x5a;
+}
+
+static void *leave_once(void *unused)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    sigjmp_buf back;
+    int handle;
+
+    (void)unused;
+    thread_set_stack(4096, 8192); /* we are on another, as a coroutine is */
+    handle = event_callbacks_add(leave, &back, MTRACE_EVENT_ALLOC);
+    if (sigsetjmp(back, 0) == 0)
+        tell(MTRACE_EVENT_ALLOC, 16384);
+    use_stack();
+    assert_false(event_callbacks_is_telling(&origin));
+    assert_true(remove_outside(handle));
+    return NULL;
+}
+
+static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    KERNEL_NEEDS(copies_own);
+    assert_int_equal(pthread_create(&thread, NULL, leave_once, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Tells, leaves by a jump, and waits for ever in the kernel, having called nothing that is as deep: the frame is as it was. */
+static void *leave_and_wait(void *fd)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const int *pipe_end = fd;
+    sigjmp_buf back;
+    char byte;
+    ssize_t n;
+
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    g_leaves_to = &back;
+    if (sigsetjmp(back, 0) == 0)
+        tell_deep(64);
+    n = read(*pipe_end, &byte, 1);
+    return n == 1 ? NULL : fd;
+}
+
+static void who_jumped_out_and_waits_is_not_waited_for(void **state)
+{
+    pthread_t thread;
+    void *result;
+    int ends[2];
+    int handle;
+
+    (void)state;
+    KERNEL_NEEDS(shows_stacks);
+    assert_int_equal(pipe(ends), 0);
+    handle = event_callbacks_add(leave_from_there, NULL, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&thread, NULL, leave_and_wait, &ends[0]), 0);
+    while (!atomic_load(&g_has_left))
+        sys_nap(100000);
+    assert_true(remove_outside(handle));
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
+}
+
+static pthread_barrier_t g_is_waiting;
+static int g_ends[2];
+
+static void wait_inside(const struct mtrace_event *event, void *user)
+{
+    char byte;
+
+    (void)event;
+    pthread_barrier_wait(&g_is_waiting);
+    if (read(g_ends[0], &byte, 1) == 1)
+        atomic_store((_Atomic bool *)user, true);
+}
+
+static void *tell_on_own_stack(void *unused)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    (void)unused;
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    tell(MTRACE_EVENT_ALLOC, 20480);
+    return NULL;
+}
+
+/* A callback that waits in the kernel is still there; others find it so, and wait. */
+static void who_waits_inside_is_waited_for(void **state)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    _Atomic bool has_returned = false;
+    pthread_t thread;
+    int handle;
+
+    (void)state;
+    assert_int_equal(pipe(g_ends), 0);
+    pthread_barrier_init(&g_is_waiting, NULL, 2);
+    handle = event_callbacks_add(wait_inside, &has_returned, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&thread, NULL, tell_on_own_stack, NULL), 0);
+    pthread_barrier_wait(&g_is_waiting);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(event_callbacks_remove(handle, false, &origin), EBUSY);
+        sys_nap(100000);
+    }
+    assert_int_equal(write(g_ends[1], "x", 1), 1);
+    assert_true(remove_outside(handle));
+    assert_true(atomic_load(&has_returned));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* ---- removal in a callback ---------------------------------------------------------------------
+ */
+
+static pthread_barrier_t g_both_inside;
+static int g_handles[2];
+static int g_codes[2];
+
+/* user: of whose handle. */
+static void remove_other(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    const unsigned other = (unsigned)(uintptr_t)user;
+
+    (void)event;
+    pthread_barrier_wait(&g_both_inside);
+    g_codes[other] = event_callbacks_remove(g_handles[other], true, &origin);
+    pthread_barrier_wait(&g_both_inside);
+}
+
+static void *tell_one(void *kind)
+{
+    tell((enum mtrace_event_kind)(uintptr_t)kind, 8192);
+    return NULL;
+}
+
+static void two_callbacks_remove_each_other(void **state)
+{
+    pthread_t threads[2];
+
+    (void)state;
+    pthread_barrier_init(&g_both_inside, NULL, 2);
+    tell(MTRACE_EVENT_ALLOC, 8192);
+    g_handles[0] = event_callbacks_add(remove_other, (void *)1, MTRACE_EVENT_FREE);
+    g_handles[1] = event_callbacks_add(remove_other, (void *)0, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&threads[0], NULL, tell_one, (void *)MTRACE_EVENT_FREE), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(g_codes[i], EBUSY);
+        assert_true(remove_outside(g_handles[i])); /* now nobody runs it */
+        assert_false(remove_outside(g_handles[i]));
+    }
+    pthread_barrier_destroy(&g_both_inside);
+}
+
+static unsigned g_n_added_inside;
+
+static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    (void)event;
+    for (unsigned i = 0; i < 2; i++) /* no other thread runs it */
+        assert_int_equal(event_callbacks_remove(*(int *)user, true, &origin), 0);
+    while (g_n_added_inside < MOST_TRACKERS
+           && event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC))
+        g_n_added_inside++;
+}
+
+/* Its place is nobody else's as long as it runs; and then it is. */
+static void a_callback_keeps_its_place_until_it_returns(void **state)
+{
+    int handle = 0;
+    int last;
+
+    (void)state;
+    handle = event_callbacks_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
+    tell(MTRACE_EVENT_ALLOC, 12288);
+    tell(MTRACE_EVENT_FREE, 12288);
+    assert_int_equal(g_n_added_inside, MOST_TRACKERS - 1);
+    last = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    assert_true(last > 0);
+    assert_int_equal(event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
+    assert_false(remove_outside(handle));
+    for (int i = 1; i < last + MOST_TRACKERS * MOST_TRACKERS; i++)
+        (void)remove_outside(i);
+}
+
+/* ---- forks and crowds --------------------------------------------------------------------------
+ */
+
+static pthread_barrier_t g_inside;
+static _Atomic bool g_may_return;
+
+static void stay(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+    pthread_barrier_wait(&g_inside);
+    while (!atomic_load(&g_may_return))
+        sys_nap(100000);
+}
+
+static void a_child_does_not_wait_for_threads_of_its_parent(void **state)
+{
+    pthread_t thread;
+    int status = -1;
+    int handle;
+    pid_t child;
+
+    (void)state;
+    pthread_barrier_init(&g_inside, NULL, 2);
+    handle = event_callbacks_add(stay, NULL, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&thread, NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    pthread_barrier_wait(&g_inside);
+    child = fork();
+    if (child == 0) {
+        alarm(LONGEST_SECONDS);
+        event_callbacks_forget();
+        _exit(remove_outside(handle) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    atomic_store(&g_may_return, true);
+    assert_true(remove_outside(handle));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_barrier_destroy(&g_inside);
+}
+
+static _Atomic int g_live; /* of the tracker that is there */
+
+static void look_alive(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    if (atomic_load(&g_live) != *(const int *)user)
+        abort();
+}
+
+static void *tell_for_long(void *number)
+{
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        tell(MTRACE_EVENT_ALLOC, (uintptr_t)number * 65536);
+        tell(MTRACE_EVENT_FREE, (uintptr_t)number * 65536);
+    }
+    return NULL;
+}
+
+static void none_is_called_after_its_removal(void **state)
+{
+    pthread_t threads[N_CROWD];
+    int user = 0;
+
+    (void)state;
+    for (uintptr_t i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, tell_for_long, (void *)(i + 1)), 0);
+    for (unsigned i = 0; i < 200; i++) {
+        int handle;
+        atomic_store(&g_live, user);
+        handle = event_callbacks_add(look_alive, &user, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
+        sys_nap(20000);
+        assert_true(remove_outside(handle));
+        user++; /* nobody looks at it now */
+    }
+    for (unsigned i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+/* ---- moves -------------------------------------------------------------------------------------
+ */
+
+enum {
+    N_GROUPS = 8,
+    MOVED_ADDRESS = 1 << 21,
+};
+
+static struct books {
+    _Atomic int64_t blocks[N_GROUPS], bytes[N_GROUPS];
+    _Atomic uint64_t n_moves, n_wrong;
+    _Atomic uint32_t freed_of;
+} g_books;
+
+static void keep_books(const struct mtrace_event *event, void *user)
+{
+    struct books *books = user;
+    const int64_t size_bytes = (int64_t)event->size_bytes;
+
+    if (event->kind == MTRACE_EVENT_FREE) {
+        atomic_store(&books->freed_of, event->group);
+        return;
+    }
+    atomic_fetch_add(&books->n_moves, 1);
+    if (event->kind != MTRACE_EVENT_MOVE || event->address != (const void *)MOVED_ADDRESS
+        || event->size_bytes != 1 || event->usable_bytes != 24 || event->old_address
+        || event->stack_id != 0 || event->alloc_stack_id != 1 || event->alloc_thread_id != 1)
+        atomic_fetch_add(&books->n_wrong, 1);
+    atomic_fetch_sub(&books->blocks[event->group], 1);
+    atomic_fetch_add(&books->blocks[event->current_group], 1);
+    atomic_fetch_sub(&books->bytes[event->group], size_bytes);
+    atomic_fetch_add(&books->bytes[event->current_group], size_bytes);
+}
+
+static void *move_about(void *number)
+{
+    uint32_t at = (uint32_t)(uintptr_t)number;
+
+    for (unsigned i = 0; i < N_ROUNDS; i++)
+        event_callbacks_tell_move((const void *)MOVED_ADDRESS, (at += 3) % N_GROUPS);
+    return NULL;
+}
+
+/* Each takes it from whom it was given last, so that books by group come out even. */
+static void whoever_moves_a_block_it_is_in_one_group(void **state)
+{
+    const uint64_t n_untold = event_callbacks_count_untold();
+    struct known_block known;
+    pthread_t threads[N_CROWD];
+    int handle;
+
+    (void)state;
+    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    g_books.blocks[MTRACE_GROUP_ROOT] = g_books.bytes[MTRACE_GROUP_ROOT] = 1;
+    handle = event_callbacks_add(keep_books, &g_books, MTRACE_EVENT_MOVE | MTRACE_EVENT_FREE);
+    assert_true(handle > 0);
+    event_callbacks_tell_move((const void *)MOVED_ADDRESS, MTRACE_GROUP_ROOT); /* it is there */
+    event_callbacks_tell_move((const void *)(MOVED_ADDRESS + 64), 2);          /* no block */
+    assert_int_equal(g_books.n_moves, 0);
+    for (uintptr_t i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, move_about, (void *)i), 0);
+    for (unsigned i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_true(live_block_index_find((const void *)MOVED_ADDRESS, &known));
+    for (uint32_t i = 0; i < N_GROUPS; i++) {
+        assert_int_equal(g_books.blocks[i], i == known.group);
+        assert_int_equal(g_books.bytes[i], i == known.group);
+    }
+    assert_true(g_books.n_moves > N_ROUNDS && g_books.n_moves <= (uint64_t)N_CROWD * N_ROUNDS);
+    assert_int_equal(g_books.n_wrong, 0);
+    tell(MTRACE_EVENT_FREE, MOVED_ADDRESS);
+    assert_int_equal(g_books.freed_of, known.group);
+    assert_int_equal(event_callbacks_count_untold(), n_untold);
+    assert_true(remove_outside(handle));
+}
+
+/* Of a move inside of a callback. */
+static void what_is_not_told_is_counted_where_somebody_asks(void **state)
+{
+    const uint64_t n_untold = event_callbacks_count_untold();
+    struct known_block known;
+    int handle;
+
+    (void)state;
+    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
+    assert_int_equal(event_callbacks_count_untold(), n_untold);
+    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_MOVE);
+    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
+    event_callbacks_pass_move((const void *)(MOVED_ADDRESS + 64), 2);
+    assert_int_equal(event_callbacks_count_untold(), n_untold);
+    event_callbacks_pass_move((const void *)MOVED_ADDRESS, 3);
+    assert_int_equal(event_callbacks_count_untold(), n_untold + 1);
+    assert_true(remove_outside(handle));
+    assert_true(live_block_index_take((const void *)MOVED_ADDRESS, &known));
+    assert_int_equal(known.group, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_jump_leaves_nothing_to_wait_for),
+        cmocka_unit_test(a_jump_on_another_stack_is_seen_by_what_is_overwritten),
+        cmocka_unit_test(who_jumped_out_and_waits_is_not_waited_for),
+        cmocka_unit_test(who_waits_inside_is_waited_for),
+        cmocka_unit_test(two_callbacks_remove_each_other),
+        cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
+        cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
+        cmocka_unit_test(none_is_called_after_its_removal),
+        cmocka_unit_test(whoever_moves_a_block_it_is_in_one_group),
+        cmocka_unit_test(what_is_not_told_is_counted_where_somebody_asks),
+    };
+
+    return cmocka_run_group_tests_name("trackers", tests, begin, finish);
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
+#include "collector/events/recursion_guard.h"
+#include "collector/log/collector_commands.h"
+#include "collector/process/control_commands.h"
+#include "collector/thread/state.h"
+#include "lib/abi/log_format.h"
+#include "tests/unit/collector/recording_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    LONGEST_SECONDS = 60, /* then something waits for ever */
+    N_ORDERS = 3000,
+    MOST_MARKS = 8,
+};
+
+static struct log_fixture g_log;
+
+/* ---- what control_commands.c calls, and what happens in the midst of it ------------------------------------ */
+
+static void (*g_in_the_midst)(void); /* once, while a window is being begun or ended */
+static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
+static char g_marks[MOST_MARKS][LOG_CONTROL_NAME_BYTES];
+static _Atomic bool g_is_child;
+static bool g_is_recorder_there;
+static uint64_t g_now_ns;
+static unsigned g_n_left;
+
+bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
+bool __real_record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
+bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
+                            unsigned n_words, const char *text, uint64_t *ret_ticks);
+bool __real_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
+                            unsigned n_words, const char *text, uint64_t *ret_ticks);
+bool __wrap_state_is_own_process(void);
+long __wrap_sys_process_exists(long pid);
+uint64_t __wrap_sys_clock_ns(int clock);
+void __wrap_end_recording(void);
+
+static bool was_written(bool is_it)
+{
+    atomic_fetch_add(&g_n_unwritten, !is_it);
+    return is_it;
+}
+
+bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
+{
+    void (*in_the_midst)(void) = g_in_the_midst;
+
+    g_in_the_midst = NULL;
+    if (in_the_midst)
+        in_the_midst();
+    atomic_fetch_add(&g_n_switches, 1);
+    return was_written(__real_record_note(kind, value, address));
+}
+
+bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
+                            unsigned n_words, const char *text, uint64_t *ret_ticks)
+{
+    uint32_t n = atomic_fetch_add(&g_n_marked, 1);
+
+    if (n < MOST_MARKS)
+        (void)snprintf(g_marks[n], sizeof(g_marks[n]), "%s", text);
+    return was_written(__real_record_labelled(kind, address, words, n_words, text, ret_ticks));
+}
+
+bool __wrap_state_is_own_process(void)
+{
+    return !atomic_load(&g_is_child);
+}
+
+long __wrap_sys_process_exists(long pid)
+{
+    (void)pid;
+    return g_is_recorder_there ? 0 : -ESRCH;
+}
+
+uint64_t __wrap_sys_clock_ns(int clock)
+{
+    (void)clock;
+    return g_now_ns;
+}
+
+void __wrap_end_recording(void)
+{
+    g_n_left++;
+}
+
+/* ---- the recorder ------------------------------------------------------------------------------- */
+
+static uint32_t g_n_wanted;
+
+static void want(enum log_order order)
+{
+    atomic_store(&collector_commands_get()->wanted,
+                 (uint32_t)order | LOG_SWITCH_CONTROL << LOG_WANTED_ORDER_BITS
+                     | ++g_n_wanted << (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS));
+    atomic_fetch_add(&collector_commands_get()->n_given, 1);
+}
+
+static void want_mark(const char *name)
+{
+    (void)snprintf(collector_commands_get()->name, sizeof(collector_commands_get()->name), "%s",
+                   name);
+    atomic_fetch_add(&collector_commands_get()->n_marks, 1);
+    atomic_fetch_add(&collector_commands_get()->n_given, 1);
+}
+
+static uint32_t n_obeyed(void)
+{
+    return atomic_load(&collector_commands_get()->n_obeyed);
+}
+
+/* A recording that nobody has ordered anything of. */
+static void begin_anew(bool is_tracing)
+{
+    struct log_control *control = collector_commands_get();
+
+    memset(control, 0, sizeof(*control));
+    control_commands_begin(is_tracing);
+    (void)state_set_tracing(is_tracing);
+    g_n_wanted = 0;
+    g_in_the_midst = NULL;
+    atomic_store(&g_n_switches, 0);
+    atomic_store(&g_n_marked, 0);
+    atomic_store(&g_n_unwritten, 0);
+    atomic_store(&g_is_child, false);
+}
+
+static int begin(void **state)
+{
+    static const struct config config = {.max_depth = 8};
+
+    (void)state;
+    alarm(LONGEST_SECONDS);
+    return recording_fixture_begin(&g_log, 16, &config) ? 0 : 1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+/* ---- another thread obeys ------------------------------------------------------------------------ */
+
+static _Atomic int g_stage;
+
+static void wait_for_stage(int stage)
+{
+    while (atomic_load(&g_stage) < stage)
+        ;
+}
+
+static void be_held(void)
+{
+    atomic_store(&g_stage, 1);
+    wait_for_stage(2);
+}
+
+static void *obey(void *unused)
+{
+    control_commands_obey();
+    return unused;
+}
+
+/* A thread that is held where it begins the window that is wanted. */
+static pthread_t hold_one(void)
+{
+    pthread_t thread;
+
+    atomic_store(&g_stage, 0);
+    want(LOG_ORDER_START);
+    g_in_the_midst = be_held;
+    assert_int_equal(pthread_create(&thread, NULL, obey, NULL), 0);
+    wait_for_stage(1);
+    return thread;
+}
+
+static void let_go(pthread_t thread)
+{
+    atomic_store(&g_stage, 2);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    begin_anew(false);
+    thread = hold_one();
+    want_mark("once");
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 0); /* so no other name is given meanwhile */
+    let_go(thread);
+    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(g_n_marked, 1);
+    assert_string_equal(g_marks[0], "once");
+    want_mark("later");
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 3);
+    assert_int_equal(g_n_marked, 2);
+    assert_string_equal(g_marks[1], "later");
+    assert_true(state_is_tracing());
+}
+
+static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    begin_anew(false);
+    thread = hold_one();
+    want(LOG_ORDER_STOP);
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 0);
+    let_go(thread);
+    assert_int_equal(n_obeyed(), 2);
+    assert_false(state_is_tracing());
+    assert_int_equal(collector_commands_get()->is_open, 0);
+    assert_int_equal(g_n_switches, 2);
+    control_commands_obey();
+    assert_int_equal(g_n_switches, 2);
+}
+
+static _Atomic bool g_has_ended;
+
+static void *obey_always(void *unused)
+{
+    while (!atomic_load(&g_has_ended))
+        control_commands_obey();
+    return unused;
+}
+
+static void of_what_two_threads_look_for_each_is_done_once(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    begin_anew(false);
+    assert_int_equal(pthread_create(&thread, NULL, obey_always, NULL), 0);
+    for (uint32_t i = 1; i <= N_ORDERS; i++) {
+        if (i % 3)
+            want(i % 2 ? LOG_ORDER_START : LOG_ORDER_STOP);
+        else
+            want_mark("again");
+        do
+            control_commands_obey();
+        while (n_obeyed() != i);
+        if (i % 3)
+            assert_int_equal(state_is_tracing(), i % 2 == 1);
+    }
+    atomic_store(&g_has_ended, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(g_n_marked, N_ORDERS / 3);
+    assert_int_equal(n_obeyed(), N_ORDERS);
+}
+
+/* ---- who does not come back ---------------------------------------------------------------------- */
+
+static void a_child_of_a_fork_in_the_midst_obeys(void **state)
+{
+    pthread_t thread;
+    int status = 1;
+    pid_t child;
+
+    (void)state;
+    begin_anew(false);
+    thread = hold_one();
+    child = fork();
+    if (child == 0) { /* its log is the parent's here, its recording is not */
+        bool is_due = state_start(STATE_RECORDING);
+        state_record(2, false);
+        begin_anew(false);
+        want(LOG_ORDER_START);
+        control_commands_obey();
+        _exit(!is_due || n_obeyed() != 1 || !state_is_tracing());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    begin_anew(false); /* as another recording of this process; the thread comes back into it */
+    let_go(thread);
+    assert_int_equal(status, 0);
+    begin_anew(false);
+    want(LOG_ORDER_START);
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 1);
+}
+
+static void who_shares_our_memory_leaves_it_to_us(void **state)
+{
+    (void)state;
+    for (enum log_order order = LOG_ORDER_STOP; order <= LOG_ORDER_LEAVE; order++) {
+        g_n_left = 0;
+        begin_anew(order == LOG_ORDER_STOP);
+        want(order == LOG_ORDER_MARK ? LOG_ORDER_START : order);
+        atomic_store(&g_is_child, true);
+        control_commands_obey();
+        assert_int_equal(n_obeyed(), 0);
+        assert_int_equal(g_n_switches + g_n_left, 0);
+        assert_true(state_has_way(STATE_NUDGED));
+        atomic_store(&g_is_child, false);
+        control_commands_obey();
+        assert_int_equal(n_obeyed(), 1);
+        assert_int_equal(g_n_switches + g_n_left, 1);
+        assert_false(state_has_way(STATE_NUDGED));
+        atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
+        control_commands_obey();
+        assert_false(state_has_way(STATE_NUDGED));
+    }
+}
+
+static sigjmp_buf g_outside;
+
+static void jump_out(void)
+{
+    siglongjmp(g_outside, 1);
+}
+
+/* As a handler does behind a seccomp filter. */
+static void who_has_left_in_the_midst_obeys_again(void **state)
+{
+    (void)state;
+    begin_anew(false);
+    want(LOG_ORDER_START);
+    g_in_the_midst = jump_out;
+    if (sigsetjmp(g_outside, 1) == 0) {
+        control_commands_obey();
+        fail();
+    }
+    want(LOG_ORDER_STOP);
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 2);
+    assert_false(state_is_tracing());
+}
+
+static void order_and_look(void)
+{
+    want(LOG_ORDER_STOP);
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 0);
+}
+
+static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
+{
+    (void)state;
+    begin_anew(false);
+    want(LOG_ORDER_START);
+    g_in_the_midst = order_and_look;
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 2);
+    assert_false(state_is_tracing());
+    assert_int_equal(g_n_switches, 2);
+}
+
+/* ---- nobody is there to order anything ------------------------------------------------------------ */
+
+/* Is it left, where it looks as often as that takes? */
+static bool is_left_alone(void)
+{
+    g_n_left = 0;
+    for (int i = 0; i < 4; i++) {
+        g_now_ns += UINT64_C(1500000000);
+        control_commands_obey();
+    }
+    return g_n_left != 0;
+}
+
+/* Its pid may be one of another namespace: there it is nobody's, and the beat goes on. */
+static bool is_left_with_beat(void)
+{
+    g_n_left = 0;
+    for (int i = 0; i < 4; i++) {
+        g_now_ns += UINT64_C(1500000000);
+        atomic_fetch_add(&log_question_of(g_log.file)->beat, 1);
+        control_commands_obey();
+    }
+    return g_n_left != 0;
+}
+
+/* In a process of its own: who switched is known for good. is_elsewhere: the recorder goes on after its pid is nobody's. */
+static bool is_left_in_child(void (*set_up)(void), bool is_elsewhere)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (!state_start(STATE_RECORDING))
+            _exit(2);
+        state_record(2, true);
+        g_state_config.recorder_pid = 1;
+        g_is_recorder_there = true;
+        begin_anew(true);
+        set_up();
+        if (is_left_alone() || is_left_with_beat())
+            _exit(3);
+        g_is_recorder_there = false;
+        if (is_elsewhere && is_left_with_beat())
+            _exit(4);
+        _exit(is_left_alone());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return status != 0;
+}
+
+static void stop_by_recorder(void)
+{
+    want(LOG_ORDER_STOP);
+    control_commands_obey();
+}
+
+static void stop_with_signal(void)
+{
+    g_state_config.toggle_signal = 10;
+    stop_by_recorder();
+}
+
+static void stop_by_program(void)
+{
+    control_commands_switch(false, LOG_SWITCH_PROGRAM);
+}
+
+static void stop_after_program(void)
+{
+    control_commands_switch(true, LOG_SWITCH_PROGRAM); /* it is on */
+    stop_by_recorder();
+}
+
+static void stop_by_signal(void)
+{
+    control_commands_switch(false, LOG_SWITCH_SIGNAL);
+}
+
+static void close_from_the_beginning(void)
+{
+    begin_anew(false);
+}
+
+static void go_on(void)
+{
+}
+
+static void only_whom_the_recorder_alone_switches_leaves_itself(void **state)
+{
+    (void)state;
+    assert_true(is_left_in_child(stop_by_recorder, false));
+    assert_false(is_left_in_child(stop_with_signal, false));
+    assert_false(is_left_in_child(stop_by_program, false));
+    assert_false(is_left_in_child(stop_after_program, false));
+    assert_false(is_left_in_child(stop_by_signal, false));
+    assert_false(is_left_in_child(close_from_the_beginning, false));
+    assert_false(is_left_in_child(go_on, false));
+}
+
+/* It may be stopped, and its pid tells nothing. */
+static void whose_recorder_is_elsewhere_never_leaves_itself(void **state)
+{
+    (void)state;
+    assert_false(is_left_in_child(stop_by_recorder, true));
+}
+
+/* The recorder nudges once for what it gives, as soon as it knows where. */
+static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
+{
+    const uint64_t run_id = g_state_shared.run_id;
+
+    (void)state;
+    begin_anew(true);
+    assert_int_equal(collector_commands_get()->nudge_address, 0);
+    state_record(run_id, true);
+    control_commands_hear();
+    assert_int_equal(g_state_shared.run_id, run_id);
+    assert_int_equal(collector_commands_get()->nudge_address, state_nudge_address());
+    want(LOG_ORDER_STOP);
+    *(volatile uint8_t *)(uintptr_t)collector_commands_get()->nudge_address = 1;
+    assert_true(state_has_way(STATE_NUDGED));
+    control_commands_obey();
+    assert_int_equal(n_obeyed(), 1);
+    assert_false(state_is_tracing());
+}
+
+/* Of an allocator that is not glibc's, or whose handler interrupts it (recursion_guard.h): what comes there is not recorded, but that windows begin and end is. */
+static void who_obeys_inside_of_an_allocator_says_so(void **state)
+{
+    bool has_entered;
+
+    (void)state;
+    begin_anew(false);
+    has_entered = recursion_guard_enter();
+    assert_true(has_entered);
+    want(LOG_ORDER_START);
+    want_mark("within");
+    control_commands_obey();
+    control_commands_switch(false, LOG_SWITCH_SIGNAL);
+    recursion_guard_leave(has_entered);
+    assert_int_equal(n_obeyed(), 2);
+    assert_int_equal(g_n_switches, 2);
+    assert_int_equal(g_n_marked, 1);
+    assert_int_equal(g_n_unwritten, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_whom_the_recorder_alone_switches_leaves_itself),
+        cmocka_unit_test(whose_recorder_is_elsewhere_never_leaves_itself),
+        cmocka_unit_test(who_is_nudged_as_soon_as_can_be_obeys),
+        cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
+        cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
+        cmocka_unit_test(a_stop_that_comes_while_a_window_is_begun_is_not_undone),
+        cmocka_unit_test(of_what_two_threads_look_for_each_is_done_once),
+        cmocka_unit_test(a_child_of_a_fork_in_the_midst_obeys),
+        cmocka_unit_test(who_shares_our_memory_leaves_it_to_us),
+        cmocka_unit_test(who_has_left_in_the_midst_obeys_again),
+        cmocka_unit_test(who_interrupts_it_leaves_it_to_who_is_interrupted),
+    };
+    return cmocka_run_group_tests(tests, begin, finish);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes into the buckets comes out again, in order of id, joined with its end. */
+#include "importer/pairing/lifetimes.h"
+#include "lib/abi/log_format.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_BLOCKS = LIFETIMES_BUCKET_IDS + 5000 /* two buckets, many chunks */
+};
+
+static struct live_block block_of(uint64_t id)
+{
+    struct live_block block = {
+        .allocation_id = id & 0xffffff,
+        .alloc_ns = id * 10 & 0xffffffff,
+        .address = (0x10000 + (id * 7919 % 100000) * 16) & 0xffffffff,
+        .size = id % 5000 & 0xffff,
+        .node = (uint32_t)(id % 300 + 1),
+        .thread = (uint32_t)(id / 1000 % 3 + 1),
+        .call = id % 11 == 0 ? LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN : LOG_CHUNK_KNOWN,
+        .alignment_log2 = id % 13 == 0 ? 6 : 0,
+    };
+    live_block_set_slack(&block, id % 17 == 0 ? LIVE_BLOCK_SLACK_UNKNOWN : id % 16);
+    return block;
+}
+
+/* Every third block is freed by its own thread, the next one by another, the next one never. */
+static struct pairing_end end_of(const struct live_block *block)
+{
+    bool own = block->allocation_id % 3 == 0;
+
+    return (struct pairing_end){
+        .time_ns = block->alloc_ns + block->allocation_id % 1000,
+        .intervening = own ? block->allocation_id % 7 : PAIRING_UNKNOWN,
+        .thread = own ? block->thread : block->thread + 1,
+        .node = own ? 9 : 10,
+        .ended_by = PAIRING_FREED,
+    };
+}
+
+static bool is_ended(uint64_t id)
+{
+    return id % 3 != 2;
+}
+
+static void check(const struct allocation *read)
+{
+    struct live_block block = block_of(read->allocation_id);
+    struct pairing_end end = end_of(&block);
+    bool ended = is_ended(read->allocation_id);
+
+    assert_int_equal(read->alloc_ns, block.alloc_ns);
+    assert_int_equal(read->address, block.address);
+    assert_int_equal(read->size_bytes, block.size);
+    assert_int_equal(read->slack_bytes, live_block_slack(&block));
+    assert_int_equal(read->node, block.node);
+    assert_int_equal(read->thread, block.thread);
+    assert_int_equal(read->call, block.call);
+    assert_int_equal(read->alignment_log2, block.alignment_log2);
+    assert_int_equal(read->ended_by, ended ? PAIRING_FREED : PAIRING_LEAKED);
+    assert_int_equal(read->lifetime_ns, ended ? end.time_ns - block.alloc_ns : PAIRING_UNKNOWN);
+    assert_int_equal(read->intervening, ended ? end.intervening : PAIRING_UNKNOWN);
+    assert_int_equal(read->free_thread, ended ? end.thread : 0);
+    assert_int_equal(read->free_node, ended ? end.node : 0);
+    assert_int_equal(read->is_above, read->allocation_id % 3 == 0);
+}
+
+/* Ends come long after births and in another order. */
+static void two_buckets(void **state)
+{
+    struct lifetimes *fates;
+    struct allocation read;
+    const struct pairing_chain *chain;
+    struct error err;
+    uint64_t n_read = 0;
+
+    (void)state;
+    assert_int_equal(lifetimes_new("fates", &fates, &err), 0);
+    for (uint64_t id = 1; id <= N_BLOCKS; id++) {
+        struct live_block block = block_of(id);
+        assert_int_equal(lifetimes_born(fates, &block, 0, id % 3 == 0, NULL, &err), 0);
+    }
+    for (uint64_t id = N_BLOCKS; id > 0; id--) {
+        struct live_block block = block_of(id);
+        struct pairing_end end = end_of(&block);
+        if (is_ended(id))
+            assert_int_equal(lifetimes_ended(fates, &block, &end, &err), 0);
+    }
+    assert_true(lifetimes_disk_bytes(fates) <= UINT64_C(24) * N_BLOCKS);
+    assert_int_equal(lifetimes_rewind(fates, &err), 0);
+    while (lifetimes_next(fates, &read, &chain, &err) == 1) {
+        assert_int_equal(read.allocation_id, ++n_read);
+        assert_null(chain);
+        check(&read);
+    }
+    assert_int_equal(n_read, N_BLOCKS);
+    lifetimes_free(fates);
+}
+
+static void give_chain(struct lifetimes *fates)
+{
+    struct live_block first = block_of(1), second = block_of(2);
+    struct pairing_end end = {.time_ns = 20,
+                              .intervening = PAIRING_UNKNOWN,
+                              .thread = 1,
+                              .node = 4,
+                              .ended_by = PAIRING_REALLOCATED};
+    struct pairing_link link = {.chain_id = 1, .chain_position = 2, .realloc_from_id = 1};
+    struct pairing_chain chain = {.chain_id = 1,
+                                  .last_allocation_id = 2,
+                                  .length = 2,
+                                  .last_size = second.size,
+                                  .start_ns = first.alloc_ns,
+                                  .end_ns = PAIRING_UNKNOWN,
+                                  .copied_bytes = 77,
+                                  .moves = 1,
+                                  .process = 1,
+                                  .last_node = second.node};
+
+    assert_int_equal(lifetimes_born(fates, &first, 0, false, NULL, NULL), 0);
+    assert_int_equal(lifetimes_ended(fates, &first, &end, NULL), 0);
+    assert_int_equal(lifetimes_born(fates, &second, 0, false, &link, NULL), 0);
+    assert_int_equal(lifetimes_chain_ended(fates, &chain, NULL), 0);
+}
+
+/* A chain is told with its first block, which knows size and stack of its own. */
+static void chain(void **state)
+{
+    struct lifetimes *fates;
+    struct allocation read;
+    const struct pairing_chain *told;
+
+    (void)state;
+    assert_int_equal(lifetimes_new("fates", &fates, NULL), 0);
+    give_chain(fates);
+    assert_int_equal(lifetimes_rewind(fates, NULL), 0);
+    assert_int_equal(lifetimes_next(fates, &read, &told, NULL), 1);
+    assert_int_equal(read.ended_by, PAIRING_REALLOCATED);
+    assert_int_equal(read.chain_position, 1);
+    assert_non_null(told);
+    assert_int_equal(told->first_size, read.size_bytes);
+    assert_int_equal(told->first_node, read.node);
+    assert_int_equal(told->copied_bytes, 77);
+    assert_int_equal(told->end_ns, PAIRING_UNKNOWN);
+    assert_int_equal(lifetimes_next(fates, &read, &told, NULL), 1);
+    assert_null(told);
+    assert_int_equal(read.chain_id, 1);
+    assert_int_equal(read.chain_position, 2);
+    assert_int_equal(read.realloc_from_id, 1);
+    assert_int_equal(lifetimes_next(fates, &read, &told, NULL), 0);
+    lifetimes_free(fates);
+}
+
+/* A block that seemed to end unseen was freed after all: whichever is read first, the free wins. */
+static void explained(void **state)
+{
+    struct live_block block = block_of(1);
+    struct pairing_end unseen = {
+        .time_ns = 30, .intervening = PAIRING_UNKNOWN, .ended_by = PAIRING_UNSEEN};
+    struct pairing_end freed = end_of(&block);
+
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct lifetimes *fates;
+        struct allocation read;
+        const struct pairing_chain *told;
+        assert_int_equal(lifetimes_new("fates", &fates, NULL), 0);
+        assert_int_equal(lifetimes_born(fates, &block, 0, false, NULL, NULL), 0);
+        assert_int_equal(lifetimes_ended(fates, &block, order ? &freed : &unseen, NULL), 0);
+        assert_int_equal(lifetimes_ended(fates, &block, order ? &unseen : &freed, NULL), 0);
+        assert_int_equal(lifetimes_rewind(fates, NULL), 0);
+        assert_int_equal(lifetimes_next(fates, &read, &told, NULL), 1);
+        assert_int_equal(read.ended_by, PAIRING_FREED);
+        assert_int_equal(read.free_thread, freed.thread);
+        lifetimes_free(fates);
+    }
+}
+
+enum {
+    N_GROUPED = 3000 /* more ends than a chunk holds */
+};
+
+/* Group of birth, of the end, and where it was moved to, 0: nowhere. */
+static uint32_t birth_group(uint64_t id)
+{
+    return (uint32_t)(id / 7 % 3);
+}
+
+static uint32_t end_group(uint64_t id)
+{
+    return (uint32_t)(id % 4);
+}
+
+static uint32_t moved_to(uint64_t id)
+{
+    return id % 5 == 0 ? (uint32_t)(10 + id % 6) : 0;
+}
+
+static void give_grouped(struct lifetimes *fates)
+{
+    for (uint64_t id = 1; id <= N_GROUPED; id++) {
+        struct live_block block = block_of(id);
+        assert_int_equal(lifetimes_born(fates, &block, birth_group(id), id % 3 == 0, NULL, NULL),
+                         0);
+    }
+    for (int round = 0; round < 2;
+         round++) { /* the second move of a block is the one that counts */
+        for (uint64_t id = 1; id <= N_GROUPED; id++) {
+            struct live_block block = block_of(id);
+            if (moved_to(id))
+                assert_int_equal(lifetimes_moved(fates, &block, round ? moved_to(id) : 99, NULL),
+                                 0);
+        }
+    }
+    for (uint64_t id = N_GROUPED; id > 0; id--) {
+        struct live_block block = block_of(id);
+        struct pairing_end end = end_of(&block);
+        end.block_group = moved_to(id) ? moved_to(id) : birth_group(id);
+        end.group = end_group(id);
+        if (is_ended(id))
+            assert_int_equal(lifetimes_ended(fates, &block, &end, NULL), 0);
+    }
+}
+
+static void groups(void **state)
+{
+    struct lifetimes *fates;
+    struct allocation read;
+    const struct pairing_chain *told;
+
+    (void)state;
+    assert_int_equal(lifetimes_new("fates", &fates, NULL), 0);
+    give_grouped(fates);
+    assert_int_equal(lifetimes_rewind(fates, NULL), 0);
+    for (uint64_t id = 1; id <= N_GROUPED; id++) {
+        assert_int_equal(lifetimes_next(fates, &read, &told, NULL), 1);
+        check(&read);
+        assert_int_equal(read.group, moved_to(id) ? moved_to(id) : birth_group(id));
+        if (is_ended(id))
+            assert_int_equal(read.free_group, end_group(id));
+    }
+    lifetimes_free(fates);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_buckets),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(explained),
+        cmocka_unit_test(groups),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts that are rows of their own, where only so many are kept: the first events, and samples ever further apart, the highest among them. */
+#include "importer/totals/row_spool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MOST = 100,
+    N = 5000,
+    HIGHEST = 1234,
+    N_PROCESSES = 2,
+    MANY = 60,          /* processes, more than half of MOST */
+    MANY_N = 4096 + 30, /* samples of them, a little behind a slot */
+};
+
+struct told {
+    uint64_t n_events, n_samples, last_ns[MANY + 1];
+    uint64_t highest;
+    uint64_t n_early; /* of the first tenth of the time */
+};
+
+static int on_event(void *context, const struct event *event, struct error *err)
+{
+    struct told *told = context;
+
+    (void)err;
+    assert_int_equal(event->time_ns, told->n_events++); /* the first ones, in order */
+    return 0;
+}
+
+static int on_memory(void *context, const struct memory_sample *sample, struct error *err)
+{
+    struct told *told = context;
+
+    (void)err;
+    assert_true(sample->time_ns > told->last_ns[sample->process]);
+    told->last_ns[sample->process] = sample->time_ns;
+    told->n_samples++;
+    told->n_early += sample->time_ns <= N / 10;
+    if (sample->rss_bytes > told->highest)
+        told->highest = sample->rss_bytes;
+    return 0;
+}
+
+static uint64_t count_left_out(const struct row_spool *kept)
+{
+    const char *name;
+    uint64_t n = 0;
+
+    for (unsigned kind = 0; kind < ROW_SPOOL_KINDS; kind++) {
+        n += row_spool_n_left_out(kept, kind, &name);
+        assert_non_null(name);
+    }
+    return n;
+}
+
+static void bounded(void **state)
+{
+    static uint32_t zero[1];
+    const struct statistics_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
+    struct told told = {0};
+    const struct row_sink last = {.context = &told, .event = on_event, .memory = on_memory};
+    struct row_spool *kept;
+
+    (void)state;
+    assert_int_equal(row_spool_new("/tmp/kept", &kept, NULL), 0);
+    row_spool_bound(kept, MOST);
+    struct row_sink sink = row_spool_sink(kept);
+    for (uint64_t i = 0; i < N; i++) {
+        const struct event event = {.time_ns = i, .kind = EVENT_MALLOPT, .process = 1};
+        const struct memory_sample sample = {.process = 1 + (uint32_t)(i % N_PROCESSES),
+                                             .time_ns = i + 1,
+                                             .rss_bytes = i == HIGHEST ? 99999 : i};
+        assert_int_equal(sink.event(sink.context, &event, NULL), 0);
+        assert_int_equal(sink.memory(sink.context, &sample, NULL), 0);
+    }
+    uint64_t n_left_out = count_left_out(kept);
+    assert_int_equal(row_spool_tell(kept, &last, &ids, NULL), 0);
+    assert_int_equal(told.n_events, MOST);
+    assert_in_range(told.n_samples, MOST / 4, MOST);
+    assert_in_range(told.n_early, told.n_samples / 12, told.n_samples / 8);
+    assert_int_equal(told.highest, 99999);
+    assert_int_equal(n_left_out, 2 * N - told.n_events - told.n_samples);
+    row_spool_free(kept);
+}
+
+static struct told tell_samples(uint64_t n, uint32_t n_processes)
+{
+    static uint32_t zero[1];
+    const struct statistics_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
+    struct told told = {0};
+    const struct row_sink last = {.context = &told, .memory = on_memory};
+    struct row_spool *kept;
+
+    assert_int_equal(row_spool_new("/tmp/kept", &kept, NULL), 0);
+    row_spool_bound(kept, MOST);
+    struct row_sink sink = row_spool_sink(kept);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct memory_sample sample = {
+            .process = 1 + (uint32_t)(i % n_processes), .time_ns = i + 1, .rss_bytes = 1};
+        assert_int_equal(sink.memory(sink.context, &sample, NULL), 0);
+    }
+    assert_int_equal(row_spool_tell(kept, &last, &ids, NULL), 0);
+    row_spool_free(kept);
+    return told;
+}
+
+static void the_last_of_equal_ones(void **state)
+{
+    (void)state;
+    assert_int_equal(tell_samples(N, 1).last_ns[1], N);
+}
+
+static void many_processes(void **state)
+{
+    struct told told = tell_samples(MANY_N, MANY);
+
+    (void)state;
+    assert_in_range(told.n_samples, MANY + 1, MOST); /* one each, and what came since */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bounded),
+                                       cmocka_unit_test(the_last_of_equal_ones),
+                                       cmocka_unit_test(many_processes)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

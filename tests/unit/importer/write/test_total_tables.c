@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: MIT */
+/* Every word of the totals by events whose answers were worked out by hand. */
+#include "importer/write/database.h"
+#include "importer/write/event_rows.h"
+#include "importer/write/total_tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    STACK_A = 3,
+    STACK_B = 4,
+    STACK_FREE = 5,
+    N_STACKS = 5,
+    GLIBC = LOG_CHUNK_KNOWN,
+};
+
+#define HEAP UINT64_C(0x555500000000)
+
+/* Two processes, the second a fork child of the first; threads 1, 2 and 4 have names, 3 and 5 stand
+ * for unknown ones. */
+struct fixture {
+    struct definitions definitions;
+    struct definitions_process processes[3];
+    struct definitions_thread threads[6];
+    struct definitions_frame frames[N_STACKS + 1];
+    struct definitions_backtrace backtraces[N_STACKS + 1];
+    struct definitions_text pools[3];
+    char target[64];
+    struct database *database;
+    struct event_rows *rows;
+    struct statistics *facts;
+    struct progress progress;
+    struct error err;
+};
+
+static struct fixture *fixture_with_pools(const char *end_kind, size_t n_pools)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    assert_non_null(fixture);
+    for (uint32_t id = 1; id <= 2; id++) {
+        fixture->processes[id] =
+            (struct definitions_process){.pid = 100 + id,
+                                         .executable = "/bin/program",
+                                         .end_kind = end_kind,
+                                         .parent = id - 1,
+                                         .flags = id == 2 ? LOG_FLAG_FORKED : 0,
+                                         .page_bytes = 4096,
+                                         .last_ns = 6400};
+    }
+    for (uint32_t id = 1; id <= 5; id++)
+        fixture->threads[id] = (struct definitions_thread){
+            .process = id <= 3 ? 1 : 2, .tid = 200 + id, .is_unknown = id == 3 || id == 5};
+    for (uint32_t id = 1; id <= N_STACKS; id++) {
+        fixture->frames[id].offset = id * 16;
+        fixture->backtraces[id] =
+            (struct definitions_backtrace){.last_descendant = id, .frame = id, .depth = 1};
+    }
+    for (size_t i = 0; i < n_pools; i++)
+        fixture->pools[i] = (struct definitions_text){.process = 1, .text = "pool"};
+    fixture->definitions = (struct definitions){.pools = fixture->pools,
+                                                .n_pools = n_pools,
+                                                .processes = fixture->processes,
+                                                .threads = fixture->threads,
+                                                .frames = fixture->frames,
+                                                .backtraces = fixture->backtraces,
+                                                .n_processes = 2,
+                                                .n_threads = 5,
+                                                .n_frames = N_STACKS,
+                                                .n_backtraces = N_STACKS};
+    snprintf(fixture->target, sizeof fixture->target, "test_fact_tables_%ld.db", (long)getpid());
+    progress_init(&fixture->progress, NULL, NULL);
+    assert_int_equal(
+        database_create(fixture->target, true, 0, NULL, &fixture->database, &fixture->err), 0);
+    assert_int_equal(
+        event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
+    struct row_sink sink = event_rows_sink(fixture->rows, &fixture->definitions);
+    assert_int_equal(statistics_new(&fixture->definitions, NULL, &sink, fixture->target,
+                                    &fixture->facts, &fixture->err),
+                     0);
+    return fixture;
+}
+
+static struct fixture *fixture_new(const char *end_kind)
+{
+    return fixture_with_pools(end_kind, 0);
+}
+
+static void fixture_free(struct fixture *fixture)
+{
+    statistics_free(fixture->facts);
+    event_rows_free(fixture->rows);
+    database_close(fixture->database);
+    assert_int_not_equal(access(fixture->target, F_OK), 0);
+    free(fixture);
+}
+
+static void give(struct fixture *fixture, struct event event)
+{
+    if (event.process == 0)
+        event.process = 1;
+    if (event.thread == 0)
+        event.thread = event.process == 1 ? 1 : 4;
+    if (event.node == 0)
+        event.node = STACK_A;
+    assert_int_equal(statistics_event(fixture->facts, &event, &fixture->err), 0);
+}
+
+static int write_rows(struct fixture *fixture)
+{
+    return fact_rows_write(database_sqlite(fixture->database), fixture->facts, false,
+                           &fixture->progress, &fixture->err);
+}
+
+static void finish(struct fixture *fixture)
+{
+    assert_int_equal(statistics_finish(fixture->facts, &fixture->err), 0);
+    assert_int_equal(write_rows(fixture), 0);
+    int code = total_tables_write(database_sqlite(fixture->database), fixture->facts,
+                                  LEFT_OUT_NOTHING, &fixture->err);
+    if (code)
+        fail_msg("%s", fixture->err.text);
+}
+
+/* The first row of the answer, its values separated by '|', NULL as "-". */
+static const char *ask(struct fixture *fixture, const char *sql)
+{
+    static char text[1024];
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(database_sqlite(fixture->database), sql, &statement, &fixture->err);
+    if (code)
+        fail_msg("%s: %s", sql, fixture->err.text);
+    text[0] = '\0';
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            const char *value = (const char *)sqlite3_column_text(statement, i);
+            strcat(strcat(text, i ? "|" : ""), value ? value : "-");
+        }
+    }
+    sqlite3_finalize(statement);
+    return text;
+}
+
+#define assert_answer(fixture, sql, answer) assert_string_equal(ask(fixture, sql), answer)
+
+/* Then the size, or the address, and what else is known. */
+#define ALLOC(at, where, ...)                                                         \
+    (struct event)                                                                    \
+    {                                                                                 \
+        .kind = EVENT_ALLOC, .time_ns = (at), .address = (where), .size = __VA_ARGS__ \
+    }
+#define FREE(at, ...)                                                                   \
+    (struct event)                                                                      \
+    {                                                                                   \
+        .kind = EVENT_FREE, .time_ns = (at), .node = STACK_FREE, .address = __VA_ARGS__ \
+    }
+
+static void leaked_and_freed(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(100, 0x1000, 24, .usable = 24));
+    give(f, ALLOC(200, 0x2000, 40, .usable = 56));
+    give(f, ALLOC(300, 0x3000, 0)); /* malloc(0) is a block; its usable size is not known */
+    give(f, FREE(400, 0x1000));
+    finish(f);
+    assert_answer(f,
+                  "SELECT allocated_blocks, allocated_bytes, freed_blocks, freed_bytes,"
+                  " leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns"
+                  " FROM backtrace_totals",
+                  "3|64|1|24|2|40|200|300");
+    assert_answer(f, "SELECT group_concat(is_leaked) FROM allocations", "0,1,1");
+    assert_answer(f,
+                  "SELECT free_ns, lifetime_ns, free_backtrace_id, free_thread_id, ended_by"
+                  " FROM allocations WHERE allocation_id = 1",
+                  "400|300|5|1|free");
+    assert_answer(f, "SELECT usable_bytes FROM allocations WHERE allocation_id = 2", "56");
+    assert_answer(f, "SELECT usable_bytes FROM allocations WHERE allocation_id = 3", "-");
+    assert_answer(f, "SELECT slack_bytes FROM backtrace_totals", "16");
+    assert_answer(f, "SELECT * FROM free_sites", "1|3|5|1|24");
+    fixture_free(f);
+}
+
+/* Freed in its own thread before it made more than one other allocation. */
+static void temporary(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 1));
+    give(f, FREE(11, 0x1000)); /* 0 others: temporary */
+    give(f, ALLOC(20, 0x2000, 2));
+    give(f, ALLOC(21, 0x9000, 100));
+    give(f, FREE(22, 0x2000)); /* 1 other: temporary */
+    give(f, ALLOC(30, 0x3000, 4));
+    give(f, ALLOC(31, 0xa000, 100));
+    give(f, ALLOC(32, 0xb000, 100));
+    give(f, FREE(33, 0x3000)); /* 2 others: not */
+    give(f, ALLOC(40, 0x4000, 8));
+    give(f, FREE(41, 0x4000, .thread = 2)); /* another thread: not */
+    give(f, ALLOC(50, 0x5000, 16));
+    give(f, ALLOC(51, 0xc000, 1, .thread = 2));
+    give(f, ALLOC(52, 0xd000, 1, .thread = 2));
+    give(f, FREE(53, 0x5000)); /* others of another thread do not count: temporary */
+    finish(f);
+    assert_answer(f, "SELECT temporary_blocks, temporary_bytes FROM backtrace_totals", "3|19");
+    assert_answer(f,
+                  "SELECT group_concat(coalesce(intervening_allocations, '-')) FROM allocations"
+                  " WHERE free_ns IS NOT NULL",
+                  "0,1,2,-,0");
+    assert_answer(f, "SELECT blocks, bytes FROM thread_flows WHERE thread_id <> free_thread_id",
+                  "1|8");
+    fixture_free(f);
+}
+
+static void chains(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 100));
+    give(f,
+         (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 20, .address = 0x1000, .pair = 1});
+    give(f, (struct event){.kind = EVENT_REALLOC_END,
+                           .time_ns = 21,
+                           .address = 0x2000,
+                           .size = 300,
+                           .pair = 1,
+                           .node = STACK_B,
+                           .call = LOG_CALL_REALLOC});
+    give(f,
+         (struct event){.kind = EVENT_REALLOC_BEGIN, .time_ns = 30, .address = 0x2000, .pair = 2});
+    give(f, (struct event){.kind = EVENT_REALLOC_END,
+                           .time_ns = 31,
+                           .address = 0x2000,
+                           .size = 200,
+                           .pair = 2,
+                           .node = STACK_B,
+                           .call = LOG_CALL_REALLOC}); /* in place */
+    give(f, (struct event){.kind = EVENT_FAILURE,
+                           .time_ns = 40,
+                           .address = 0x2000,
+                           .size = 1 << 30,
+                           .value = 12,
+                           .call = LOG_CALL_REALLOC}); /* changes nothing */
+    finish(f);
+    assert_answer(f,
+                  "SELECT chain_id, first_backtrace_id, last_allocation_id, last_backtrace_id,"
+                  " length, first_size_bytes, last_size_bytes, start_ns, end_ns, copied_bytes,"
+                  " moves FROM realloc_chains",
+                  "1|3|3|4|3|100|200|10|-|100|1");
+    assert_answer(f,
+                  "SELECT group_concat(ended_by || chain_position) FROM allocations"
+                  " WHERE ended_by IS NOT NULL",
+                  "realloc1,realloc2");
+    assert_answer(f, "SELECT group_concat(coalesce(realloc_from_id, 0)) FROM allocations", "0,1,2");
+    /* Leaked bytes belong to the stack of the last member, the leaked chain to that of the first.
+     */
+    assert_answer(f,
+                  "SELECT leaked_bytes, chains_started, chains_leaked, temporary_blocks"
+                  " FROM backtrace_totals WHERE backtrace_id = 3",
+                  "0|1|1|0");
+    assert_answer(f,
+                  "SELECT leaked_bytes, chains_started, chains_leaked, realloc_count,"
+                  " realloc_copied_bytes FROM backtrace_totals WHERE backtrace_id = 4",
+                  "200|0|0|2|100");
+    assert_answer(f,
+                  "SELECT chains, reallocs, moves, copied_bytes, longest, first_bytes,"
+                  " last_bytes, leaked_chains FROM chain_totals",
+                  "1|2|1|100|3|100|200|1");
+    assert_answer(f, "SELECT kind, size_bytes, errno FROM allocation_failures", "2|1073741824|12");
+    assert_answer(f, "SELECT group_concat(kind) FROM allocations", "malloc,realloc,realloc");
+    fixture_free(f);
+}
+
+/* The sum is compared when an instant is over: at 20 a block goes and another comes. */
+static void peaks(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 100));
+    give(f, ALLOC(10, 0x2000, 50, .node = STACK_B));
+    give(f, FREE(20, 0x1000));
+    give(f, ALLOC(20, 0x3000, 90, .node = STACK_B)); /* 140 live: less than at 10 */
+    give(f, ALLOC(30, 0x4000, 10));                  /* 150 again: the first time counts */
+    give(f, FREE(40, 0x2000));
+    finish(f);
+    assert_answer(f, "SELECT peak_bytes, peak_blocks, peak_ns FROM processes", "150|2|10");
+    assert_answer(f,
+                  "SELECT peak_bytes, peak_blocks, own_peak_bytes, own_peak_ns"
+                  " FROM backtrace_totals WHERE backtrace_id = 3",
+                  "100|1|100|10");
+    assert_answer(f,
+                  "SELECT peak_bytes, peak_blocks, own_peak_bytes, own_peak_ns"
+                  " FROM backtrace_totals WHERE backtrace_id = 4",
+                  "50|1|140|20");
+    assert_answer(f, "SELECT max(peak_bytes), count(*) FROM timeline WHERE process_id = 1",
+                  "150|7"); /* 6,400 ns in buckets of 1,024 */
+    assert_answer(f,
+                  "SELECT count(*), min(at_ns), max(at_ns) FROM snapshots"
+                  " WHERE process_id = 1 AND reason = 'regular'",
+                  "6|1024|6144");
+    assert_answer(f,
+                  "SELECT sum(live_bytes) FROM snapshot_backtraces JOIN snapshots"
+                  " USING (snapshot_id) WHERE reason = 'peak'",
+                  "150");
+    fixture_free(f);
+}
+
+static void fork_child(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 100));
+    give(f, FREE(20, 0x1000, .process = 2)); /* inherited: the parent's block lives on */
+    give(f, (struct event){.kind = EVENT_REALLOC_BEGIN,
+                           .time_ns = 30,
+                           .address = 0x2000,
+                           .pair = 1,
+                           .process = 2});
+    give(f, (struct event){.kind = EVENT_REALLOC_END,
+                           .time_ns = 31,
+                           .address = 0x3000,
+                           .size = 7,
+                           .pair = 1,
+                           .process = 2,
+                           .call = LOG_CALL_REALLOC});
+    finish(f);
+    assert_answer(f, "SELECT inherited_frees FROM processes WHERE process_id = 2",
+                  "2"); /* the realloc, too */
+    assert_answer(f, "SELECT value FROM meta WHERE key = 'anomaly.unknown_free'", "0");
+    assert_answer(f,
+                  "SELECT leaked_bytes, chains_started FROM backtrace_totals"
+                  " WHERE process_id = 1",
+                  "100|1");
+    assert_answer(f,
+                  "SELECT leaked_bytes, chains_started, realloc_count FROM backtrace_totals"
+                  " WHERE process_id = 2",
+                  "7|1|0");
+    assert_answer(f, "SELECT count(*) FROM chain_rows", "0");
+    fixture_free(f);
+}
+
+static void exec_loses_blocks(void **state)
+{
+    struct fixture *f = fixture_new("exec");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 100));
+    finish(f);
+    assert_answer(f, "SELECT leaked_blocks, freed_blocks, chains_leaked FROM backtrace_totals",
+                  "0|0|0");
+    assert_answer(f, "SELECT is_leaked, ended_by, free_ns FROM allocations", "0|exec|-");
+    fixture_free(f);
+}
+
+/* Stamps of two cores may differ: what belongs together is put together and counted. */
+static void inversions(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    /* Thread 2 gets the address before the free of thread 1 was stamped. */
+    give(f, ALLOC(10, 0x1000, 100));
+    give(f, ALLOC(1000, 0x1000, 60, .thread = 2));
+    give(f, FREE(1500, 0x1000, .thread = 1));
+    /* Thread 2 frees what thread 1 is said to allocate later. */
+    give(f, FREE(3000, 0x2000, .thread = 2));
+    give(f, ALLOC(3100, 0x2000, 30, .thread = 1));
+    /* Too far apart to be one: the first free is unknown, the second block covers a live one. */
+    give(f, FREE(20000, 0x7000, .thread = 2));
+    give(f, ALLOC(40000, 0x7000, 1, .thread = 1));
+    give(f, ALLOC(60000, 0x7000, 2, .thread = 2));
+    finish(f);
+    assert_answer(f, "SELECT value FROM meta WHERE key = 'anomaly.clock_inversion'", "2");
+    assert_answer(f, "SELECT value FROM meta WHERE key = 'anomaly.unknown_free'", "1");
+    assert_answer(f, "SELECT value FROM meta WHERE key = 'anomaly.double_allocation'", "1");
+    assert_answer(f,
+                  "SELECT ended_by, free_ns, free_thread_id, free_backtrace_id"
+                  " FROM allocations WHERE allocation_id = 1",
+                  "free|1000|1|5");
+    assert_answer(f,
+                  "SELECT ended_by, free_ns, free_thread_id FROM allocations"
+                  " WHERE allocation_id = 3",
+                  "free|3100|2");
+    assert_answer(f,
+                  "SELECT ended_by, free_ns, free_thread_id FROM allocations"
+                  " WHERE allocation_id = 4",
+                  "unseen|60000|-");
+    assert_answer(f, "SELECT group_concat(allocation_id) FROM allocations WHERE is_leaked", "2,5");
+    fixture_free(f);
+}
+
+static void culled(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 100));
+    give(f, (struct event){.kind = EVENT_CULLED,
+                           .time_ns = 20,
+                           .n_culled = 5,
+                           .size = 50,
+                           .slack_bytes = 70,
+                           .lifetime_ns = 12,
+                           .pair = 15 | UINT64_C(2) << 32,
+                           .result = 3,
+                           .free_node = STACK_FREE});
+    give(f, (struct event){
+                .kind = EVENT_CULLED_LIVES, .time_ns = 20, .n_culled = 5, .size = 50, .value = 0});
+    give(f, (struct event){.kind = EVENT_CULLED,
+                           .time_ns = 30,
+                           .n_culled = 2,
+                           .size = 8,
+                           .node = STACK_B,
+                           .free_node = STACK_FREE});
+    finish(f);
+    assert_answer(f,
+                  "SELECT allocated_blocks, allocated_bytes, freed_blocks, culled_blocks,"
+                  " leaked_bytes FROM backtrace_totals WHERE backtrace_id = 3",
+                  "6|150|5|5|100");
+    assert_answer(f,
+                  "SELECT allocated_blocks, min_size_bytes, max_size_bytes, first_ns"
+                  " FROM backtrace_totals WHERE backtrace_id = 4",
+                  "2|4|4|30");
+    assert_answer(f,
+                  "SELECT min_size_bytes, max_size_bytes, first_ns, last_ns, lifetime_sum_ns,"
+                  " temporary_blocks, temporary_bytes FROM backtrace_totals WHERE backtrace_id = 3",
+                  "10|100|5|18|12.0|3|30");
+    assert_answer(f, "SELECT sum(blocks), sum(bytes) FROM lifetime_classes", "5|50");
+    assert_answer(f, "SELECT sum(allocated_blocks), sum(freed_bytes) FROM timeline", "8|58");
+    assert_answer(f, "SELECT sum(blocks) FROM free_sites", "7");
+    assert_answer(f, "SELECT allocated_blocks, freed_blocks FROM threads WHERE thread_id = 1",
+                  "8|7");
+    fixture_free(f);
+}
+
+/* A brk heap of five pages: malloc's own 0x290 bytes and three blocks; see the drawing below. */
+static void footprint(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    /* page 0: own 0x298, A 100 + 4 slack | page 1: A (freed), nothing live | page 2: B 40, and
+     * another stack's 24 | page 3: free | page 4: top */
+    give(f, ALLOC(10, HEAP + 0x2a0, 100, .usable = 104, .chunk_flags = GLIBC));
+    give(f, ALLOC(11, HEAP + 0x1010, 4000, .usable = 4008, .chunk_flags = GLIBC));
+    give(f, ALLOC(12, HEAP + 0x2010, 40, .usable = 40, .chunk_flags = GLIBC));
+    give(f, ALLOC(13, HEAP + 0x2040, 24, .usable = 24, .chunk_flags = GLIBC, .node = STACK_B));
+    give(f, ALLOC(14, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
+                  .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
+    give(f, FREE(20, HEAP + 0x1010));
+    give(f, (struct event){.kind = EVENT_HEAP_EXTENT,
+                           .time_ns = 30,
+                           .address = HEAP,
+                           .old_address = HEAP + 0x5000,
+                           .value = LOG_HEAP_BRK});
+    finish(f);
+    assert_answer(f, "SELECT kind, start_address, end_address - start_address FROM heaps",
+                  "brk|93823560581120|20480");
+    assert_answer(f, "SELECT heap_id FROM allocations WHERE allocation_id = 5", "-");
+    assert_answer(f,
+                  "SELECT extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes,"
+                  " free_page_bytes, top_bytes, topmost_allocation_id, topmost_backtrace_id"
+                  " FROM heap_states JOIN snapshots USING (snapshot_id) WHERE reason = 'end'",
+                  /* overhead: 0x298 + 3 headers; holes: 2 pages less 168 less 688 */
+                  "20480|164|4|688|7336|4096|8192|4|4");
+    assert_answer(f,
+                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
+                  " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
+                  " ORDER BY page_address",
+                  "104|1|3");
+    assert_answer(f,
+                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
+                  " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
+                  " ORDER BY page_address DESC",
+                  "64|2|-");
+    assert_answer(f,
+                  "SELECT min(extent_bytes = live_bytes + slack_bytes + overhead_bytes"
+                  " + hole_bytes + free_page_bytes + top_bytes), count(*) FROM heap_states",
+                  "1|2");
+    /* At the peak nobody had looked yet: the heap reaches to its topmost live block. */
+    assert_answer(f,
+                  "SELECT extent_bytes, live_bytes, top_bytes FROM heap_states JOIN snapshots"
+                  " USING (snapshot_id) WHERE reason = 'peak'",
+                  "12288|4164|0");
+    fixture_free(f);
+}
+
+static void alignment_and_markers(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 1, .call = LOG_CALL_POSIX_MEMALIGN, .alignment_log2 = 12));
+    give(f, (struct event){.kind = EVENT_MARKER, .time_ns = 20, .text = "loaded", .value = 1});
+    give(f, ALLOC(30, 0x2000, 1, .call = LOG_CALL_CALLOC));
+    give(f, (struct event){
+                .kind = EVENT_MALLOPT, .time_ns = 40, .parameter = -8, .value = 2, .result = 1});
+    finish(f);
+    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations", "posix_memalign|4096|-");
+    assert_answer(f, "SELECT kind, alignment, marker_id FROM allocations WHERE allocation_id = 2",
+                  "calloc|-|1");
+    assert_answer(f, "SELECT call, parameter, parameter_name, value, result FROM mallopts",
+                  "mallopt|-8|M_ARENA_MAX|2|1");
+    fixture_free(f);
+}
+
+static void interrupted(void **state)
+{
+    struct fixture *f = fixture_new("exit");
+    volatile sig_atomic_t stop = 1;
+
+    (void)state;
+    give(f, ALLOC(10, 0x1000, 1));
+    assert_int_equal(statistics_finish(f->facts, &f->err), 0);
+    progress_init(&f->progress, NULL, &stop);
+    assert_int_equal(write_rows(f), ERROR_INTERRUPTED);
+    fixture_free(f); /* and nothing is left of the database */
+}
+
+/* A row has the heaps of the latest look, also when that came at its own instant. */
+static void memory_samples(void **state)
+{
+    struct fixture *fixture = fixture_new("exit");
+    struct statistics *facts = fixture->facts;
+
+    (void)state;
+    assert_int_equal(statistics_memory_sample(facts, 1, 10, 100, 60, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(facts, 1, 20, 200, 160, 40, NULL), 0);
+    assert_int_equal(statistics_heap_sample(facts, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL),
+                     0);
+    assert_int_equal(
+        statistics_heap_sample(facts, 1, 20, 0x4000000, 0x4001000, LOG_HEAP_ARENA, NULL), 0);
+    assert_int_equal(statistics_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
+    assert_int_equal(statistics_heap_sample(facts, 1, 35, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL),
+                     0);
+    assert_int_equal(statistics_memory_sample(facts, 2, 40, 70, 60, 10, NULL), 0);
+    assert_int_equal(statistics_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
+    finish(fixture);
+    assert_string_equal(ask(fixture,
+                            "SELECT group_concat(process_id || ':' || at_ns || ':' || rss_bytes"
+                            " || ':' || coalesce(heap_extent_bytes, '-'), ' ')"
+                            " FROM memory_samples"),
+                        "1:10:100:- 1:20:200:12288 1:30:300:12288 1:40:400:4096 2:40:70:-");
+    fixture_free(fixture);
+}
+
+/* A heap reaches at least as far as the highest block that was born in it since the latest look. */
+static void heaps_hold_their_blocks(void **state)
+{
+    struct fixture *fixture = fixture_new("exit");
+    struct statistics *facts = fixture->facts;
+
+    (void)state;
+    give(fixture, ALLOC(5, HEAP + 0x10, 500, .usable = 504, .chunk_flags = GLIBC));
+    assert_int_equal(statistics_memory_sample(facts, 1, 10, 100, 60, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(facts, 1, 20, 200, 160, 40, NULL), 0);
+    assert_int_equal(statistics_heap_sample(facts, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL),
+                     0);
+    give(fixture, ALLOC(25, HEAP + 0x1010, 20000, .usable = 20008, .chunk_flags = GLIBC));
+    give(fixture, ALLOC(26, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
+                        .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
+    assert_int_equal(statistics_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
+    give(fixture, FREE(35, HEAP + 0x1010));
+    assert_int_equal(statistics_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
+    assert_int_equal(statistics_heap_sample(facts, 1, 50, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL),
+                     0);
+    assert_int_equal(statistics_memory_sample(facts, 1, 50, 400, 360, 40, NULL), 0);
+    finish(fixture);
+    assert_string_equal(ask(fixture, "SELECT group_concat(at_ns || ':' || heap_extent_bytes, ' ')"
+                                     " FROM memory_samples"),
+                        "10:4096 20:8192 30:24576 40:24576 50:4096");
+    fixture_free(fixture);
+}
+
+/* A program that moves the break itself has a heap that reaches as far. */
+static void moved_break(void **state)
+{
+    struct fixture *fixture = fixture_new("exit");
+
+    (void)state;
+    give(fixture, (struct event){.kind = EVENT_ALLOC,
+                                 .time_ns = 10,
+                                 .address = HEAP + 16,
+                                 .size = 32,
+                                 .usable = 40,
+                                 .call = GLIBC});
+    give(fixture,
+         (struct event){
+             .kind = EVENT_BRK, .time_ns = 20, .old_address = HEAP + 4096, .address = HEAP + 4096});
+    give(fixture,
+         (struct event){
+             .kind = EVENT_BRK, .time_ns = 20, .old_address = HEAP, .address = HEAP + 65536});
+    finish(fixture);
+    assert_string_equal(ask(fixture, "SELECT kind, end_address - start_address FROM heaps"),
+                        "brk|65536");
+    fixture_free(fixture);
+}
+
+/* Three pools gave out the same address: a claim means the smallest block that has room. What lives and was
+ * not claimed is told by stack, walk by walk. */
+static void claims(void **state)
+{
+    static const uint64_t sizes[] = {100, 40, 60};
+    struct fixture *fixture = fixture_with_pools("exit", 3);
+
+    (void)state;
+    give(fixture, ALLOC(5, HEAP + 0x10, 1000));
+    give(fixture, ALLOC(6, HEAP + 0x1010, 70));
+    give(fixture, ALLOC(7, HEAP + 0x2010, 7));
+    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .node = STACK_B));
+    for (unsigned i = 0; i < 3; i++)
+        give(fixture, (struct event){.kind = EVENT_POOL_ALLOC,
+                                     .time_ns = 10,
+                                     .address = HEAP + 0x20,
+                                     .size = sizes[i],
+                                     .value = i + 1});
+    for (unsigned walk = 1; walk <= 2; walk++) {
+        const uint64_t now = 10 * walk;
+        give(fixture,
+             (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk, .text = "w"});
+        give(fixture, (struct event){.kind = EVENT_OBJECT_NODE,
+                                     .time_ns = now,
+                                     .value = walk,
+                                     .address = 1,
+                                     .text = "n"});
+        for (unsigned i = 0; i < 2; i++)
+            give(fixture, (struct event){.kind = EVENT_OBJECT_CLAIM,
+                                         .time_ns = now,
+                                         .value = walk,
+                                         .address = i == 0 ? HEAP + 0x20 : HEAP + 0x1010,
+                                         .old_address = 1,
+                                         .size = 20 * walk + 10});
+        give(fixture, (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk});
+        if (walk == 1)
+            give(fixture, FREE(15, HEAP + 0x2010));
+    }
+    finish(fixture);
+    assert_int_equal(object_tables_write(database_sqlite(fixture->database), fixture->facts, NULL),
+                     0);
+    assert_answer(fixture,
+                  "SELECT group_concat(size_bytes, ' ') FROM (SELECT size_bytes FROM object_claims"
+                  " ORDER BY walk_id, claim_id)",
+                  "40 70 60 70");
+    assert_answer(fixture,
+                  "SELECT group_concat(live_blocks || ':' || live_bytes || ':' || claimed_blocks"
+                  " || ':' || claimed_bytes, ' ') FROM object_walks",
+                  "4:1085:1:70 3:1078:1:70");
+    assert_answer(fixture,
+                  "SELECT group_concat(walk_id || ':' || backtrace_id || ':' || blocks || ':' ||"
+                  " bytes, ' ') FROM unclaimed_totals",
+                  "1:3:2:1007 1:4:1:8 2:3:1:1000 2:4:1:8");
+    fixture_free(fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leaked_and_freed), cmocka_unit_test(temporary),
+        cmocka_unit_test(chains),           cmocka_unit_test(peaks),
+        cmocka_unit_test(fork_child),       cmocka_unit_test(exec_loses_blocks),
+        cmocka_unit_test(inversions),       cmocka_unit_test(culled),
+        cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
+        cmocka_unit_test(memory_samples),   cmocka_unit_test(heaps_hold_their_blocks),
+        cmocka_unit_test(moved_break),      cmocka_unit_test(interrupted),
+        cmocka_unit_test(claims),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may still write to a log, by its header and a pid. */
+#include "lib/abi/file_systems.h"
+#include "lib/process/writer_liveness.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(clock, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Of a log that begins now. */
+static struct log_file begin_log(void)
+{
+    return (struct log_file){.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+                             .start_unix_ns = now_ns(CLOCK_REALTIME)};
+}
+
+static void the_writer_itself(void **state)
+{
+    struct log_file header = begin_log();
+
+    (void)state;
+    assert_true(writer_liveness_writes(getpid(), &header));
+    assert_false(writer_liveness_writes(0, &header)); /* nobody */
+}
+
+static void nothing_recorded_yet(void **state)
+{
+    struct log_file header = {.start_unix_ns = 0};
+
+    (void)state;
+    assert_true(writer_liveness_writes(getpid(), &header));
+}
+
+/* The log began a minute after the machine, and this process later than that. */
+static void a_later_process_has_the_pid(void **state)
+{
+    struct log_file header = begin_log();
+    uint64_t up_ns = now_ns(CLOCK_MONOTONIC);
+
+    (void)state;
+    if (up_ns < UINT64_C(600) * 1000000000)
+        skip();
+    header.start_monotonic_ns = UINT64_C(60) * 1000000000;
+    header.start_unix_ns -= up_ns - header.start_monotonic_ns;
+    assert_false(writer_liveness_writes(getpid(), &header));
+}
+
+/* The same pid, as long after the start of an earlier boot. */
+static void the_machine_was_started_anew(void **state)
+{
+    struct log_file header = begin_log();
+
+    (void)state;
+    header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
+    header.start_monotonic_ns += UINT64_C(86400) * 1000000000;
+    assert_false(writer_liveness_writes(getpid(), &header));
+}
+
+static void a_process_that_ended(void **state)
+{
+    struct log_file header = begin_log();
+    pid_t pid = fork();
+    siginfo_t info;
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_false(writer_liveness_writes(pid, &header)); /* not waited for yet */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(writer_liveness_writes(pid, &header));
+}
+
+static void set_descriptors(rlim_t n)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* RU-1 */
+static void without_a_descriptor_nobody_is_gone(void **state)
+{
+    struct log_file header = begin_log();
+    struct rlimit limit;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    set_descriptors(0);
+    enum writer_liveness_state state_of_own = writer_liveness_look(getpid());
+    bool is_written = writer_liveness_writes(getpid(), &header);
+    set_descriptors(limit.rlim_cur);
+    assert_int_equal(state_of_own, WRITER_LIVENESS_UNKNOWN);
+    assert_true(is_written);
+    assert_int_equal(writer_liveness_look(getpid()), WRITER_LIVENESS_THERE);
+}
+
+/* A process that maps the file at `path`, and has no descriptor of it. */
+static pid_t map_by_other(const char *path)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+            _exit(1);
+        close(fd);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* Its pid says nothing here, its mapping does. */
+static void a_log_of_another_pid_namespace(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    pid_t pid;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    pid = map_by_other(path);
+    header.pid = INT32_MAX; /* of nobody */
+    header.pid_space = writer_liveness_pid_space() + 1;
+    assert_false(writer_liveness_knows_pid(&header));
+    int reader = open(path, O_RDONLY | O_CLOEXEC);
+    if (writer_liveness_look_at_file(fd)
+        == WRITER_LIVENESS_THERE) { /* else nobody is in that namespace */
+        assert_int_not_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_GONE);
+        assert_int_not_equal(writer_liveness_look_at_log(&header, reader), WRITER_LIVENESS_GONE);
+    }
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(reader);
+    if (writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system tells */
+        assert_int_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_GONE);
+    close(fd);
+    unlink(path);
+}
+
+/* It has executed another program, and its recorder has the log open still, to write to it. */
+static void who_has_the_log_no_more_is_no_writer(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int recorders = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(ftruncate(recorders, 65536), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = writer_liveness_pid_space();
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_GONE);
+    void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
+    assert_ptr_not_equal(log, MAP_FAILED);
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_THERE);
+    assert_int_equal(munmap(log, 65536), 0);
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_GONE);
+    close(recorders);
+    close(fd);
+    unlink(path);
+}
+
+/* As long as the machine has been up nobody has written to it, wherever he was. */
+static void a_log_of_an_earlier_boot_has_no_writer(void **state)
+{
+    struct log_file header = begin_log();
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int made = mkostemp(path, O_CLOEXEC);
+    int fd = open(path, O_PATH | O_CLOEXEC); /* of which it is not told who has it */
+    struct statfs status;
+
+    (void)state;
+    assert_int_equal(fstatfs(fd, &status), 0);
+    header.pid = (uint32_t)getpid();
+    header.pid_space = writer_liveness_pid_space() + 1;
+    header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
+    bool is_gone = writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_GONE;
+    close(fd);
+    close(made);
+    unlink(path);
+    if (!file_systems_is_shared_by_machines((uint64_t)status.f_type))
+        assert_true(is_gone);
+}
+
+/* A process of another namespace below ours is found by what it is called there. */
+static void a_process_of_a_namespace_below_is_found(void **state)
+{
+    struct log_file header = begin_log();
+    struct stat status;
+    siginfo_t info;
+    pid_t pid;
+    pid_t found = 0;
+
+    (void)state;
+    if (writer_liveness_pid_space() != 0xeffffffc)
+        skip();
+    pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (pid < 0)
+        skip();
+    if (pid == 0)
+        for (;;)
+            pause();
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+    assert_int_equal(stat(path, &status), 0);
+    header.pid = 1;
+    header.pid_space = (uint32_t)status.st_ino;
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_THERE);
+    assert_int_equal(found, pid);
+    header.pid = 2;
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_GONE);
+    header.pid = 1;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_GONE);
+}
+
+/* However often it is asked while others open the file, and wait for the answer to be over. */
+static void asking_disturbs_nobody(void **state)
+{
+    char path[] = "/tmp/mtrace-test-running-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    int reader = open(path, O_RDONLY | O_CLOEXEC);
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        close(fd);
+        for (int i = 0; i < 20000; i++) {
+            int other = open(path, O_RDWR | O_CLOEXEC);
+            if (other < 0)
+                _exit(1);
+            close(other);
+        }
+        _exit(0);
+    }
+    close(fd);
+    int status = -1;
+    while (waitpid(pid, &status, WNOHANG) == 0)
+        (void)writer_liveness_look_at_file(reader);
+    assert_int_equal(status, 0);
+    close(reader);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_writer_itself),
+        cmocka_unit_test(nothing_recorded_yet),
+        cmocka_unit_test(a_later_process_has_the_pid),
+        cmocka_unit_test(the_machine_was_started_anew),
+        cmocka_unit_test(a_process_that_ended),
+        cmocka_unit_test(without_a_descriptor_nobody_is_gone),
+        cmocka_unit_test(a_log_of_another_pid_namespace),
+        cmocka_unit_test(asking_disturbs_nobody),
+        cmocka_unit_test(who_has_the_log_no_more_is_no_writer),
+        cmocka_unit_test(a_log_of_an_earlier_boot_has_no_writer),
+        cmocka_unit_test(a_process_of_a_namespace_below_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* In this system's ld.so there is such code; in one that begins in another way, or calls what is no whole function, there is none. */
+#include "recorder/attach/scratch_code.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static const char loader[] = "/lib64/ld-linux-x86-64.so.2";
+
+enum {
+    MOST_BYTES = 1 << 20
+};
+
+static uint8_t bytes[MOST_BYTES];
+
+static size_t load(void)
+{
+    int fd = open(loader, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        skip();
+    return (size_t)n;
+}
+
+/* Where its entry point is in the file. */
+static size_t entry_offset(void)
+{
+    const Elf64_Ehdr *header = (const void *)bytes;
+    const Elf64_Phdr *segments = (const void *)(bytes + header->e_phoff);
+
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_LOAD && header->e_entry >= segments[i].p_vaddr
+            && header->e_entry < segments[i].p_vaddr + segments[i].p_filesz)
+            return header->e_entry - segments[i].p_vaddr + segments[i].p_offset;
+    fail();
+    return 0;
+}
+
+static bool find_in_copy(size_t n, struct scratch_code *ret_code)
+{
+    char path[] = "/tmp/once_code.XXXXXX";
+    int fd = mkstemp(path);
+    bool is_found;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    is_found = scratch_code_find(path, ret_code);
+    close(fd);
+    unlink(path);
+    return is_found;
+}
+
+static void test_here(void **state)
+{
+    struct scratch_code code;
+    struct scratch_code copied;
+    size_t n = load();
+    char *path = realpath(loader, NULL); /* as the kernel names it */
+
+    (void)state;
+    assert_non_null(path);
+    assert_true(scratch_code_find(path, &code));
+    free(path);
+    assert_true(find_in_copy(n, &copied));
+    assert_int_equal(code.address, copied.address);
+    assert_memory_equal(code.bytes, copied.bytes, SCRATCH_CODE_BYTES);
+    assert_non_null(memmem(bytes, n, code.bytes, SCRATCH_CODE_BYTES));
+}
+
+static void test_another_entry(void **state)
+{
+    struct scratch_code code;
+    size_t n = load();
+
+    (void)state;
+    bytes[entry_offset()] ^= 1;
+    assert_false(find_in_copy(n, &code));
+}
+
+/* The call leads behind the beginning of the function. */
+static void test_no_function(void **state)
+{
+    struct scratch_code code;
+    size_t n = load();
+
+    (void)state;
+    bytes[entry_offset() + 4] += 4;
+    assert_false(find_in_copy(n, &code));
+}
+
+/* What a process has at the path of its ld.so is its own choice: it may neither hold us nor keep us busy. */
+static void test_hostile(void **state)
+{
+    const Elf64_Ehdr *header = (const void *)bytes;
+    char path[] = "/tmp/once_code.XXXXXX";
+    const uint32_t n_functions = UINT32_MAX;
+    struct scratch_code code;
+    size_t n = load();
+
+    (void)state;
+    (void)alarm(20);
+    bytes[entry_offset() + 4] += 4;
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        const Elf64_Phdr *segment = (const Elf64_Phdr *)(const void *)(bytes + header->e_phoff) + i;
+        if (segment->p_type == PT_GNU_EH_FRAME)
+            memcpy(bytes + segment->p_offset + 8, &n_functions, sizeof(n_functions));
+    }
+    assert_false(find_in_copy(n, &code));
+    assert_non_null(mkdtemp(path));
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(scratch_code_find(path, &code));
+    unlink(path);
+    (void)alarm(0);
+}
+
+static void test_no_loader(void **state)
+{
+    struct scratch_code code;
+
+    (void)state;
+    assert_false(scratch_code_find("/proc/self/exe", &code));
+    assert_false(scratch_code_find("/dev/null", &code));
+    assert_false(scratch_code_find("/nowhere", &code));
+    load();
+    assert_false(find_in_copy(100, &code));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_here),        cmocka_unit_test(test_another_entry),
+        cmocka_unit_test(test_no_function), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_no_loader),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,898 @@
+/* SPDX-License-Identifier: MIT */
+/* What is left out plus what is kept is what was, for every stack. */
+#include "lib/totals/size_class.h"
+#include "recorder/pack/cull_clock.h"
+#include "recorder/pack/cull_totals.h"
+#include "recorder/pack/elide.h"
+#include "recorder/pack/last_frees.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MAX_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
+    NODES = 16,
+    MAX_NS = 1000,
+    N_CLASSES = 64,
+};
+
+/* The segment begins in the middle of a bucket of the timeline, a quarter of a second before its end. */
+static const uint64_t bucket_ns = UINT64_C(1) << 30;
+static const uint64_t base_ns = (UINT64_C(930) << 30) + (UINT64_C(3) << 28);
+
+/* Blocks and bytes by stack. */
+struct sums {
+    uint64_t last_kind; /* of the last event */
+    uint64_t allocated[NODES], bytes[NODES], freed[NODES];
+    uint64_t n_culled;
+    uint64_t by_group[NODES];
+    uint64_t by_class[N_CLASSES]; /* allocated blocks */
+    uint64_t n_temporary;         /* of those culled */
+    uint64_t n_lives, n_births;   /* of LOG_CULLED_LIVES and LOG_CULLED_BIRTHS */
+    uint64_t slack, temporary_bytes;
+    uint64_t least[NODES], largest[NODES];
+};
+
+struct fixture {
+    struct log_segment segment;
+    uint64_t words[MAX_WORDS];
+    uint32_t n_words;
+    uint64_t time;
+    uint64_t from_ticks;       /* CU-7 */
+    struct last_frees *others; /* NULL: one thread */
+    struct sums after;         /* of the last cull */
+    uint32_t n_after;
+    uint64_t culled[MAX_WORDS];
+};
+
+static uint64_t *add(struct fixture *fixture, unsigned kind, uint32_t node, uint64_t address)
+{
+    uint64_t *words = fixture->words + fixture->n_words;
+
+    words[0] = kind | (fixture->time & 0xffffff) << 8 | (uint64_t)node << 32;
+    words[1] = address | fixture->time >> 24 << LOG_ADDRESS_BITS;
+    fixture->n_words += log_event_words(kind);
+    return words;
+}
+
+static void allocate(struct fixture *fixture, uint32_t node, uint64_t address, uint64_t size)
+{
+    add(fixture, LOG_ALLOC, node, address)[2] = size;
+}
+
+static uint64_t n_culled(uint64_t word)
+{
+    return word >> 16 & 0xffff;
+}
+
+static void note_sizes(struct sums *sums, uint32_t node, uint64_t least, uint64_t largest)
+{
+    if (sums->allocated[node] == 0 || least < sums->least[node])
+        sums->least[node] = least;
+    if (largest > sums->largest[node])
+        sums->largest[node] = largest;
+}
+
+static void sum_culled(const uint64_t *words, struct sums *sums)
+{
+    uint32_t node = (uint32_t)(words[0] >> 32) % NODES;
+    uint64_t n = n_culled(words[2]);
+    uint64_t size = words[3] & ((1ull << LOG_SIZE_BITS) - 1);
+    bool is_mixed = (words[0] & 255) == LOG_CULLED_MIXED;
+
+    assert_true(n > 0);
+    note_sizes(sums, node, is_mixed ? (uint32_t)words[6] : size, is_mixed ? words[6] >> 32 : size);
+    sums->allocated[node] += n;
+    sums->freed[(words[2] >> 32) % NODES] += n;
+    sums->bytes[node] += is_mixed ? (uint32_t)words[3] : n * size;
+    sums->slack += is_mixed ? words[3] >> 32 : n * (words[3] >> LOG_SIZE_BITS);
+    sums->temporary_bytes += is_mixed ? (uint32_t)words[7] : (words[1] >> 32 & 0xffff) * size;
+    if (!is_mixed)
+        sums->by_class[size_class_of(size) % N_CLASSES] += n;
+    sums->n_temporary += words[1] >> 32 & 0xffff;
+    sums->n_culled += n;
+    sums->by_group[log_group_code((uint32_t)words[1]) % NODES] += n;
+}
+
+static uint32_t node_of(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+
+static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
+{
+    uint32_t n;
+
+    memset(ret_sums, 0, sizeof(*ret_sums));
+    for (uint32_t i = 0; i < n_words; i += n) {
+        uint32_t node = (uint32_t)(words[i] >> 32) % NODES;
+        n = log_event_words(words[i] & 255);
+        ret_sums->last_kind = words[i] & 255;
+        switch (words[i] & 255) {
+        case LOG_REALLOC:
+        case LOG_ALLOC: {
+            uint64_t size = words[i + 2] & ((1ull << LOG_SIZE_BITS) - 1);
+            note_sizes(ret_sums, node, size, size);
+            ret_sums->allocated[node]++;
+            ret_sums->bytes[node] += size;
+            ret_sums->slack += words[i + 2] >> LOG_SIZE_BITS & 0xffff;
+            ret_sums->by_class[size_class_of(size) % N_CLASSES]++;
+            break;
+        }
+        case LOG_FREE:
+            ret_sums->freed[node]++;
+            break;
+        case LOG_CULLED:
+        case LOG_CULLED_MIXED:
+            n = words[i + 2] & 0xffff;
+            sum_culled(words + i, ret_sums);
+            break;
+        case LOG_CULLED_SIZES:
+            ret_sums->by_class[node_of(words[i]) % N_CLASSES] += words[i + 1] & 0xffffff;
+            break;
+        case LOG_CULLED_LIVES:
+            ret_sums->n_lives += words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1);
+            break;
+        case LOG_CULLED_BIRTHS:
+            ret_sums->n_births += words[i] >> 32;
+            break;
+        default:
+            break;
+        }
+        assert_true(n > 0);
+    }
+}
+
+/* Culls and checks the sums; returns how many blocks were left out. */
+static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
+{
+    struct elide *cull = elide_new(MAX_NS);
+    const struct log_file file = {.start_ticks = 1000,
+                                  .start_monotonic_ns = 1000,
+                                  .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
+                                  .last_monotonic_ns = 1000 + 1000000000};
+    uint32_t n_bytes = fixture->n_words * 8;
+
+    fixture->segment.base_ticks = 1000 + (uint64_t)((double)base_ns * ticks_per_ns);
+    fixture->segment.base_monotonic_ns = 1000 + base_ns;
+    elide_set_clock(cull, &file, 0);
+    const uint64_t *culled = elide_temporary(cull, &fixture->segment, fixture->words,
+                                             fixture->others, fixture->from_ticks, &n_bytes);
+    struct sums before;
+    struct sums after;
+
+    assert_true(n_bytes <= LOG_SEGMENT_PAYLOAD_BYTES);
+    sum(fixture->words, fixture->n_words, &before);
+    sum(culled, n_bytes / 8, &after);
+    assert_memory_equal(before.allocated, after.allocated, sizeof(before.allocated));
+    assert_memory_equal(before.freed, after.freed, sizeof(before.freed));
+    assert_memory_equal(before.bytes, after.bytes, sizeof(before.bytes));
+    assert_memory_equal(before.by_class, after.by_class, sizeof(before.by_class));
+    assert_memory_equal(before.least, after.least, sizeof(before.least));
+    assert_memory_equal(before.largest, after.largest, sizeof(before.largest));
+    assert_int_equal(before.slack, after.slack);
+    assert_int_equal(elide_count(cull), after.n_culled);
+    assert_int_equal(after.n_lives, after.n_culled);
+    assert_int_equal(after.n_births, after.n_culled);
+    fixture->after = after;
+    fixture->n_after = n_bytes / 8;
+    memcpy(fixture->culled, culled, n_bytes);
+    elide_free(cull);
+    return after.n_culled;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    *state = fixture;
+    if (!fixture)
+        return -1;
+    /* as if it had been there long: the heap is larger than all that follows, and there was more in it */
+    allocate(fixture, 8, 0x10, 1);
+    allocate(fixture, 8, 0xf0000, 0xff00);
+    fixture->time += 100;
+    add(fixture, LOG_FREE, 8, 0xf0000);
+    fixture->time += 100;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    last_frees_free(((struct fixture *)*state)->others);
+    free(*state);
+    return 0;
+}
+
+static void short_lived_blocks_go(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    assert_int_equal(cull(fixture, 1), 100);
+}
+
+/* CU-1: sizes of a stack that differ are told apart, and so is what was freed at once. */
+static void classes_and_temporaries_are_kept(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, i * 7);
+        allocate(fixture, 9, 0x2000, 3000);
+        add(fixture, LOG_FREE, 10, 0x1000); /* one other between */
+        allocate(fixture, 9, 0x3000, 24);
+        add(fixture, LOG_FREE, 10, 0x3000); /* none */
+        add(fixture, LOG_FREE, 10, 0x2000); /* one */
+        allocate(fixture, 9, 0x4000, 5);
+        allocate(fixture, 9, 0x5000, 5);
+        add(fixture, LOG_FREE, 10, 0x5000); /* none */
+        allocate(fixture, 9, 0x6000, 5);
+        add(fixture, LOG_FREE, 10, 0x4000); /* two */
+        add(fixture, LOG_FREE, 10, 0x6000); /* none */
+    }
+    assert_int_equal(cull(fixture, 1), 600);
+    assert_int_equal(fixture->after.n_temporary, 500);
+}
+
+static uint32_t count_kind(const struct fixture *fixture, unsigned kind)
+{
+    uint32_t n_found = 0;
+
+    for (uint32_t i = 0; i < fixture->n_after;) {
+        unsigned n = log_event_words(fixture->culled[i] & 255);
+        n_found += (fixture->culled[i] & 255) == kind;
+        i += n ? n : (uint32_t)fixture->culled[i + 2] & 0xffff;
+    }
+    return n_found;
+}
+
+/* CT-1: one record has the blocks of a stack, however many sizes they have, and one of each class their sizes; large blocks have their own. */
+static void sizes_of_a_stack_are_one_record(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t large = LOG_CULLED_MIXED_BYTES;
+
+    allocate(fixture, 8, 0x0, 4 * large); /* it was as large before */
+    fixture->time += 100;
+    add(fixture, LOG_FREE, 8, 0x0);
+    fixture->time += 100;
+    for (uint64_t i = 0; i < 200; i++) {
+        allocate(fixture, 9, 0x1000, (i * 7 % 100) | (i & 15) << LOG_SIZE_BITS);
+        if (i % 2)
+            allocate(fixture, 10, 0x2000, 24);
+        if (i % 100 == 0)
+            allocate(fixture, 9, 0x3000, large + i);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        if (i % 2)
+            add(fixture, LOG_FREE, 10, 0x2000);
+        if (i % 100 == 0)
+            add(fixture, LOG_FREE, 10, 0x3000);
+        fixture->time += 1;
+    }
+    assert_int_equal(cull(fixture, 1), 302);
+    assert_int_equal(count_kind(fixture, LOG_CULLED_MIXED), 1);
+    assert_int_equal(count_kind(fixture, LOG_CULLED_SIZES), size_class_of(99) + 1);
+    assert_int_equal(count_kind(fixture, LOG_CULLED), 3);
+    assert_int_equal(fixture->after.temporary_bytes,
+                     9900 + 100 * 24 + 2 * large + 100); /* all were */
+}
+
+/* A group that nothing is charged to which stays needs no record. */
+static void groups_of_what_is_gone_go(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint32_t i = 0; i < 100; i++) {
+        add(fixture, LOG_GROUP, 5 + i % 3, 0);
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    add(fixture, LOG_GROUP, 7, 0);
+    add(fixture, LOG_FREE, 10, 0x9000);
+    add(fixture, LOG_FREE, 10, 0x9010);
+    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(count_kind(fixture, LOG_GROUP), 1);
+    assert_int_equal(count_kind(fixture, LOG_CULLED), 3);
+    assert_int_equal(fixture->after.by_group[5], 34);
+    assert_int_equal(fixture->after.by_group[6], 33);
+    assert_int_equal(fixture->after.last_kind, LOG_FREE);
+
+    /* CU-7 */
+    fixture->from_ticks = 1000 + base_ns + fixture->time + 1;
+    assert_int_equal(cull(fixture, 1), 0);
+    assert_int_equal(count_kind(fixture, LOG_GROUP), 101);
+}
+
+/* Nobody looks at what other blocks there are where one is moved to another group, or given out by a pool. */
+static void a_move_parts_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        if (i % 10 == 0)
+            add(fixture, LOG_MOVE, 5, 0x9000);
+        if (i % 10 == 5)
+            add(fixture, LOG_POOL_FREE, 9, 0x8000)[2] = 1;
+        fixture->time += 1;
+    }
+    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(count_kind(fixture, LOG_CULLED), 1);
+    assert_int_equal(count_kind(fixture, LOG_MOVE), 10);
+}
+
+/* CU-4: what is born between a realloc and the free of its block is told with what came before where that changes nothing. */
+static void births_are_told_together(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        allocate(fixture, 8, 0x2000, 32);
+        uint64_t *words = add(fixture, LOG_REALLOC, 11, 0x3000);
+        words[2] = 64;
+        words[3] = 0x2000;
+        allocate(fixture, 9, 0x1000, 16);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        add(fixture, LOG_FREE, 10, 0x3000);
+        fixture->time += 1;
+    }
+    assert_int_equal(cull(fixture, 1), 100);
+    assert_in_range(count_kind(fixture, LOG_CULLED_BIRTHS), 1, 3);
+}
+
+/* CU-4: what the segment's end parts from its free was born behind all that was taken out. */
+static void totals_stand_before_what_follows(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    allocate(fixture, 9, 0x1000, 32);
+    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(fixture->after.last_kind, LOG_ALLOC);
+}
+
+static void long_lived_blocks_stay(void **state)
+{
+    struct fixture *fixture = *state;
+
+    allocate(fixture, 9, 0x1000, 32);
+    allocate(fixture, 9, 0x2000, 32);
+    fixture->time += MAX_NS;
+    add(fixture, LOG_FREE, 10, 0x1000);
+    fixture->time += 1;
+    add(fixture, LOG_FREE, 10, 0x2000);
+    add(fixture, LOG_FREE, 10, 0x3000); /* of an earlier segment */
+    allocate(fixture, 9, 0x4000, 32);   /* freed in a later one */
+    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(cull(fixture, 3), 2);
+}
+
+static void chains_stay_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t *words;
+
+    allocate(fixture, 9, 0x1000, 32);
+    words = add(fixture, LOG_REALLOC, 11, 0x2000);
+    words[2] = 64;
+    words[3] = 0x1000;
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 0);
+}
+
+static void blocks_of_another_thread_stay(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_THREAD, 2, 0);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* Of each group apart; what is freed in another group, or changes its owner, stays. */
+static void groups_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    add(fixture, LOG_GROUP, 5, 0);
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_GROUP, 6, 0);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    allocate(fixture, 9, 0x2000, 32);
+    add(fixture, LOG_MOVE, 5, 0x2000);
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 2);
+    assert_int_equal(fixture->after.by_group[LOG_GROUP_ROOT], 1);
+    assert_int_equal(fixture->after.by_group[5], 1);
+}
+
+static void sums_hold_for_many_stacks(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t random = 7;
+
+    /* CU-2: where no two are alike, totals take more than events */
+    while (fixture->n_words + 800 < MAX_WORDS) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        fixture->time += random >> 58;
+        if (random >> 40 & 1)
+            allocate(fixture, 8 + (random >> 41 & 7), 0x1000 + (random >> 45 & 63) * 16,
+                     random >> 50 & 255);
+        else
+            add(fixture, LOG_FREE, 8 + (random >> 41 & 7), 0x1000 + (random >> 45 & 63) * 16);
+    }
+    assert_true(cull(fixture, 1) > 100);
+}
+
+/* What another thread did to a block, in a segment of its own. */
+static void do_elsewhere(struct fixture *fixture, unsigned kind, uint64_t address, uint64_t ticks)
+{
+    struct log_segment segment = {.thread = 2, .base_ticks = 1000 + base_ns + ticks};
+    const uint64_t words[] = {kind, address, 0};
+    uint64_t last_ticks;
+
+    if (!fixture->others)
+        fixture->others = last_frees_new();
+    assert_non_null(fixture->others);
+    assert_true(last_frees_read_payload(fixture->others, &segment, words, log_event_words(kind) * 8,
+                                        &last_ticks));
+}
+
+static void a_block_that_changed_hands_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    do_elsewhere(fixture, LOG_FREE, 0x2000,
+                 fixture->time - 500000); /* before: it was another block */
+    allocate(fixture, 9, 0x1000, 32);
+    allocate(fixture, 9, 0x2000, 32);
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time + 50);
+    fixture->time += 100; /* the block of thread 2 at 0x1000 was given to us */
+    add(fixture, LOG_FREE, 10, 0x1000);
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+static void a_block_that_another_thread_moved_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    do_elsewhere(fixture, LOG_MOVE, 0x2000, fixture->time - 500000);
+    allocate(fixture, 9, 0x1000, 32);
+    allocate(fixture, 9, 0x2000, 32);
+    do_elsewhere(fixture, LOG_MOVE, 0x1000, fixture->time + 50);
+    fixture->time += 100;
+    add(fixture, LOG_FREE, 10, 0x1000);
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* CU-8 */
+static void nothing_spans_an_instant_of_another_thread(void **state)
+{
+    static const unsigned kinds[] = {LOG_PHASE,       LOG_TRACING, LOG_MARK,
+                                     LOG_OBJECT_WALK, LOG_FORK,    LOG_END};
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10 * ELIDE_MARGIN_NS;
+        allocate(fixture, 9, 0x2000, 32);
+        fixture->time += 10;
+        do_elsewhere(fixture, kinds[i], 0, fixture->time);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x2000);
+        fixture->time += 10 * ELIDE_MARGIN_NS;
+    }
+    assert_int_equal(cull(fixture, 1), sizeof(kinds) / sizeof(*kinds));
+}
+
+static void frees_of_the_thread_itself_do_not_matter(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    fixture->time = 1000000;
+    fixture->others = last_frees_new();
+    uint64_t last_ticks;
+    for (int i = 0; i < 50; i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+    }
+    assert_true(last_frees_read_payload(fixture->others, &fixture->segment, fixture->words,
+                                        fixture->n_words * 8, &last_ticks));
+    assert_int_equal(last_ticks, fixture->segment.base_ticks + fixture->time - 10);
+    assert_int_equal(cull(fixture, 1), 50);
+}
+
+/* CU-5 */
+static void what_lives_at_the_peak_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 10; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        allocate(fixture, 10, 0x2000, i == 5 ? 0x10000 : 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x2000);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 18);
+}
+
+/* Behind the end of a block of which the segment knows nothing less may be live than before. */
+static void later_peaks_stay_where_they_are_higher(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t sizes[] = {0x10000, 0x10001, 0x10000, 0x10002, 16, 0x10002};
+
+    for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        allocate(fixture, 9, 0x1000, sizes[i]);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x9000 + i * 16);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 3);
+}
+
+/* A stretch that begins within an instant: what ends before that does was never highest. */
+static void what_lives_within_an_instant_is_no_peak(void **state)
+{
+    struct fixture *fixture = *state;
+
+    allocate(fixture, 9, 0x1000, 0x20000);
+    add(fixture, LOG_MARK, 0, 0)[2] = 1;
+    add(fixture, LOG_FREE, 10, 0x1000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x2000, 0x10001);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x2000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x4000, 0x10001);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x4000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* Another thread may have freed what was there at a higher sum that comes later. */
+static void every_peak_stays_where_others_free(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x3000, 0x100);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x3000);
+    fixture->time += 10;
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time);
+    for (uint64_t size = 0x200; size >= 0x100; size -= 0x100) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x4000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x4000);
+    }
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* A block that another thread freed ended then, not when we free what that thread has at its place since. */
+static void what_others_freed_does_not_end_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    do_elsewhere(fixture, LOG_FREE, 0x1000, fixture->time);
+    for (uint64_t size = 0x8000; size <= 0x11000;
+         size += 0x9000) { /* the first is less than 0x10000 */
+        allocate(fixture, 9, 0x3000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x3000);
+        fixture->time += 10;
+        if (size == 0x8000)
+            add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 0);
+}
+
+/* CU-1: what was born in one bucket of the timeline and ended in the next. */
+static void buckets_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 10; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += i == 5 ? bucket_ns / 2 : 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    assert_int_equal(cull(fixture, 1), 9);
+}
+
+/* CU-7 */
+static void what_was_told_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 10; i++) {
+        fixture->time = 1000 + (unsigned)i * 100;
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    fixture->from_ticks = 1000 + base_ns + 1505;
+    assert_int_equal(cull(fixture, 1), 4);
+    fixture->from_ticks = UINT64_MAX;
+    assert_int_equal(cull(fixture, 1), 0);
+}
+
+/* Births before the end of the first block at `address`, as the importer counts them. */
+static uint64_t births_until_end(const uint64_t *words, uint32_t n_words, uint64_t address)
+{
+    uint64_t births = 0;
+    uint32_t n;
+
+    for (uint32_t i = 0; i < n_words; i += n) {
+        n = log_event_words(words[i] & 255);
+        n = n ? n : words[i + 2] & 0xffff;
+        bool is_it = (words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1)) == address;
+        if ((words[i] & 255) == LOG_ALLOC)
+            births = is_it ? 0 : births + 1;
+        else if ((words[i] & 255) == LOG_CULLED_BIRTHS)
+            births += words[i] >> 32;
+        else if ((words[i] & 255) == LOG_FREE && is_it)
+            return births;
+    }
+    return UINT64_MAX;
+}
+
+/* CU-4: of a block that stays, and has one at most or more between its birth and its end. */
+static void temporaries_can_be_told(void **state)
+{
+    for (uint64_t n_between = 0; n_between < 4; n_between++) {
+        struct fixture *fixture = *state;
+        struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+        struct elide *cull = elide_new(ELIDE_ANY_AGE);
+        uint32_t n_bytes;
+
+        for (int i = 0; i < 5; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        add(fixture, LOG_GROUP, 5, 0);
+        allocate(fixture, 9, 0x2000 + n_between * 64, 16);
+        add(fixture, LOG_GROUP, LOG_GROUP_ROOT, 0);
+        for (uint64_t i = 0; i < n_between; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        add(fixture, LOG_FREE, 9, 0x2000 + n_between * 64);
+        for (int i = 0; i < 5; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+        elide_set_clock(cull, &file, 0);
+        n_bytes = fixture->n_words * 8;
+        const uint64_t *words =
+            elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+        uint64_t told = births_until_end(words, n_bytes / 8, 0x2000 + n_between * 64);
+        assert_true(n_between < 2 ? told < 2 : told >= 2);
+        assert_true(elide_count(cull) >= 10);
+        elide_free(cull);
+    }
+}
+
+/* A thread that goes on in the segment of one that ended has made none of its blocks. */
+static void threads_of_a_segment_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    add(fixture, LOG_THREAD, 2, 0);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    for (uint64_t size = 0x200; size >= 0x100; size -= 0x100) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x4000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x4000);
+    }
+    assert_int_equal(cull(fixture, 1), 1); /* the other is its peak */
+}
+
+/* CU-4, of a block from before that a thread ends which goes on in the segment of another one. */
+static void births_are_told_by_thread(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct elide *cull = elide_new(ELIDE_ANY_AGE);
+    uint64_t births = 0;
+    bool is_told = false;
+
+    for (int i = 0; i < 5; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    add(fixture, LOG_THREAD, 2, 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x1000, i == 0 ? 0x10000 : 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        if (i == 1)
+            add(fixture, LOG_FREE, 10, 0x9000);
+    }
+    fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+    elide_set_clock(cull, &file, 0);
+    uint32_t n_bytes = fixture->n_words * 8;
+    const uint64_t *words =
+        elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+    for (uint32_t i = 0, n = 0; i < n_bytes / 8 && !is_told; i += n) {
+        unsigned kind = words[i] & 255;
+        n = log_event_words(kind);
+        n = n ? n : words[i + 2] & 0xffff;
+        if (kind == LOG_THREAD)
+            births = 0;
+        births += kind == LOG_ALLOC ? 1 : kind == LOG_CULLED_BIRTHS ? words[i] >> 32 : 0;
+        is_told = kind == LOG_FREE && words[i + 1] == 0x9000;
+    }
+    assert_true(is_told);
+    assert_int_equal(births, 2);
+    assert_true(elide_count(cull) >= 7);
+    elide_free(cull);
+}
+
+/* A segment that did not come into the log is given again: what the first time told is told again (CU-6), and nothing is counted twice. */
+static void what_came_to_nothing_is_undone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+    struct elide *cull = elide_new(ELIDE_ANY_AGE);
+    uint64_t first[MAX_WORDS];
+    uint32_t n_first = 0;
+
+    for (uint64_t i = 0; i < 9; i++) {
+        allocate(fixture, 9, 0x1000 + (i % 3) * 0x100, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000 + (i % 3) * 0x100);
+        fixture->time += 10;
+    }
+    fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+    elide_set_clock(cull, &file, 0);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        uint32_t n_bytes = fixture->n_words * 8;
+        const uint64_t *words =
+            elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+        struct sums sums;
+        sum(words, n_bytes / 8, &sums);
+        assert_true(sums.n_culled > 0);
+        assert_int_equal(elide_count(cull), sums.n_culled);
+        if (attempt == 0)
+            memcpy(first, words, n_first = n_bytes);
+        assert_int_equal(n_bytes, n_first);
+        assert_memory_equal(words, first, n_bytes);
+        elide_undo(cull);
+        assert_int_equal(elide_count(cull), 0);
+    }
+    elide_free(cull);
+}
+
+/* CC-3 */
+static void times_of_a_damaged_log_stay_in_bounds(void **state)
+{
+    static const uint64_t times[] = {
+        0, 1, 1000000, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+
+    enum {
+        N = sizeof(times) / sizeof(*times)
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < N * N * N * N; i++) {
+        struct cull_clock clock = {0};
+        const struct log_file file = {.start_ticks = times[i % N],
+                                      .last_ticks = times[i / N % N],
+                                      .start_monotonic_ns = times[i / N / N % N],
+                                      .last_monotonic_ns = times[i / N / N / N]};
+        cull_clock_begin(&clock, &file);
+        for (unsigned k = 0; k < N * N * N && clock.ticks_per_ns > 0; k++) {
+            const struct log_segment segment = {.base_ticks = times[k % N],
+                                                .base_monotonic_ns = times[k / N % N]};
+            uint64_t ticks = times[k / N / N];
+            (void)cull_clock_read(&clock, &segment);
+            int64_t ns = cull_clock_ns(&clock, ticks);
+            int64_t margin = cull_clock_margin_ns(&clock, ticks);
+            assert_true(ns >= -CULL_CLOCK_MOST && ns <= 2 * CULL_CLOCK_MOST);
+            assert_true(margin > 0 && margin <= CULL_CLOCK_MOST);
+            assert_true(ns < 0 || cull_clock_bucket_end(ns) > ns);
+        }
+    }
+}
+
+/* What is mixed is counted by class, in a table of so many. */
+static void classes_of_what_is_mixed_have_room(void **state)
+{
+    (void)state;
+    assert_in_range(size_class_of(LOG_CULLED_MIXED_BYTES - 1), 0, CULL_TOTALS_CLASSES - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(short_lived_blocks_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(classes_and_temporaries_are_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_of_a_stack_are_one_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_of_what_is_gone_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_move_parts_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(births_are_told_together, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(totals_stand_before_what_follows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_lived_blocks_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chains_stay_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blocks_of_another_thread_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_are_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_block_that_another_thread_moved_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_spans_an_instant_of_another_thread, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(later_peaks_stay_where_they_are_higher, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_lives_within_an_instant_is_no_peak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_peak_stays_where_others_free, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_others_freed_does_not_end_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_told_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(temporaries_can_be_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_of_a_segment_are_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(births_are_told_by_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_came_to_nothing_is_undone, set_up, tear_down),
+        cmocka_unit_test(times_of_a_damaged_log_stay_in_bounds),
+        cmocka_unit_test(classes_of_what_is_mixed_have_room),
+        cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is missing at the end of a run: from definitions that come in any order, and the ends of logs. */
+#include "recorder/pack/process_tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    PARENT = 4000001, /* no process has these, so no name is found */
+    CHILD = 4000002,
+    NOBODY = 4000003,
+};
+
+static struct process_tree *family;
+static char who[256];
+
+static int make(void **state)
+{
+    (void)state;
+    family = process_tree_new();
+    process_tree_note_log(family, PARENT, true);
+    return family ? 0 : -1;
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    process_tree_free(family);
+    return 0;
+}
+
+static void define(enum log_def_kind kind, uint64_t a, enum log_child what, uint64_t ticks,
+                   const char *text)
+{
+    _Alignas(LOG_DEF_ALIGN) struct {
+        struct log_def def;
+        char text[80];
+    } record = {.def = {.kind = (uint8_t)kind,
+                        .magic = LOG_DEF_MAGIC,
+                        .text_bytes = (uint16_t)strlen(text),
+                        .extra = what,
+                        .a = a,
+                        .ticks = ticks}};
+
+    memcpy(record.text, text, strlen(text));
+    process_tree_learn(family, PARENT, &record, sizeof(record));
+}
+
+static uint32_t count(enum process_tree_fate fate)
+{
+    return process_tree_list(family, fate, who, sizeof(who));
+}
+
+static void one_without_log_is_missing(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
+    assert_string_equal(who, "4000002");
+    process_tree_note_log(family, CHILD, true);
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
+}
+
+static void who_had_no_room_is_told_apart(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
+    process_tree_note_no_room(family, CHILD);
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
+    assert_int_equal(count(PROCESS_TREE_NO_ROOM), 1);
+    assert_false(process_tree_is_expecting(family));
+    process_tree_note_log(family, CHILD, true); /* of its next image */
+    assert_int_equal(count(PROCESS_TREE_NO_ROOM), 0);
+    assert_int_equal(count(PROCESS_TREE_RUNNING), 2);
+    process_tree_note_end(family, CHILD, LOG_END_EXIT, 1, 0);
+    assert_int_equal(count(PROCESS_TREE_PART_ROOM), 1);
+}
+
+/* What is not packed is said of the log. */
+static void a_raw_log_is_a_log(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
+    process_tree_note_raw(family, CHILD);
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
+    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1, 0);
+    assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
+    process_tree_note_raw(family, PARENT);
+    assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
+}
+
+static void the_latest_word_counts(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 6, "");
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 8, "");
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_CAME_TO_NOTHING, 7, "");
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 1);
+}
+
+/* Its log has the pid that it has there, which is another one's here. */
+static void one_in_another_pid_namespace_is_not_missing(void **state)
+{
+    (void)state;
+    define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.200.0.live");
+    process_tree_note_log(family, 1, false);
+    process_tree_note_renamed(family, PARENT);
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
+    assert_int_equal(count(PROCESS_TREE_RUNNING), 2);
+    assert_null(strchr(who, '('));
+    define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "/tmp/run.dat.201.0.live");
+    assert_int_equal(count(PROCESS_TREE_NO_LOG),
+                     2); /* whose the log is that is there nobody knows */
+}
+
+/* Logs of later images may be finished before those of earlier ones. */
+static void an_exec_without_successor_is_told(void **state)
+{
+    (void)state;
+    define(LOG_DEF_PROCESS, 0, 0, 1, "/usr/bin/env");
+    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
+    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1000, 0);
+    assert_int_equal(count(PROCESS_TREE_WENT_ON), 1);
+    assert_string_equal(who, "4000001 (env)");
+    process_tree_note_log(family, PARENT, true);
+    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
+    process_tree_note_end(family, PARENT, LOG_END_EXIT, 2000, 3);
+    assert_int_equal(count(PROCESS_TREE_INCOMPLETE), 1);
+    process_tree_note_log(family, PARENT, true);
+    process_tree_note_end(family, PARENT, LOG_END_EXEC, 1500, 0);
+    assert_int_equal(count(PROCESS_TREE_WENT_ON), 0);
+}
+
+static void who_may_yet_make_a_log_is_expected(void **state)
+{
+    (void)state;
+    assert_false(process_tree_is_expecting(family));
+    define(LOG_DEF_CHILD, (uint64_t)getpid(), LOG_CHILD_BEGINS, 5, "");
+    assert_true(process_tree_is_expecting(family)); /* it is alive */
+    process_tree_note_log(family, getpid(), true);
+    define(LOG_DEF_CHILD, NOBODY, LOG_CHILD_BEGINS, 5, "");
+    assert_false(process_tree_is_expecting(family));
+    process_tree_note_started(family, 3); /* one more than was announced: a daemon */
+    assert_true(process_tree_is_expecting(family));
+    process_tree_note_log(family, CHILD, true);
+    assert_false(process_tree_is_expecting(family));
+}
+
+static void long_lists_are_cut(void **state)
+{
+    (void)state;
+    for (uint64_t pid = 4000010; pid < 4000060; pid++)
+        define(LOG_DEF_CHILD, pid, LOG_CHILD_BEGINS, 5, "");
+    assert_int_equal(count(PROCESS_TREE_NO_LOG), 50);
+    assert_non_null(strstr(who, " and 42 more"));
+    assert_int_equal(process_tree_list(family, PROCESS_TREE_NO_LOG, who, 12), 50);
+    assert_true(strlen(who) < 12);
+}
+
+static void lengths_are_checked(void **state)
+{
+    _Alignas(LOG_DEF_ALIGN) struct log_def def = {
+        .kind = LOG_DEF_PROCESS, .magic = LOG_DEF_MAGIC, .text_bytes = 65535};
+
+    (void)state;
+    process_tree_learn(family, PARENT, &def, sizeof(def));
+    process_tree_learn(family, PARENT, &def, sizeof(def) - 1);
+    assert_int_equal(count(PROCESS_TREE_RUNNING), 1);
+    assert_null(strchr(who, '('));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
+        cmocka_unit_test_setup_teardown(who_had_no_room_is_told_apart, make, destroy),
+        cmocka_unit_test_setup_teardown(a_raw_log_is_a_log, make, destroy),
+        cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
+        cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
+        cmocka_unit_test_setup_teardown(an_exec_without_successor_is_told, make, destroy),
+        cmocka_unit_test_setup_teardown(who_may_yet_make_a_log_is_expected, make, destroy),
+        cmocka_unit_test_setup_teardown(long_lists_are_cut, make, destroy),
+        cmocka_unit_test_setup_teardown(lengths_are_checked, make, destroy),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way once it has room again. Whatever becomes of who takes
+ * them in, they have their bound; what is removed makes room. */
+#include "lib/logfile/log_rotation.h"
+#include "recorder/pack/rotated_log.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static char folder[] = "/tmp/mtrace-test-generations-XXXXXX";
+static char path[48], first[64], second[64];
+static int failure;
+
+ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+    errno = failure;
+    return failure ? -1 : __real_pwrite(fd, bytes, n, offset);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/run.dat", folder);
+    (void)snprintf(first, sizeof(first), "%s.g1", path);
+    (void)snprintf(second, sizeof(second), "%s.g2", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    log_rotation_remove(path);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static bool is_there(const char *name)
+{
+    struct stat status;
+
+    return stat(name, &status) == 0;
+}
+
+static void it_is_begun_once_there_is_room(void **state)
+{
+    const struct log_file file = {.run_id = 1};
+    const char frame[4096] = {1};
+    struct rotated_log_run run = {.log_path = path};
+    struct rotated_log generations;
+    struct error err;
+
+    (void)state;
+    rotated_log_init(&generations, path, &run);
+    generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
+    assert_int_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    failure = EIO;
+    assert_int_not_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_false(run.was_disk_full);
+    failure = ENOSPC;
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err),
+                             0);
+        assert_non_null(strstr(err.text, strerror(ENOSPC)));
+        assert_true(is_there(first));
+        assert_false(is_there(second));
+    }
+    assert_true(run.was_disk_full);
+    failure = 0;
+    assert_int_equal(rotated_log_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_true(is_there(second));
+    rotated_log_done(&generations);
+}
+
+static uint64_t bytes_there(void)
+{
+    return log_rotation_run_bytes(path);
+}
+
+/* Appends until there is no room, or `most` frames. */
+static size_t append(struct rotated_log *generations, size_t most)
+{
+    static const char frame[65536] = {1};
+    const struct log_file file = {.run_id = 1};
+    struct error err;
+    size_t n = 0;
+
+    while (n < most && rotated_log_append(generations, &file, frame, sizeof(frame), &err) == 0)
+        n++;
+    return n;
+}
+
+static void those_of_all_logs_of_a_run_have_a_bound(void **state)
+{
+    const uint64_t bound = LOG_ROTATION_MOST * LOG_ROTATION_BYTES;
+    struct rotated_log_run run = {.log_path = path};
+    struct rotated_log parent, child;
+    char child_path[64];
+
+    (void)state;
+    (void)snprintf(child_path, sizeof(child_path), "%s.7.0", path);
+    rotated_log_init(&parent, path, &run);
+    rotated_log_init(&child, child_path, &run);
+    assert_int_equal(append(&parent, 100), 100);
+    size_t n_child = append(&child, SIZE_MAX);
+    assert_true(child.is_full);
+    assert_in_range(bytes_there(), bound - 2 * 65536, bound);
+    assert_int_equal(append(&parent, 1), 0);
+    assert_int_equal(unlink(first), 0);
+    run.look_ns = 0;
+    size_t n = append(&parent, SIZE_MAX);
+    assert_in_range(n, LOG_ROTATION_BYTES / LOG_ROTATION_GENERATIONS / 65536 - 1,
+                    LOG_ROTATION_BYTES / LOG_ROTATION_GENERATIONS / 65536 + 1);
+    assert_true(bytes_there() <= bound);
+    child.is_ending = true;
+    assert_int_equal(append(&child, 3), 3);
+    assert_int_equal(run.written_bytes, (100 + n_child + n + 3) * 65536);
+    rotated_log_done(&parent);
+    rotated_log_done(&child);
+    log_rotation_remove(child_path);
+}
+
+static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
+{
+    const struct log_file file = {.run_id = 1};
+    struct packed_log log;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(packed_log_create(path, true, &log, &err), 0);
+    failure = ENOSPC;
+    assert_int_not_equal(packed_log_write_header(&log, &file, &err), 0);
+    failure = 0;
+    packed_log_close(&log);
+    assert_int_equal(packed_log_check_target(path, true, &err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_begun_once_there_is_room),
+        cmocka_unit_test(those_of_all_logs_of_a_run_have_a_bound),
+        cmocka_unit_test(a_log_without_a_header_is_not_made_to_look_like_another_file),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* A receiver that never ends to say that he is there does not keep the sender from the rest (SN-3). */
+#include "remote/sender/giving_back.h"
+#include "remote/sender/sender_rx.h"
+#include "remote/sender/sender_state.h"
+#include "remote/sender/sender_tx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* needs the headers above */
+#include <cmocka.h>
+
+enum {
+    MOST_READS = 100
+};
+
+static int n_reads;
+
+/* As much as there is room for, of whole messages. */
+ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct error *err)
+{
+    const struct wire_head ping = {.kind = WIRE_PING};
+    size_t n = 0;
+
+    (void)channel, (void)err;
+    assert_true(++n_reads < MOST_READS);
+    for (; n + sizeof(ping) <= n_bytes; n += sizeof(ping))
+        memcpy((uint8_t *)bytes + n, &ping, sizeof(ping));
+    return (ssize_t)n;
+}
+
+/* What else may be heard is not. */
+int sender_tx_say(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
+                  const void *payload, size_t n_bytes, struct error *err)
+{
+    (void)sender, (void)kind, (void)number, (void)offset, (void)payload, (void)n_bytes, (void)err;
+    return -1;
+}
+
+int sender_tx_say_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
+                        struct sent_log *log, struct error *err)
+{
+    (void)sender, (void)kind, (void)number, (void)log, (void)err;
+    return -1;
+}
+
+bool sent_objects_got_further(struct sent_objects *objects)
+{
+    (void)objects;
+    return false;
+}
+
+bool sent_objects_take(struct sent_objects *objects, uint32_t number, uint64_t wish,
+                       bool *ret_is_cut)
+{
+    (void)objects, (void)number, (void)wish, (void)ret_is_cut;
+    return false;
+}
+
+bool giving_back_take(struct sent_log *log, uint64_t synced)
+{
+    (void)log, (void)synced;
+    return false;
+}
+
+bool sent_log_is_under_way(const struct sent_log *log)
+{
+    (void)log;
+    return false;
+}
+
+void log_tail_close(struct log_tail *tail)
+{
+    (void)tail;
+}
+
+static void a_flood_of_pings_is_left_for_the_rest(void **state)
+{
+    static struct wire_reader reader;
+    struct sender sender = {.reader = &reader, .is_connected = true, .has_greeted = true};
+
+    (void)state;
+    wire_reader_init(&reader);
+    assert_int_equal(sender_rx_take_all(&sender, NULL), 0);
+    assert_true(n_reads > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_flood_of_pings_is_left_for_the_rest)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

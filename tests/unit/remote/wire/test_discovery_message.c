@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "remote/wire/discovery_message.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* needs the headers above */
+#include <cmocka.h>
+
+static const uint64_t now_ns = UINT64_C(1700000000000000000);
+
+struct side {
+    struct security_key keys[2];
+    struct security security;
+};
+
+static void make_side(struct side *side, const char *name, uint8_t secret)
+{
+    *side = (struct side){.security.n_keys = 1};
+    side->security.keys = side->keys;
+    (void)snprintf(side->keys[0].name, sizeof(side->keys[0].name), "%s", name);
+    side->keys[0].n_bytes = 32;
+    memset(side->keys[0].bytes, secret, 32);
+}
+
+static struct discovery_message_memory *new_memory(void)
+{
+    struct discovery_message_memory *memory = calloc(1, sizeof(*memory));
+
+    assert_non_null(memory);
+    return memory;
+}
+
+static bool is_answered(const struct side *side, struct discovery_message_memory *memory,
+                        const struct discovery_message *question,
+                        struct discovery_message *ret_answer)
+{
+    return discovery_message_answer(&side->security, memory, question, sizeof(*question), now_ns,
+                                    77, 7878, ret_answer);
+}
+
+static void test_found(void **state)
+{
+    struct discovery_message_memory *memory = new_memory();
+    struct discovery_message question;
+    struct discovery_message answer;
+    struct discovery_message heard;
+    struct side gather;
+    struct side sender;
+
+    (void)state;
+    make_side(&gather, "other", 1);
+    make_side(&sender, "me", 2);
+    gather.keys[1] = sender.keys[0];
+    gather.security.n_keys = 2;
+    assert_true(discovery_message_ask(&sender.security, now_ns, &question));
+    assert_true(is_answered(&gather, memory, &question, &answer));
+    assert_true(
+        discovery_message_is_answer(&sender.security, &question, &answer, sizeof(answer), &heard));
+    assert_int_equal(heard.port, 7878);
+    assert_int_equal(heard.receiver, 77);
+    free(memory);
+}
+
+/* Whatever byte of them is another, they are neither answered nor believed. */
+static void test_forged(void **state)
+{
+    struct discovery_message_memory *memory = new_memory();
+    struct discovery_message question;
+    struct discovery_message answer;
+    struct discovery_message heard;
+    struct side gather;
+    struct side stranger;
+
+    (void)state;
+    make_side(&gather, "me", 1);
+    make_side(&stranger, "me", 2);
+    assert_true(discovery_message_ask(&gather.security, now_ns, &question));
+    for (size_t i = 0; i < sizeof(question); i++) {
+        ((uint8_t *)&question)[i] ^= 1;
+        assert_false(is_answered(&gather, memory, &question, &answer));
+        ((uint8_t *)&question)[i] ^= 1;
+    }
+    assert_false(is_answered(&stranger, memory, &question, &answer));
+    assert_true(is_answered(&gather, memory, &question, &answer));
+    for (size_t i = 0; i < sizeof(answer); i++) {
+        ((uint8_t *)&answer)[i] ^= 1;
+        assert_false(discovery_message_is_answer(&gather.security, &question, &answer,
+                                                 sizeof(answer), &heard));
+        ((uint8_t *)&answer)[i] ^= 1;
+    }
+    for (size_t n = 0; n < sizeof(answer); n++)
+        assert_false(discovery_message_is_answer(&gather.security, &question, &answer, n, &heard));
+    assert_false(discovery_message_is_answer(&gather.security, &question, &question,
+                                             sizeof(question), &heard));
+    assert_false(discovery_message_is_answer(&stranger.security, &question, &answer, sizeof(answer),
+                                             &heard));
+    free(memory);
+}
+
+static void test_replayed(void **state)
+{
+    struct discovery_message_memory *memory = new_memory();
+    struct discovery_message question;
+    struct discovery_message other;
+    struct discovery_message answer;
+    struct discovery_message heard;
+    struct side side;
+
+    (void)state;
+    make_side(&side, "me", 1);
+    assert_true(discovery_message_ask(&side.security, now_ns, &question));
+    assert_true(is_answered(&side, memory, &question, &answer));
+    assert_false(is_answered(&side, memory, &question, &heard));
+    assert_true(discovery_message_ask(&side.security, now_ns, &other));
+    assert_false(
+        discovery_message_is_answer(&side.security, &other, &answer, sizeof(answer), &heard));
+    for (int is_late = 0; is_late < 2; is_late++) {
+        uint64_t when =
+            is_late ? now_ns - DISCOVERY_MESSAGE_AGE_NS - 1 : now_ns + DISCOVERY_MESSAGE_AGE_NS + 1;
+        assert_true(discovery_message_ask(&side.security, when, &other));
+        assert_false(is_answered(&side, memory, &other, &answer));
+    }
+    free(memory);
+}
+
+/* AN-3: what would not be remembered is not answered; once the others are old there is room. */
+static void test_many(void **state)
+{
+    struct discovery_message_memory *memory = new_memory();
+    struct discovery_message question;
+    struct discovery_message answer;
+    struct side side;
+
+    (void)state;
+    make_side(&side, "me", 1);
+    for (int i = 0; i <= DISCOVERY_MESSAGE_SEEN; i++) {
+        assert_true(discovery_message_ask(&side.security, now_ns, &question));
+        assert_int_equal(is_answered(&side, memory, &question, &answer),
+                         i < DISCOVERY_MESSAGE_SEEN);
+    }
+    uint64_t later_ns = now_ns + DISCOVERY_MESSAGE_AGE_NS + 1;
+    assert_true(discovery_message_ask(&side.security, later_ns, &question));
+    assert_true(discovery_message_answer(&side.security, memory, &question, sizeof(question),
+                                         later_ns, 77, 7878, &answer));
+    free(memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_replayed),
+        cmocka_unit_test(test_many),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
