@@ -111,7 +111,7 @@ static void begin_to_know(void)
     (void)mtrace_group_of(NULL);
 }
 
-static void begin_to_tell(void)
+static void begin_to_emit(void)
 {
     (void)mtrace_tracker_add(add_up, NULL,
                              MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE);
@@ -126,12 +126,12 @@ static void do_empty(long n)
 enum stage {
     BARE,
     KNOWN,
-    TOLD,
+    REPORTED,
     N_STAGES
 };
 
 /* None of them ends. */
-static void (*const g_begin[N_STAGES])(void) = {begin_nothing, begin_to_know, begin_to_tell};
+static void (*const g_begin[N_STAGES])(void) = {begin_nothing, begin_to_know, begin_to_emit};
 
 static const struct what {
     const char *name;
@@ -141,7 +141,7 @@ static const struct what {
 } g_all[] = {{"empty", do_empty, 1, BARE},   {"pair", do_pair, 1, BARE},
              {"pool", do_pool, 20, BARE},    {"visit", do_visit, 1, BARE},
              {"plain", do_plain, 20, BARE},  {"scoped", do_scoped, 20, BARE},
-             {"known", do_plain, 20, KNOWN}, {"told", do_plain, 20, TOLD}};
+             {"known", do_plain, 20, KNOWN}, {"told", do_plain, 20, REPORTED}};
 
 enum {
     PLAIN = 4,

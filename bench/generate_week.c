@@ -299,7 +299,7 @@ static void fill(struct week *week)
     end_round(week);
 }
 
-static void say(const struct week *week)
+static void report(const struct week *week)
 {
     printf("{\"events\": %" PRIu64 ", \"allocations\": %" PRIu64 ", \"frees\": %" PRIu64
            ", \"live_blocks\": %d, \"live_bytes\": %" PRIu64 ", \"phases\": %" PRIu64
@@ -337,7 +337,7 @@ static void generate(struct week *week)
     for (uint64_t part = 1; part <= PARTS; part++) {
         while (week->n_events < week->settings.n_events / PARTS * part)
             step(week);
-        say(week);
+        report(week);
     }
     end_round(week);
     header->end_kind = LOG_END_EXIT;

@@ -64,7 +64,8 @@ struct mtrace_counts {
     uint64_t bad_handles; /* ids of groups and pools that no call gave, tags that are NULL */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
-    uint64_t untold; /* ends and moves of blocks, or all of a block, that no tracker was told of */
+    uint64_t
+        unreported; /* ends and moves of blocks, or all of a block, that no tracker was told of */
 };
 
 enum mtrace_event_kind {

@@ -18,12 +18,12 @@ enum {
 struct sight {
     uint64_t sequence;
     uint64_t writer; /* EVENTS */
-    uint64_t gate;   /* EVENTS: its writer's, closed; 0: nothing is under way */
+    uint64_t guard;  /* EVENTS: its writer's, closed; 0: nothing is under way */
     uint32_t bytes;  /* EVENTS: committed; SIDE: that will be */
 };
 
 /* The gate of who writes here, when it is closed. */
-static uint64_t gate_of(const struct log_segment *segment, uint64_t writer)
+static uint64_t guard_of(const struct log_segment *segment, uint64_t writer)
 {
     struct thread seen;
     const size_t n_bytes = offsetof(struct thread, segment) + sizeof(seen.segment);
@@ -33,7 +33,7 @@ static uint64_t gate_of(const struct log_segment *segment, uint64_t writer)
     /* The thread may have gone, and its memory with it, or to another thread. */
     if (sys_copy_own(&seen, (uintptr_t)writer, n_bytes) != (long)n_bytes || seen.segment != segment)
         return 0;
-    return seen.gate & THREAD_GATE_CLOSED && seen.gate != THREAD_GATE_CLOSED ? seen.gate : 0;
+    return seen.guard & THREAD_GUARD_CLOSED && seen.guard != THREAD_GUARD_CLOSED ? seen.guard : 0;
 }
 
 static uint32_t load(const _Atomic uint32_t *value)
@@ -64,7 +64,7 @@ static struct sight look(const struct log_segment *segment)
     sight.bytes =
         load(&segment->committed_bytes); /* before the gate: who is inside now has not committed */
     sight.writer = atomic_load_explicit(&segment->writer, memory_order_relaxed);
-    sight.gate = gate_of(segment, sight.writer);
+    sight.guard = guard_of(segment, sight.writer);
     return sight;
 }
 
@@ -75,10 +75,10 @@ static bool is_finished(const struct log_segment *segment, const struct sight *f
         return true;
     if (kind_of(segment) == LOG_SEGMENT_SIDE)
         return load(&segment->committed_bytes) >= first->bytes;
-    if (first->gate == 0
+    if (first->guard == 0
         || atomic_load_explicit(&segment->writer, memory_order_relaxed) != first->writer)
         return true;
-    return gate_of(segment, first->writer) != first->gate
+    return guard_of(segment, first->writer) != first->guard
            || load(&segment->committed_bytes) > first->bytes + AHEAD_BYTES;
 }
 

@@ -27,7 +27,7 @@ void record_init(void)
     if (!g_capture_has_free_backtraces)
         state_take_no_free_stacks();
     if (config->zeroes_memory || real_has_early_blocks())
-        state_take_detours();
+        state_take_slow_path_flags();
     if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* it is a fork child */
         return;
     if (seed
@@ -87,7 +87,7 @@ static bool is_side_open_to(const struct draft *draft)
 }
 
 /* An event on its way to the side segment. */
-struct aside {
+struct fallback {
     struct side_place place;
     struct quiet quiet;
     bool is_quiet;
@@ -97,36 +97,36 @@ struct aside {
  * A thread that ended has no gate to tell that it is in here: no handler may fork meanwhile, nor leave.
  * Others are nested in what their gate tells of, or new.
  */
-static void end_aside(const struct aside *aside)
+static void end_fallback(const struct fallback *fallback)
 {
-    if (aside->is_quiet)
-        quiet_end(&aside->quiet);
+    if (fallback->is_quiet)
+        quiet_end(&fallback->quiet);
 }
 
-/* end_aside is due. False: it is not, in the child of a handler that forked before. */
-static bool enter_aside(struct aside *aside)
+/* end_fallback is due. False: it is not, in the child of a handler that forked before. */
+static bool enter_fallback(struct fallback *fallback)
 {
-    aside->is_quiet = g_thread.is_dead;
-    return !aside->is_quiet || quiet_begin(&aside->quiet);
+    fallback->is_quiet = g_thread.is_dead;
+    return !fallback->is_quiet || quiet_begin(&fallback->quiet);
 }
 
 /* The stamp comes next. False: counted. */
-static bool reserve_aside(struct aside *aside)
+static bool reserve_fallback(struct fallback *fallback)
 {
-    if (side_reserve(&aside->place))
+    if (side_reserve(&fallback->place))
         return true;
     segment_count_drop(LOG_DROP_NESTED);
     return false;
 }
 
-/* The stamp comes next, and end_aside. False: ended. */
-static bool begin_aside(struct aside *aside)
+/* The stamp comes next, and end_fallback. False: ended. */
+static bool begin_fallback(struct fallback *fallback)
 {
-    if (!enter_aside(aside))
+    if (!enter_fallback(fallback))
         return false;
-    if (reserve_aside(aside))
+    if (reserve_fallback(fallback))
         return true;
-    end_aside(aside);
+    end_fallback(fallback);
     return false;
 }
 
@@ -142,13 +142,13 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
 /* Also defines a group, which signals that are blocked, or the gate of what was interrupted, allow. False: counted. */
 static MTRACE_COLD bool write_side(const struct draft *draft, uint32_t group)
 {
-    struct aside aside;
+    struct fallback fallback;
 
-    if (!begin_aside(&aside))
+    if (!begin_fallback(&fallback))
         return false;
     groups_define(group);
-    fill_side(&aside.place, draft, clock_ticks_after());
-    end_aside(&aside);
+    fill_side(&fallback.place, draft, clock_ticks_after());
+    end_fallback(&fallback);
     return true;
 }
 
@@ -165,8 +165,8 @@ static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
 }
 
 /* False: not recorded. The thread is new, nested, dead, or of a process that does not record. */
-static MTRACE_COLD bool alloc_aside(const void *block, size_t size_bytes, enum log_call call,
-                                    size_t alignment, const struct draft_usable *known)
+static MTRACE_COLD bool alloc_fallback(const void *block, size_t size_bytes, enum log_call call,
+                                       size_t alignment, const struct draft_usable *known)
 {
     struct draft_extent extent;
     struct draft draft;
@@ -193,7 +193,7 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
     thread = thread_enter(origin);
     if (mtrace_unlikely(!thread)) {
         *ret_node = LOG_NODE_NONE;
-        return alloc_aside(block, size_bytes, call, alignment, known);
+        return alloc_fallback(block, size_bytes, call, alignment, known);
     }
     node = capture_node(thread, origin);
     extent = draft_extent_of(block, size_bytes, call, known);
@@ -236,7 +236,7 @@ static struct known_block known_of(const void *block, size_t size_bytes, uint32_
 }
 
 /* Returns who was charged, to be charged again (TK-1 of event_callbacks.h). */
-static uint32_t charge_to_nobody(void)
+static uint32_t charge_to_no_group(void)
 {
     uint32_t group = g_thread.group;
 
@@ -245,17 +245,17 @@ static uint32_t charge_to_nobody(void)
 }
 
 /* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
-static MTRACE_COLD void look_for_orders(void)
+static MTRACE_COLD void look_for_commands(void)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
-    uint64_t gate;
+    uint64_t guard;
 
-    if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &gate)) {
+    if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &guard)) {
         if (collector_commands_are_due())
-            state_nudge();
-        thread_look_ended(gate);
+            state_wakeup();
+        thread_look_ended(guard);
     }
-    state_obey();
+    state_handle();
 }
 
 /* ---- samples -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ MTRACE_COLD bool record_draws_slow(size_t size_bytes)
     bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
 
     if (!is_drawn && state_has_way(STATE_TRACING_OFF | STATE_NUDGED))
-        look_for_orders();
+        look_for_commands();
     return is_drawn;
 }
 
@@ -293,7 +293,7 @@ MTRACE_COLD bool record_takes_slow(const void *block)
     bool is_taken = sampled_blocks_take(block);
 
     if (!is_taken && state_has_way(STATE_NUDGED))
-        look_for_orders();
+        look_for_commands();
     return is_taken;
 }
 
@@ -307,12 +307,12 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     uint32_t node;
     bool is_written;
 
-    look_for_orders();
+    look_for_commands();
     if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
     thread_look_again(); /* RO-3 */
     if (event_callbacks_is_telling(origin)) {
-        group = charge_to_nobody();
+        group = charge_to_no_group();
         is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
         thread_set_group(group);
         forget_sample_unless(block, is_written);
@@ -323,7 +323,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     if (!is_watched())
         return;
     fresh = known_of(block, size_bytes, node, usable);
-    event_callbacks_tell_alloc(block, &fresh);
+    event_callbacks_emit_alloc(block, &fresh);
 }
 
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
@@ -352,7 +352,7 @@ void record_drawn_known(const void *block, size_t size_bytes, size_t usable_byte
     alloc(block, size_bytes, call, alignment, origin, &known);
 }
 
-static MTRACE_COLD void free_aside(const void *block)
+static MTRACE_COLD void free_fallback(const void *block)
 {
     struct draft draft = {.words = {LOG_FREE, draft_address(block)}, .n_words = 2};
 
@@ -369,7 +369,7 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
     uint32_t node;
 
     if (mtrace_unlikely(!thread)) {
-        free_aside(block);
+        free_fallback(block);
         return LOG_NODE_NONE;
     }
     node = has_stack ? capture_node(thread, origin) : LOG_NODE_NONE;
@@ -386,7 +386,7 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
     bool is_nested = event_callbacks_is_telling(origin);
     uint32_t node;
 
-    look_for_orders();
+    look_for_commands();
     if (state_has_way(STATE_UNOPENED))
         return;
     node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
@@ -396,7 +396,7 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
     if (is_nested)
         event_callbacks_pass_free(block);
     else
-        event_callbacks_tell_free(block, node);
+        event_callbacks_emit_free(block, node);
 }
 
 void record_ended(const void *block, const struct unwind_origin *origin)
@@ -420,21 +420,21 @@ static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
     return began < last ? last : began;
 }
 
-static MTRACE_COLD bool realloc_aside(const void *block, const void *old, size_t size_bytes,
-                                      enum log_call call, uint64_t began_ticks,
-                                      const struct draft_usable *known)
+static MTRACE_COLD bool realloc_fallback(const void *block, const void *old, size_t size_bytes,
+                                         enum log_call call, uint64_t began_ticks,
+                                         const struct draft_usable *known)
 {
     struct draft_extent extent = draft_extent_of(block, size_bytes, call, known);
-    struct aside aside;
+    struct fallback fallback;
     struct draft draft;
     uint64_t ticks;
 
-    if (!begin_aside(&aside))
+    if (!begin_fallback(&fallback))
         return false;
     ticks = clock_ticks_after();
     draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
-    fill_side(&aside.place, &draft, ticks);
-    end_aside(&aside);
+    fill_side(&fallback.place, &draft, ticks);
+    end_fallback(&fallback);
     return true;
 }
 
@@ -468,7 +468,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     }
     if (mtrace_unlikely(!thread)) {
         forget_sample_unless(block,
-                             realloc_aside(block, old, size_bytes, call, began_ticks, known));
+                             realloc_fallback(block, old, size_bytes, call, began_ticks, known));
         return LOG_NODE_NONE;
     }
     ticks = clock_ticks_after();
@@ -482,7 +482,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 /* From the real call on the old address may be another block's. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
-    if (is_watched() && !record_is_anew(resize))
+    if (is_watched() && !record_is_again(resize))
         resize->place = live_block_index_hold(resize->old);
 }
 
@@ -511,7 +511,7 @@ static uint32_t write_ended(const struct record_resize *resize, const struct unw
     uint32_t node = LOG_NODE_NONE;
 
     if (!thread) {
-        free_aside(resize->old);
+        free_fallback(resize->old);
         return node;
     }
     if (!state_has_way(STATE_NO_FREE_STACKS))
@@ -530,16 +530,16 @@ static MTRACE_COLD void end_sample(const struct record_resize *resize,
     if (resize->place && is_nested)
         event_callbacks_pass_ended(resize->place);
     else if (resize->place)
-        event_callbacks_tell_ended(resize->old, resize->place, node);
+        event_callbacks_emit_ended(resize->old, resize->place, node);
 }
 
-static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum log_call call,
+static MTRACE_COLD void emit_resized(const void *block, size_t size_bytes, enum log_call call,
                                      const struct record_resize *resize,
                                      const struct unwind_origin *origin,
                                      const struct draft_usable *usable)
 {
     bool is_nested = event_callbacks_is_telling(origin);
-    uint32_t group = is_nested ? charge_to_nobody() : g_thread.group;
+    uint32_t group = is_nested ? charge_to_no_group() : g_thread.group;
     uint32_t node =
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
     struct known_block fresh = known_of(block, size_bytes, node, usable);
@@ -548,9 +548,9 @@ static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum 
         thread_set_group(group);
         event_callbacks_pass_resize(resize->place, block, &fresh);
     } else if (resize->place) {
-        event_callbacks_tell_resize(resize->old, resize->place, block, &fresh);
+        event_callbacks_emit_resize(resize->old, resize->place, block, &fresh);
     } else if (is_watched() && state_is_tracing()) {
-        event_callbacks_tell_alloc(block, &fresh);
+        event_callbacks_emit_alloc(block, &fresh);
     }
 }
 
@@ -571,14 +571,14 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
                                           const struct unwind_origin *origin,
                                           const struct draft_usable *usable)
 {
-    look_for_orders();
+    look_for_commands();
     if (state_has_way(STATE_UNOPENED))
         record_kept(resize);
     else if (state_has_way(STATE_SAMPLED)
              && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
     else if (state_is_watched())
-        tell_resized(block, size_bytes, call, resize, origin, usable);
+        emit_resized(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
 }
@@ -628,17 +628,18 @@ static bool define_name(const struct record_name *name)
 }
 
 /* False: counted, or there is no log. */
-static MTRACE_COLD bool write_named_aside(const struct draft *draft, const struct record_name *name)
+static MTRACE_COLD bool write_named_fallback(const struct draft *draft,
+                                             const struct record_name *name)
 {
-    struct aside aside;
+    struct fallback fallback;
     bool has_room;
 
-    if (!is_side_open_to(draft) || !enter_aside(&aside))
+    if (!is_side_open_to(draft) || !enter_fallback(&fallback))
         return false;
-    has_room = define_name(name) && reserve_aside(&aside);
+    has_room = define_name(name) && reserve_fallback(&fallback);
     if (has_room)
-        fill_side(&aside.place, draft, clock_ticks_after());
-    end_aside(&aside);
+        fill_side(&fallback.place, draft, clock_ticks_after());
+    end_fallback(&fallback);
     return has_room;
 }
 
@@ -673,7 +674,7 @@ bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64
     for (unsigned i = 2; i < n_words; i++)
         draft.words[i] = words[i];
     if (mtrace_unlikely(!thread)) {
-        is_written = write_named_aside(&draft, name);
+        is_written = write_named_fallback(&draft, name);
     } else {
         is_written = write_named(thread, &draft, name, origin, &ticks);
         thread_leave(thread);
@@ -734,7 +735,7 @@ bool record_move(const void *block, uint32_t group, const struct unwind_origin *
     if (is_nested)
         event_callbacks_pass_move(block, group);
     else
-        event_callbacks_tell_move(block, group);
+        event_callbacks_emit_move(block, group);
     return true;
 }
 

@@ -55,7 +55,7 @@ static inline bool record_draws(size_t size_bytes)
 static inline bool record_counts_only(void)
 {
     const unsigned others =
-        STATE_SAMPLED | STATE_TRACING_OFF | STATE_WATCHED | STATE_DETOURS | STATE_NUDGED;
+        STATE_SAMPLED | STATE_TRACING_OFF | STATE_WATCHED | STATE_SLOW_PATH_FLAGS | STATE_NUDGED;
 
     return (state_ways() & others) == STATE_SAMPLED;
 }
@@ -64,7 +64,7 @@ static inline bool record_counts_only(void)
 static inline bool record_has_all(void)
 {
     return mtrace_likely(
-        !state_has_way(STATE_SAMPLED | STATE_TRACING_OFF | STATE_DETOURS | STATE_NUDGED));
+        !state_has_way(STATE_SAMPLED | STATE_TRACING_OFF | STATE_SLOW_PATH_FLAGS | STATE_NUDGED));
 }
 
 /* Is the end of this block recorded? Then record_ended follows. */
@@ -138,7 +138,7 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
 }
 
 /* The old block was none that is recorded (RC-4). */
-static inline bool record_is_anew(const struct record_resize *resize)
+static inline bool record_is_again(const struct record_resize *resize)
 {
     return state_has_way(STATE_SAMPLED) && !resize->is_sample;
 }
@@ -154,7 +154,7 @@ static inline void record_realloc(const void *block, size_t size_bytes, enum log
                                   const struct record_resize *resize,
                                   const struct unwind_origin *origin)
 {
-    if (record_is_anew(resize))
+    if (record_is_again(resize))
         record_alloc(block, size_bytes, call, 0, origin);
     else
         record_resized(block, size_bytes, call, resize, origin);
@@ -164,7 +164,7 @@ static inline void record_realloc_known(const void *block, size_t size_bytes, si
                                         enum log_call call, const struct record_resize *resize,
                                         const struct unwind_origin *origin)
 {
-    if (record_is_anew(resize))
+    if (record_is_again(resize))
         record_alloc_known(block, size_bytes, usable_bytes, call, 0, origin);
     else
         record_resized_known(block, size_bytes, usable_bytes, call, resize, origin);

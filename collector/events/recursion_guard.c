@@ -5,18 +5,18 @@ static struct real g_behind; /* written by recursion_guard_guard */
 
 static inline void mute(struct thread *thread)
 {
-    thread->outer_gate = thread->gate;
+    thread->outer_guard = thread->guard;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = THREAD_GATE_CLOSED;
+    thread->guard = THREAD_GUARD_CLOSED;
 }
 
 static inline void unmute(struct thread *thread)
 {
-    uint64_t gate = thread->outer_gate;
+    uint64_t guard = thread->outer_guard;
 
-    thread->outer_gate = 0;
+    thread->outer_guard = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = gate;
+    thread->guard = guard;
 }
 
 /* A guard whose frame is gone was left by longjmp (RY-2). */
@@ -33,7 +33,7 @@ MTRACE_INLINE bool enter(uintptr_t frame)
 {
     struct thread *thread = &g_thread;
 
-    if (mtrace_unlikely(thread->outer_gate != 0) && !is_left(thread, frame))
+    if (mtrace_unlikely(thread->outer_guard != 0) && !is_left(thread, frame))
         return false;
     thread->outer_frame = frame;
     atomic_signal_fence(memory_order_seq_cst); /* nor are the two packed into a vector first */
@@ -67,7 +67,7 @@ bool recursion_guard_is_inside_slow(void)
 
 bool recursion_guard_pause(void)
 {
-    bool is_inside = g_thread.outer_gate != 0;
+    bool is_inside = g_thread.outer_guard != 0;
 
     leave(is_inside);
     return is_inside;

@@ -7,7 +7,7 @@
  *          Programs with glibc's allocator, which never calls itself by name, have no guards.
  *          What a guarded allocator maps is recorded as always: recursion_guard_pause.
  * Invariants
- *   RY-1 Outside of a guard outer_gate is 0; inside, the gate is closed and outer_gate is not 0.
+ *   RY-1 Outside of a guard outer_guard is 0; inside, the gate is closed and outer_guard is not 0.
  *   RY-2 A guard that a signal handler left by longjmp ends with the next guarded call further out
  *        on the stack.
  *   RY-3 What is no heap call is recorded inside of a guard, too: windows, markers, phases, forks and ends are the process', be it a handler

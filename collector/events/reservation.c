@@ -156,7 +156,7 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
         *ticks = later_ticks(thread, *ticks);
         if (collector_commands_are_due()
             || !state_is_tracing()) /* and nobody may be there to give any */
-            state_nudge();
+            state_wakeup();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);

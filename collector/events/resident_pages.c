@@ -31,14 +31,14 @@ struct look {
     uintptr_t page_bytes;
     uintptr_t run_start; /* of the run that is going on; 0: none */
     uintptr_t resident_bytes;
-    unsigned n_told;
+    unsigned n_reported;
     unsigned n_absent;
 };
 
-static void tell(struct look *look, uintptr_t start, uintptr_t end, uint64_t resident_bytes)
+static void emit(struct look *look, uintptr_t start, uintptr_t end, uint64_t resident_bytes)
 {
     uint64_t words[4] = {0, 0, end - start,
-                         resident_bytes | (look->n_told++ ? LOG_RESIDENT_CONTINUES : 0)};
+                         resident_bytes | (look->n_reported++ ? LOG_RESIDENT_CONTINUES : 0)};
 
     record_event(LOG_RESIDENT, start, words, 4, NULL);
 }
@@ -53,8 +53,8 @@ static void take_page(struct look *look, uintptr_t at, bool is_resident)
         return;
     }
     look->n_absent++;
-    if (look->run_start && look->n_told < RESIDENT_PAGES_MAX_RUNS) {
-        tell(look, look->run_start, at, look->resident_bytes);
+    if (look->run_start && look->n_reported < RESIDENT_PAGES_MAX_RUNS) {
+        emit(look, look->run_start, at, look->resident_bytes);
         look->run_start = look->resident_bytes = 0;
     }
 }
@@ -65,15 +65,15 @@ static void look_at(uintptr_t start, uintptr_t end)
     unsigned char pages[RESIDENT_PAGES_BATCH];
     struct look look = {.page_bytes = sys_page_bytes()};
 
-    tell(&look, start, end, 0);
+    emit(&look, start, end, 0);
     for (uintptr_t at = start; end - at >= look.page_bytes;) {
         uintptr_t left = (end - at) / look.page_bytes;
         unsigned n = left < RESIDENT_PAGES_BATCH ? (unsigned)left : RESIDENT_PAGES_BATCH;
         if (look.n_absent > RESIDENT_PAGES_MAX_ABSENT
             || sys_residency(at, n * look.page_bytes, pages) != 0) {
             if (look.run_start)
-                tell(&look, look.run_start, at, look.resident_bytes);
-            tell(&look, at, end, LOG_RESIDENT_UNKNOWN);
+                emit(&look, look.run_start, at, look.resident_bytes);
+            emit(&look, at, end, LOG_RESIDENT_UNKNOWN);
             return;
         }
         for (unsigned i = 0; i < n; i++)
@@ -81,7 +81,7 @@ static void look_at(uintptr_t start, uintptr_t end)
         at += n * look.page_bytes;
     }
     if (look.run_start)
-        tell(&look, look.run_start, end, look.resident_bytes);
+        emit(&look, look.run_start, end, look.resident_bytes);
 }
 
 /* ---- places ---- */
@@ -113,7 +113,7 @@ static void place_add(uintptr_t start, uintptr_t end)
             return;
         }
     }
-    tell(&(struct look){0}, start, end, LOG_RESIDENT_UNKNOWN);
+    emit(&(struct look){0}, start, end, LOG_RESIDENT_UNKNOWN);
 }
 
 /* Takes [*start, *end) out of the place, as far as it lies there; what lies outside lives on. */
@@ -208,10 +208,10 @@ void resident_pages_goes_on(const struct resident_pages_cut *cut)
     for (unsigned i = 0; i < cut->n; i++)
         place_add(cut->pieces[i].start, cut->pieces[i].end);
     if (cut->others.end)
-        tell(&(struct look){0}, cut->others.start, cut->others.end, LOG_RESIDENT_UNKNOWN);
+        emit(&(struct look){0}, cut->others.start, cut->others.end, LOG_RESIDENT_UNKNOWN);
 }
 
-void resident_pages_tell_all(void)
+void resident_pages_emit_all(void)
 {
     struct resident_pages_cut cut;
 

@@ -61,7 +61,7 @@ bool resident_pages_ends(const void *start, size_t length, struct resident_pages
 void resident_pages_goes_on(const struct resident_pages_cut *cut);
 
 /* At the end of the process: tells all that is left. */
-void resident_pages_tell_all(void);
+void resident_pages_emit_all(void);
 
 /* In a fork child: what it inherited is not its own. */
 void resident_pages_forget(void);

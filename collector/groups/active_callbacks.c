@@ -17,7 +17,7 @@ enum {
 };
 
 /* A line of the cache each. */
-struct teller {
+struct callback {
     _Alignas(64) _Atomic uint32_t tid;      /* 0: nobody's */
     uint32_t turn;                          /* no two that a thread shows are equal */
     _Atomic uint64_t shown;                 /* what, and the turn above it; 0: nothing */
@@ -25,8 +25,8 @@ struct teller {
     _Atomic uintptr_t stack_end;            /* so does this; 0: not known */
 };
 
-static struct teller g_first[FIRST_PLACES];
-static struct teller *_Atomic g_tables[MOST_TABLES] = {g_first};
+static struct callback g_first[FIRST_PLACES];
+static struct callback *_Atomic g_tables[MOST_TABLES] = {g_first};
 static _Atomic uint32_t g_n_tables = 1;
 static _Atomic uint32_t g_next; /* where to look for a free place: not all at the same */
 
@@ -40,7 +40,7 @@ static uint32_t count_places(void)
     return places_before(atomic_load_explicit(&g_n_tables, memory_order_acquire));
 }
 
-static struct teller *place_at(uint32_t at)
+static struct callback *place_at(uint32_t at)
 {
     unsigned table = 31 - (unsigned)__builtin_clz(at / FIRST_PLACES + 1);
 
@@ -57,13 +57,13 @@ static bool is_thread_gone(uint32_t tid)
 }
 
 /* One half is looked at: the tables are at most so full that it is found at once. */
-static struct teller *find_free(uint32_t tid, bool asks_kernel)
+static struct callback *find_free(uint32_t tid, bool asks_kernel)
 {
     const uint32_t n = count_places();
     uint32_t at = atomic_fetch_add_explicit(&g_next, 1, memory_order_relaxed);
 
     for (uint32_t i = 0; i < n / 2; i++, at++) {
-        struct teller *place = place_at(at % n);
+        struct callback *place = place_at(at % n);
         uint32_t owner = atomic_load_explicit(&place->tid, memory_order_relaxed);
         if ((owner == 0 || (asks_kernel && is_thread_gone(owner)))
             && atomic_compare_exchange_strong(&place->tid, &owner, tid))
@@ -75,9 +75,9 @@ static struct teller *find_free(uint32_t tid, bool asks_kernel)
 /* Two who both find no place make one table, and the second finds it there. */
 static bool add_table(uint32_t n_tables)
 {
-    size_t size_bytes = sizeof(struct teller) * FIRST_PLACES << n_tables;
-    struct teller *none = NULL;
-    struct teller *fresh;
+    size_t size_bytes = sizeof(struct callback) * FIRST_PLACES << n_tables;
+    struct callback *none = NULL;
+    struct callback *fresh;
 
     if (n_tables >= MOST_TABLES)
         return false;
@@ -92,10 +92,10 @@ static bool add_table(uint32_t n_tables)
     return true;
 }
 
-struct teller *active_callbacks_take(void)
+struct callback *active_callbacks_take(void)
 {
     const uint32_t tid = (uint32_t)sys_gettid();
-    struct teller *place;
+    struct callback *place;
     uint32_t n_tables;
 
     do {
@@ -109,10 +109,10 @@ struct teller *active_callbacks_take(void)
     return place;
 }
 
-void active_callbacks_leave(struct teller *teller)
+void active_callbacks_leave(struct callback *callback)
 {
-    active_callbacks_show_nothing(teller);
-    atomic_store_explicit(&teller->tid, 0, memory_order_release);
+    active_callbacks_show_nothing(callback);
+    atomic_store_explicit(&callback->tid, 0, memory_order_release);
 }
 
 /* ---- showing -----------------------------------------------------------------------------------
@@ -123,20 +123,20 @@ uintptr_t active_callbacks_return_at(uintptr_t frame)
     return frame + ARCH_FRAME_BYTES - sizeof(uintptr_t);
 }
 
-void active_callbacks_show(struct teller *teller, uint32_t what, uintptr_t frame,
+void active_callbacks_show(struct callback *callback, uint32_t what, uintptr_t frame,
                            uintptr_t stack_end)
 {
     const uintptr_t at = active_callbacks_return_at(frame);
 
-    atomic_store_explicit(&teller->return_at, at, memory_order_release);
-    atomic_store_explicit(&teller->return_to, *(const uintptr_t *)at, memory_order_release);
-    atomic_store_explicit(&teller->stack_end, stack_end, memory_order_release);
-    atomic_exchange(&teller->shown, what | (uint64_t)++teller->turn << TURN_SHIFT);
+    atomic_store_explicit(&callback->return_at, at, memory_order_release);
+    atomic_store_explicit(&callback->return_to, *(const uintptr_t *)at, memory_order_release);
+    atomic_store_explicit(&callback->stack_end, stack_end, memory_order_release);
+    atomic_exchange(&callback->shown, what | (uint64_t)++callback->turn << TURN_SHIFT);
 }
 
-void active_callbacks_show_nothing(struct teller *teller)
+void active_callbacks_show_nothing(struct callback *callback)
 {
-    atomic_store_explicit(&teller->shown, 0, memory_order_release);
+    atomic_store_explicit(&callback->shown, 0, memory_order_release);
 }
 
 /* What cannot be asked about is as it was. */
@@ -156,43 +156,43 @@ static bool is_further_out(uint32_t tid, uintptr_t return_at, uintptr_t stack_en
 }
 
 /* TE-2. Who cannot be asked about is there. */
-static bool is_past(const struct teller *teller)
+static bool is_past(const struct callback *callback)
 {
-    const uint32_t tid = atomic_load_explicit(&teller->tid, memory_order_relaxed);
-    const uintptr_t return_at = atomic_load_explicit(&teller->return_at, memory_order_acquire);
-    const uintptr_t return_to = atomic_load_explicit(&teller->return_to, memory_order_acquire);
-    const uintptr_t stack_end = atomic_load_explicit(&teller->stack_end, memory_order_acquire);
+    const uint32_t tid = atomic_load_explicit(&callback->tid, memory_order_relaxed);
+    const uintptr_t return_at = atomic_load_explicit(&callback->return_at, memory_order_acquire);
+    const uintptr_t return_to = atomic_load_explicit(&callback->return_to, memory_order_acquire);
+    const uintptr_t stack_end = atomic_load_explicit(&callback->stack_end, memory_order_acquire);
 
     return active_callbacks_is_overwritten(return_at, return_to) || is_thread_gone(tid)
            || is_further_out(tid, return_at, stack_end);
 }
 
 /* What is shown before and after the look was shown meanwhile: no two are equal. */
-static bool is_in(const struct teller *teller, uint32_t what)
+static bool is_in(const struct callback *callback, uint32_t what)
 {
-    const uint64_t shown = atomic_load(&teller->shown);
+    const uint64_t shown = atomic_load(&callback->shown);
     bool is_there;
 
     if ((uint32_t)shown != what)
         return false;
-    is_there = !is_past(teller);
-    return atomic_load(&teller->shown) == shown && is_there;
+    is_there = !is_past(callback);
+    return atomic_load(&callback->shown) == shown && is_there;
 }
 
-bool active_callbacks_anyone_in(uint32_t what, const struct teller *own)
+bool active_callbacks_anyone_in(uint32_t what, const struct callback *own)
 {
     for (uint32_t at = count_places(); at-- > 0;) {
-        const struct teller *place = place_at(at);
+        const struct callback *place = place_at(at);
         if (place != own && is_in(place, what))
             return true;
     }
     return false;
 }
 
-void active_callbacks_forget(struct teller *own)
+void active_callbacks_forget(struct callback *own)
 {
     for (uint32_t at = count_places(); at-- > 0;) {
-        struct teller *place = place_at(at);
+        struct callback *place = place_at(at);
         if (place == own)
             atomic_store(&place->tid, (uint32_t)sys_gettid());
         else if (atomic_load_explicit(&place->tid, memory_order_relaxed) != 0)

@@ -22,28 +22,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct teller;
+struct callback;
 
 /* A place for the calling thread, to be kept. NULL: no memory. */
-MTRACE_NODISCARD struct teller *active_callbacks_take(void);
+MTRACE_NODISCARD struct callback *active_callbacks_take(void);
 
 /* The thread ends; it may take a place again. */
-void active_callbacks_leave(struct teller *teller);
+void active_callbacks_leave(struct callback *callback);
 
 /* what: not 0. frame: with a frame pointer, of who enters it; stack_end: of the stack it is on, 0: that may have
  * other stacks in it. Either whoever then looks for it sees it, or the caller sees what they changed before. */
-void active_callbacks_show(struct teller *teller, uint32_t what, uintptr_t frame,
+void active_callbacks_show(struct callback *callback, uint32_t what, uintptr_t frame,
                            uintptr_t stack_end);
-void active_callbacks_show_nothing(struct teller *teller);
+void active_callbacks_show_nothing(struct callback *callback);
 
 /* A thread, but that of `own` (or NULL), shows it. To be asked after a change that keeps others from entering it. */
-MTRACE_NODISCARD bool active_callbacks_anyone_in(uint32_t what, const struct teller *own);
+MTRACE_NODISCARD bool active_callbacks_anyone_in(uint32_t what, const struct callback *own);
 
 /* Where on the stack the function of that frame finds what it returns to; and TE-2 for such a place. */
 uintptr_t active_callbacks_return_at(uintptr_t frame);
 MTRACE_NODISCARD bool active_callbacks_is_overwritten(uintptr_t return_at, uintptr_t return_to);
 
 /* In a fork child, where the other threads are not; own: of the calling one, or NULL. */
-void active_callbacks_forget(struct teller *own);
+void active_callbacks_forget(struct callback *own);
 
 #endif

@@ -32,14 +32,14 @@ static struct slot {
 /* For each kind a bit for each slot that asks for it, so that an event looks at no others; above them: sum_up. */
 static _Atomic uint64_t g_asked[N_KINDS];
 static _Atomic uint32_t g_n_given; /* handles, so that no two are the same */
-static _Atomic uint64_t g_n_untold;
+static _Atomic uint64_t g_n_unreported;
 
 /* What this thread is telling, TK-1. */
 static _Thread_local struct {
     uintptr_t frame;     /* 0: nothing */
     uintptr_t return_to; /* of that frame, TK-4; stored before it */
     uintptr_t stack_end; /* of the thread's own stack; 0: handlers may run in a piece of it */
-    struct teller *teller;
+    struct callback *callback;
 } g_telling __attribute__((tls_model("initial-exec")));
 
 /* ---- adding and removing -----------------------------------------------------------------------
@@ -138,7 +138,7 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
         return ENOENT;
     sum_up();
     is_inside = event_callbacks_is_telling(origin);
-    while (active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_telling.teller : NULL)) {
+    while (active_callbacks_anyone_in((uint32_t)handle, is_inside ? g_telling.callback : NULL)) {
         if (is_inside || !waits)
             return EBUSY;
         sys_nap(NAP_NS);
@@ -154,18 +154,18 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
 
 static void abandon(void)
 {
-    if (g_telling.teller)
-        active_callbacks_show_nothing(g_telling.teller);
+    if (g_telling.callback)
+        active_callbacks_show_nothing(g_telling.callback);
     atomic_signal_fence(memory_order_seq_cst);
     g_telling.frame = 0;
 }
 
 static void end_thread(void)
 {
-    struct teller *own = g_telling.teller;
+    struct callback *own = g_telling.callback;
 
     abandon();
-    g_telling.teller = NULL;
+    g_telling.callback = NULL;
     g_thread.left = NULL;
     atomic_signal_fence(memory_order_seq_cst);
     if (own)
@@ -176,16 +176,16 @@ static bool has_place(void)
 {
     const struct unwind_memory *own = &g_thread.unwind;
 
-    if (g_telling.teller)
+    if (g_telling.callback)
         return true;
     g_telling.stack_end =
         sys_has_signal_stack_in(own->stack_low, own->stack_high) ? 0 : own->stack_high;
-    if ((g_telling.teller = active_callbacks_take()))
+    if ((g_telling.callback = active_callbacks_take()))
         g_thread.left = end_thread;
-    return g_telling.teller != NULL;
+    return g_telling.callback != NULL;
 }
 
-static void tell_all(const struct mtrace_event *event, unsigned who)
+static void emit_all(const struct mtrace_event *event, unsigned who)
 {
     const uintptr_t stack_end =
         thread_is_on_own_stack(&g_thread, g_telling.frame) ? g_telling.stack_end : 0;
@@ -197,10 +197,10 @@ static void tell_all(const struct mtrace_event *event, unsigned who)
         if (handle <= 0
             || !(atomic_load_explicit(&slot->kinds, memory_order_relaxed) & event->kind))
             continue;
-        active_callbacks_show(g_telling.teller, (uint32_t)handle, g_telling.frame, stack_end);
+        active_callbacks_show(g_telling.callback, (uint32_t)handle, g_telling.frame, stack_end);
         if (atomic_load(&slot->handle) == handle)
             slot->callback(event, slot->user);
-        active_callbacks_show_nothing(g_telling.teller);
+        active_callbacks_show_nothing(g_telling.callback);
     }
 }
 
@@ -229,12 +229,12 @@ static uint64_t now_ns(void)
     return now > start_ns ? now - start_ns : 0;
 }
 
-static void count_untold(void)
+static void count_unreported(void)
 {
-    atomic_fetch_add_explicit(&g_n_untold, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g_n_unreported, 1, memory_order_relaxed);
 }
 
-static MTRACE_NOINLINE void tell(struct mtrace_event *event)
+static MTRACE_NOINLINE void emit(struct mtrace_event *event)
 {
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     const unsigned who = who_asks(event->kind);
@@ -243,7 +243,7 @@ static MTRACE_NOINLINE void tell(struct mtrace_event *event)
     if (who == 0)
         return;
     if (!has_place()) {
-        count_untold();
+        count_unreported();
         return;
     }
     event->thread_id = g_thread.index;
@@ -252,12 +252,12 @@ static MTRACE_NOINLINE void tell(struct mtrace_event *event)
     atomic_signal_fence(memory_order_seq_cst);
     g_telling.frame = frame;
     atomic_signal_fence(memory_order_seq_cst);
-    tell_all(event, who);
+    emit_all(event, who);
     abandon();
     errno = error;
 }
 
-static void tell_birth(const void *block, const struct known_block *fresh)
+static void emit_allocation(const void *block, const struct known_block *fresh)
 {
     struct mtrace_event event = {
         .kind = MTRACE_EVENT_ALLOC,
@@ -271,18 +271,18 @@ static void tell_birth(const void *block, const struct known_block *fresh)
         .usable_bytes = fresh->usable_bytes,
     };
 
-    tell(&event);
+    emit(&event);
 }
 
-void event_callbacks_tell_alloc(const void *block, const struct known_block *fresh)
+void event_callbacks_emit_alloc(const void *block, const struct known_block *fresh)
 {
     if (fresh->group == MTRACE_GROUP_UNTRACKED)
         return;
     live_block_index_put(block, fresh);
-    tell_birth(block, fresh);
+    emit_allocation(block, fresh);
 }
 
-static void tell_end(const void *block, const struct known_block *known, uint32_t node)
+static void emit_end(const void *block, const struct known_block *known, uint32_t node)
 {
     struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
 
@@ -294,24 +294,24 @@ static void tell_end(const void *block, const struct known_block *known, uint32_
     event.address = block;
     event.size_bytes = known->size_bytes;
     event.usable_bytes = known->usable_bytes;
-    tell(&event);
+    emit(&event);
 }
 
 /* Not held: who is left here by siglongjmp finds the place again (KB-1). */
-void event_callbacks_tell_free(const void *block, uint32_t node)
+void event_callbacks_emit_free(const void *block, uint32_t node)
 {
     struct known_block known;
 
     if (live_block_index_take(block, &known))
-        tell_end(block, &known, node);
+        emit_end(block, &known, node);
 }
 
-void event_callbacks_tell_ended(const void *block, struct known_place *place, uint32_t node)
+void event_callbacks_emit_ended(const void *block, struct known_place *place, uint32_t node)
 {
     const struct known_block known = live_block_index_held(place);
 
     live_block_index_let_go(place);
-    tell_end(block, &known, node);
+    emit_end(block, &known, node);
 }
 
 /* A block that was known stays so, whoever resizes it. */
@@ -325,7 +325,7 @@ static struct known_block replace(struct known_place *place, const void *block,
     return old;
 }
 
-void event_callbacks_tell_resize(const void *old_block, struct known_place *place,
+void event_callbacks_emit_resize(const void *old_block, struct known_place *place,
                                  const void *block, const struct known_block *fresh)
 {
     const struct known_block old = replace(place, block, fresh);
@@ -344,10 +344,10 @@ void event_callbacks_tell_resize(const void *old_block, struct known_place *plac
         .old_usable_bytes = old.usable_bytes,
     };
 
-    tell(&event);
+    emit(&event);
 }
 
-void event_callbacks_tell_move(const void *block, uint32_t group)
+void event_callbacks_emit_move(const void *block, uint32_t group)
 {
     struct known_block before;
     struct mtrace_event event = {.kind = MTRACE_EVENT_MOVE};
@@ -361,7 +361,7 @@ void event_callbacks_tell_move(const void *block, uint32_t group)
     event.address = block;
     event.size_bytes = before.size_bytes;
     event.usable_bytes = before.usable_bytes;
-    tell(&event);
+    emit(&event);
 }
 
 /* ---- what is not told --------------------------------------------------------------------------
@@ -372,13 +372,13 @@ void event_callbacks_pass_free(const void *block)
     struct known_block known;
 
     if (live_block_index_take(block, &known))
-        count_untold();
+        count_unreported();
 }
 
 void event_callbacks_pass_ended(struct known_place *place)
 {
     live_block_index_let_go(place);
-    count_untold();
+    count_unreported();
 }
 
 void event_callbacks_pass_resize(struct known_place *place, const void *block,
@@ -387,7 +387,7 @@ void event_callbacks_pass_resize(struct known_place *place, const void *block,
     if (!place)
         return;
     replace(place, block, fresh);
-    count_untold();
+    count_unreported();
 }
 
 /* A callback may give each block to whom it likes: nothing is lost where no tracker asks for moves. */
@@ -397,7 +397,7 @@ void event_callbacks_pass_move(const void *block, uint32_t group)
 
     if (live_block_index_move(block, group, &before) && before.group != group
         && who_asks(MTRACE_EVENT_MOVE) != 0)
-        count_untold();
+        count_unreported();
 }
 
 /* ---- forks ------------------------------------------------------------------------------------
@@ -408,10 +408,10 @@ void event_callbacks_forget(void)
     for (unsigned i = 0; i < N_SLOTS; i++)
         if (atomic_load(&g_slots[i].handle) == BEING_CHANGED)
             atomic_store(&g_slots[i].handle, 0);
-    active_callbacks_forget(g_telling.teller);
+    active_callbacks_forget(g_telling.callback);
 }
 
-uint64_t event_callbacks_count_untold(void)
+uint64_t event_callbacks_count_unreported(void)
 {
-    return atomic_load_explicit(&g_n_untold, memory_order_relaxed);
+    return atomic_load_explicit(&g_n_unreported, memory_order_relaxed);
 }

@@ -45,15 +45,15 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
 bool event_callbacks_is_telling(const struct unwind_origin *origin);
 
 /* The event is in the log. */
-void event_callbacks_tell_alloc(const void *block, const struct known_block *fresh);
-void event_callbacks_tell_free(const void *block, uint32_t node);
+void event_callbacks_emit_alloc(const void *block, const struct known_block *fresh);
+void event_callbacks_emit_free(const void *block, uint32_t node);
 /* place: of what the old block was known as until the call, held; it is let go. */
-void event_callbacks_tell_resize(const void *old_block, struct known_place *place,
+void event_callbacks_emit_resize(const void *old_block, struct known_place *place,
                                  const void *block, const struct known_block *fresh);
 /* The same where the block that it became is not known. */
-void event_callbacks_tell_ended(const void *block, struct known_place *place, uint32_t node);
+void event_callbacks_emit_ended(const void *block, struct known_place *place, uint32_t node);
 /* The block is charged to this group from now on. */
-void event_callbacks_tell_move(const void *block, uint32_t group);
+void event_callbacks_emit_move(const void *block, uint32_t group);
 
 /* The same for events that are not told. */
 void event_callbacks_pass_ended(struct known_place *place);
@@ -66,6 +66,6 @@ void event_callbacks_pass_move(const void *block, uint32_t group);
 void event_callbacks_forget(void);
 
 /* Ends and moves of known blocks that were not told. */
-uint64_t event_callbacks_count_untold(void);
+uint64_t event_callbacks_count_unreported(void);
 
 #endif

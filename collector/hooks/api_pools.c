@@ -8,10 +8,10 @@
 #include "lib/abi/attr.h"
 
 /* Births are left out while tracking is off; ends are not, as the block may have been born before. */
-static bool is_recorded(uint32_t pool, bool is_birth)
+static bool is_recorded(uint32_t pool, bool is_allocation)
 {
     return pool != 0 && lifecycle_is_ready() && state_is_recording()
-           && (!is_birth || state_is_tracing()) && groups_check_pool(pool);
+           && (!is_allocation || state_is_tracing()) && groups_check_pool(pool);
 }
 
 static void record(enum log_event_kind kind, uint32_t pool, const void *address,
@@ -44,8 +44,8 @@ static uint64_t size_word(uint32_t pool, size_t size_bytes)
     return size_bytes | (uint64_t)pool << LOG_SIZE_BITS;
 }
 
-static void born(uint32_t pool, const void *address, size_t size_bytes,
-                 const struct unwind_origin *origin)
+static void allocated(uint32_t pool, const void *address, size_t size_bytes,
+                      const struct unwind_origin *origin)
 {
     const uint64_t words[3] = {0, 0, size_word(pool, size_bytes)};
 
@@ -67,7 +67,7 @@ static void resized(uint32_t pool, const void *old_address, const void *address,
     const uint64_t words[4] = {0, 0, size_word(pool, size_bytes), (uintptr_t)old_address};
 
     if (!old_address)
-        born(pool, address, size_bytes, origin);
+        allocated(pool, address, size_bytes, origin);
     else if (address && is_recorded(pool, true) && is_block(address, size_bytes)
              && is_block(old_address, 0))
         record(LOG_POOL_RESIZE, pool, address, words, 4, origin);
@@ -85,7 +85,7 @@ void api_pool_alloc(uint32_t pool, const void *address, size_t size_bytes)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    born(pool, address, size_bytes, &origin);
+    allocated(pool, address, size_bytes, &origin);
 }
 
 void api_pool_resize(uint32_t pool, const void *old_address, const void *address, size_t size_bytes)
@@ -134,7 +134,7 @@ MTRACE_EXPORT void heaptrack_malloc(void *address, size_t size_bytes)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    born(heaptrack_pool(), address, size_bytes, &origin);
+    allocated(heaptrack_pool(), address, size_bytes, &origin);
 }
 
 MTRACE_EXPORT void heaptrack_realloc(void *old_address, size_t size_bytes, void *address)

@@ -173,7 +173,7 @@ static struct mtrace_counts count_all(void)
     struct mtrace_counts counts = groups_counters();
     struct quiet quiet;
 
-    counts.untold = event_callbacks_count_untold() + live_block_index_count_lost();
+    counts.unreported = event_callbacks_count_unreported() + live_block_index_count_lost();
     if (!lifecycle_is_ready() || !quiet_begin(&quiet))
         return counts;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)

@@ -10,7 +10,7 @@
 
 bool forking_begins(void)
 {
-    control_commands_obey_early();
+    control_commands_handle_early();
     sampler_fork_begins();
     return state_is_recording() && thread_fork_begins();
 }

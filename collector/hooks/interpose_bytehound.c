@@ -46,10 +46,10 @@ MTRACE_EXPORT void memory_profiler_set_marker(uint32_t value)
 /* Times of a thread never decrease, and order the threads: the clock alone may give them. */
 MTRACE_EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us)
 {
-    static _Atomic bool is_told;
+    static _Atomic bool is_reported;
 
     (void)timestamp_us;
-    if (!atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
+    if (!atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
         quiet_message(
             CONFIG_LEVEL_WARN,
             "memory_profiler_override_next_timestamp is not followed: times are the clock's");

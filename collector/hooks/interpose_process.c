@@ -66,11 +66,11 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
 }
 
 /* The child's own events are lost until its handler returns: its log, if it has one, counts them. */
-static void tell_of_stranded(void)
+static void emit_of_stranded(void)
 {
-    static _Atomic bool is_told;
+    static _Atomic bool is_reported;
 
-    if (is_following() && !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
+    if (is_following() && !atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
         quiet_message(
             CONFIG_LEVEL_WARN,
             "a signal handler forked while it had interrupted a recording: such a child is "
@@ -81,7 +81,7 @@ static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origi
 {
     forking_ended(pid == 0, is_nested);
     if (is_nested && pid > 0)
-        tell_of_stranded();
+        emit_of_stranded();
     if (pid > 0)
         record_child(pid, origin);
     return pid;
@@ -144,7 +144,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         errno = ENOSYS;
         return -1;
     }
-    control_commands_obey_early(); /* what is ordered comes before the end */
+    control_commands_handle_early(); /* what is ordered comes before the end */
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
     count_child(1);
@@ -170,7 +170,7 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     pid_t pid = 0;
     int error;
 
-    control_commands_obey_early();
+    control_commands_handle_early();
     passed = is_following() ? environment_for_exec(
                  environment, exec_target_library(path, real == g_real.posix_spawnp))
                             : environment_once_left(environment);
@@ -217,7 +217,7 @@ static char *const *exec_begins(char *const *environment, const char *library)
 {
     bool is_own;
 
-    control_commands_obey_early(); /* the next image has a log of its own, without what is ordered here */
+    control_commands_handle_early(); /* the next image has a log of its own, without what is ordered here */
     is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
     if (is_own)
         end_by_exec();

@@ -192,7 +192,7 @@ uint32_t module_table_id(const struct module_slot *slot)
 
 bool module_table_is_settled(const struct module_slot *slot)
 {
-    return atomic_load_explicit(&slot->n_returns, memory_order_relaxed) > MODULE_TABLE_TOLD;
+    return atomic_load_explicit(&slot->n_returns, memory_order_relaxed) > MODULE_TABLE_REPORTED;
 }
 
 /* Release: who sees it ready sees its words. */
@@ -215,13 +215,13 @@ bool module_table_end(bool (*is_there)(const struct module_identity *identity),
         struct module_slot *slot = &g_slots[i];
         uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         uint32_t id = module_table_id(slot);
-        bool is_told =
-            atomic_load_explicit(&slot->n_returns, memory_order_relaxed) < MODULE_TABLE_TOLD;
+        bool is_reported =
+            atomic_load_explicit(&slot->n_returns, memory_order_relaxed) < MODULE_TABLE_REPORTED;
         struct module_identity identity = read_words(slot);
         if (kind_of(state) != KIND_READY || !is_still(slot, state) || is_there(&identity))
             continue;
         is_any_gone = true;
-        if (change(slot, state, KIND_ENDED) && is_told)
+        if (change(slot, state, KIND_ENDED) && is_reported)
             ended(id);
     }
     return is_any_gone;

@@ -9,7 +9,7 @@
  * Invariants
  *   MT-1 An id names one module and one only; ids are given in a row.
  *   MT-2 A busy slot belongs to one caller.
- *   MT-3 Of a module that was revived MODULE_TABLE_TOLD times neither its ends nor its returns are told any more, and the last that was is that it is there: so
+ *   MT-3 Of a module that was revived MODULE_TABLE_REPORTED times neither its ends nor its returns are told any more, and the last that was is that it is there: so
  *        a log does not grow with a library that is opened and closed again and again.
  * Threads: any. Signals: safe; who claims blocks them until it publishes. Failure: NULL: as many
  * modules are loaded at once as there are slots.
@@ -22,7 +22,7 @@
 
 enum {
     MODULE_TABLE_SLOTS = 4096,
-    MODULE_TABLE_TOLD = 8,
+    MODULE_TABLE_REPORTED = 8,
 };
 
 /* What tells a mapping from a later one at the same place; link_map may be another one for the same file. */

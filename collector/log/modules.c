@@ -23,7 +23,7 @@
 
 enum {
     MOST_BUILD_ID_BYTES = 64,
-    UNTOLD_BITS = 1 << 16,
+    UNREPORTED_BITS = 1 << 16,
 };
 
 _Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
@@ -32,7 +32,7 @@ static _Atomic uint32_t
 static _Thread_local uint32_t g_n_own_unloads __attribute__((tls_model("initial-exec")));
 static _Atomic bool g_has_overflown;
 static _Atomic uint64_t
-    g_untold[UNTOLD_BITS / 64]; /* by hash of what a module is: counted before */
+    g_unreported[UNREPORTED_BITS / 64]; /* by hash of what a module is: counted before */
 uintptr_t g_modules_loader_start, g_modules_loader_bytes;
 
 void modules_init(void)
@@ -77,8 +77,8 @@ bool modules_are_unloading(void)
 void modules_forget(void)
 {
     module_table_forget();
-    for (unsigned i = 0; i < UNTOLD_BITS / 64; i++)
-        atomic_store_explicit(&g_untold[i], 0, memory_order_relaxed);
+    for (unsigned i = 0; i < UNREPORTED_BITS / 64; i++)
+        atomic_store_explicit(&g_unreported[i], 0, memory_order_relaxed);
     modules_bump_epoch();
 }
 
@@ -223,20 +223,21 @@ static void keep_file(uint32_t id, const struct module_identity *identity,
 }
 
 /* Each is counted once: two with the same hash count as one. */
-static void count_untold(const struct module_identity *identity)
+static void count_unreported(const struct module_identity *identity)
 {
     uint32_t hash = (uint32_t)(hash_bytes(0xcbf29ce484222325u, identity, sizeof(*identity)) >> 20)
-                    % UNTOLD_BITS;
+                    % UNREPORTED_BITS;
     uint64_t bit = (uint64_t)1 << hash % 64;
     struct log_file *log = segment_log();
 
-    if (log && !(atomic_fetch_or_explicit(&g_untold[hash / 64], bit, memory_order_relaxed) & bit))
-        atomic_fetch_add_explicit(&log->n_untold_modules, 1, memory_order_relaxed);
+    if (log
+        && !(atomic_fetch_or_explicit(&g_unreported[hash / 64], bit, memory_order_relaxed) & bit))
+        atomic_fetch_add_explicit(&log->n_unreported_modules, 1, memory_order_relaxed);
 }
 
 static void report_overflow(const struct module_identity *identity)
 {
-    count_untold(identity);
+    count_unreported(identity);
     if (!atomic_exchange_explicit(&g_has_overflown, true, memory_order_relaxed))
         message(CONFIG_LEVEL_WARN,
                 "more libraries are loaded at once than are told apart: code of the others has no "

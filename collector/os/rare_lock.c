@@ -27,7 +27,7 @@ static bool is_gone(uint64_t holder)
 
 static bool take(struct rare_lock *lock, uint64_t own, const struct rare_lock *before)
 {
-    for (uint64_t naps = 0; naps < RARE_LOCK_PATIENCE_NS / NAP_NS; naps++) {
+    for (uint64_t naps = 0; naps < RARE_LOCK_TIME_LIMIT_NS / NAP_NS; naps++) {
         uint64_t holder = atomic_load_explicit(&lock->holder, memory_order_relaxed);
         if (holder == own && before == lock)
             return false;

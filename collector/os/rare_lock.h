@@ -8,7 +8,7 @@
  *   RL-2 It is taken over from a thread that is not there any more, as in a fork child, and from no other, however long
  *        that is kept from running. A thread may get the id of one who ended with it, and knows it is not the holder. What it guards is to be changed so that a half of it does no harm.
  * Threads: any; the fast path never takes one. Signals: safe.
- * Failure: not taken within RARE_LOCK_PATIENCE_NS, or by who holds it already (where signals cannot be blocked).
+ * Failure: not taken within RARE_LOCK_TIME_LIMIT_NS, or by who holds it already (where signals cannot be blocked).
  */
 #ifndef MTRACE_COLLECTOR_RARE_LOCK_H
 #define MTRACE_COLLECTOR_RARE_LOCK_H
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RARE_LOCK_PATIENCE_NS 10000000000u
+#define RARE_LOCK_TIME_LIMIT_NS 10000000000u
 
 struct rare_lock {
     _Atomic uint64_t holder; /* process and thread; 0: nobody */

@@ -447,10 +447,10 @@ bool sys_is_readable(uintptr_t address)
 /* Zero is added to it, atomically and by the kernel, which answers instead of a fault. Nobody sleeps on either word. */
 bool sys_is_writable(uintptr_t address)
 {
-    static uint32_t nobody;
+    static uint32_t no_recorder;
 
-    return call(SYS_futex, word(&nobody), FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)address,
-                FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0))
+    return call(SYS_futex, word(&no_recorder), FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+                (long)address, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0))
            >= 0;
 }
 

@@ -26,14 +26,14 @@ static _Atomic uint32_t g_n_windows;
 /* Who has switched so far (bits by enum log_switch), also in the process that this one was forked from. */
 static _Atomic uint32_t g_switchers;
 
-static const uint64_t g_patience_ns = 2000000000;
+static const uint64_t g_time_limit_ns = 2000000000;
 
 /* Since when nobody is there; 0: somebody was. */
 static _Atomic uint64_t g_gone_since_ns;
-static _Atomic uint32_t g_last_beat;
+static _Atomic uint32_t g_last_heartbeat;
 
 /* CT-3: whoever comes last looks once more. */
-static void tell_of_window(void)
+static void emit_of_window(void)
 {
     struct log_control *control = collector_commands_get();
     bool is_on;
@@ -57,14 +57,14 @@ void control_commands_begin(bool is_on)
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_last_beat, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_last_heartbeat, 0, memory_order_relaxed);
     presence_forget();
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
 }
 
-void control_commands_hear(void)
+void control_commands_receive(void)
 {
-    atomic_store_explicit(&collector_commands_get()->nudge_address, state_nudge_address(),
+    atomic_store_explicit(&collector_commands_get()->wakeup_address, state_wakeup_address(),
                           memory_order_release);
 }
 
@@ -78,7 +78,7 @@ void control_commands_switch(bool is_on, enum log_switch reason)
     else
         atomic_fetch_add_explicit(&g_n_windows, 1, memory_order_relaxed);
     (void)record_note(LOG_TRACING, is_on, reason);
-    tell_of_window();
+    emit_of_window();
 }
 
 static void put_marker(const struct log_control *control)
@@ -117,7 +117,7 @@ static void do_wanted(uint32_t wanted)
 }
 
 /* CT-4. An instant that is marked is in the window if there is one. n_obeyed only grows, as one obeys after the other. */
-static void obey(struct log_control *control)
+static void handle(struct log_control *control)
 {
     uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
@@ -144,21 +144,21 @@ static bool is_recorders_alone(void)
 static bool is_forgotten(void)
 {
     uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
-    uint32_t beat = atomic_load_explicit(&g_last_beat, memory_order_relaxed);
-    bool is_somebody_there;
+    uint32_t heartbeat = atomic_load_explicit(&g_last_heartbeat, memory_order_relaxed);
+    bool is_any_there;
     uint64_t now_ns;
 
     if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
         || sys_is_forbidden())
         return false;
-    is_somebody_there = presence_look(&beat) != PRESENCE_NOBODY;
-    atomic_store_explicit(&g_last_beat, beat, memory_order_relaxed);
+    is_any_there = presence_look(&heartbeat) != PRESENCE_NONE;
+    atomic_store_explicit(&g_last_heartbeat, heartbeat, memory_order_relaxed);
     now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    if (!is_somebody_there && since_ns != 0)
-        return now_ns > since_ns + g_patience_ns
+    if (!is_any_there && since_ns != 0)
+        return now_ns > since_ns + g_time_limit_ns
                && atomic_compare_exchange_strong_explicit(
                    &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, is_somebody_there ? 0 : now_ns, memory_order_relaxed);
+    atomic_store_explicit(&g_gone_since_ns, is_any_there ? 0 : now_ns, memory_order_relaxed);
     return false;
 }
 
@@ -182,7 +182,7 @@ static void give_up(uintptr_t frame)
 }
 
 /* CT-1. The fences: either who came meanwhile finds that nobody obeys, or we find what he came for. False: nothing was due, or another obeys. */
-static bool obey_all(uintptr_t frame)
+static bool handle_all(uintptr_t frame)
 {
     bool has_obeyed = false;
 
@@ -190,7 +190,7 @@ static bool obey_all(uintptr_t frame)
         atomic_thread_fence(memory_order_seq_cst);
         if (!claim(frame))
             break;
-        obey(collector_commands_get());
+        handle(collector_commands_get());
         give_up(frame);
         atomic_thread_fence(memory_order_seq_cst);
         has_obeyed = true;
@@ -198,29 +198,29 @@ static bool obey_all(uintptr_t frame)
     return has_obeyed;
 }
 
-void control_commands_obey(void)
+void control_commands_handle(void)
 {
     struct quiet quiet;
 
-    state_take_nudge();
+    state_take_wakeup();
     if (!quiet_begin(&quiet))
         return;
     if (state_is_own_process()) {
-        if (!obey_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
+        if (!handle_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
             leave();
     } else if (collector_commands_are_due()) { /* CT-5 */
-        state_nudge();
+        state_wakeup();
     }
     quiet_end(&quiet);
 }
 
-void control_commands_obey_early(void)
+void control_commands_handle_early(void)
 {
     struct quiet quiet;
 
     if (!quiet_begin(&quiet))
         return;
     if (collector_commands_are_due())
-        control_commands_obey();
+        control_commands_handle();
     quiet_end(&quiet);
 }

@@ -31,12 +31,12 @@ void control_commands_switch(bool is_on, enum log_switch reason);
 void control_commands_begin(bool is_on);
 
 /* Once it does: the recorder may nudge us. One that came before would be taken for a parent's, or find no run_id yet, and none comes again. */
-void control_commands_hear(void);
+void control_commands_receive(void);
 
 /* If an order is due. */
-void control_commands_obey(void);
+void control_commands_handle(void);
 
 /* The same where nobody was nudged: before a child begins as this process is. */
-void control_commands_obey_early(void);
+void control_commands_handle_early(void);
 
 #endif

@@ -17,7 +17,7 @@ static void write_end(enum log_end kind, int value)
 {
     uint64_t words[3] = {0, 0, (uint64_t)kind | (uint64_t)(uint32_t)value << 32};
 
-    resident_pages_tell_all();
+    resident_pages_emit_all();
     record_event(LOG_END, 0, words, 3, NULL);
     atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
     atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);

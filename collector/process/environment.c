@@ -509,13 +509,13 @@ char *const *environment_once_left(char *const *wanted)
 {
     char **array;
     size_t n = 0;
-    bool is_told = false;
+    bool is_reported = false;
 
     if (!g_is_left || !g_announced || !wanted || !readable_strings(wanted))
         return wanted;
     while (wanted[n])
-        is_told |= fmt_after_prefix(wanted[n++], "MTRACE_PARENT=") != NULL;
-    array = is_told ? exec_scratch((n + 1) * sizeof(*array)) : NULL;
+        is_reported |= fmt_after_prefix(wanted[n++], "MTRACE_PARENT=") != NULL;
+    array = is_reported ? exec_scratch((n + 1) * sizeof(*array)) : NULL;
     if (!array)
         return wanted;
     for (size_t i = 0; i < n; i++)

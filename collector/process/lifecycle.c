@@ -75,7 +75,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
     control_commands_begin(is_tracing);
     state_record(g_run_id, is_tracing);
-    control_commands_hear();
+    control_commands_receive();
     return true;
 }
 
@@ -152,13 +152,13 @@ static void forget_left_ancestor(struct config *config)
     config->ancestor[0] = '\0';
 }
 
-static void obey(void)
+static void handle(void)
 {
-    control_commands_obey();
-    loading_obey();
+    control_commands_handle();
+    loading_handle();
 }
 
-static const struct state_hooks hooks = {begin_in_child, obey};
+static const struct state_hooks hooks = {begin_in_child, handle};
 
 static MTRACE_COLD void begin(void)
 {
@@ -350,7 +350,7 @@ bool lifecycle_attach(const char *settings)
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
     if (!got_rebinding_lead(true))
-        state_nudge();
+        state_wakeup();
     return true;
 }
 

@@ -118,7 +118,7 @@ static bool is_due(uint32_t n)
                && atomic_load_explicit(&g_loader_tid, memory_order_relaxed) == sys_gettid());
 }
 
-void loading_obey(void)
+void loading_handle(void)
 {
     bool is_busy;
     uint32_t n;
@@ -127,7 +127,7 @@ void loading_obey(void)
         return;
     n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
     if ((!is_due(n) || !look(n > FIRST_LOOKS, &is_busy)) && n < MOST_LOOKS)
-        state_nudge();
+        state_wakeup();
 }
 
 void loading_note(bool is_module)
@@ -145,7 +145,7 @@ void loading_note(bool is_module)
     atomic_store_explicit(&g_loader_tid, sys_gettid(), memory_order_relaxed);
     atomic_store_explicit(&g_n_looks, 0, memory_order_relaxed);
     atomic_fetch_add(&g_n_notes, 1);
-    state_nudge();
+    state_wakeup();
 }
 
 void loading_count_pointer(void)

@@ -27,7 +27,7 @@ void loading_expect(void);
 void loading_note(bool is_module);
 
 /* The next event of a thread, once loading_note asked for it. */
-void loading_obey(void);
+void loading_handle(void);
 
 /* Before a library is looked into. */
 void loading_look(void);

@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 enum presence {
-    PRESENCE_BEATS,  /* it has gone on since the last look */
-    PRESENCE_STILL,  /* it has not, but the pid is somebody's, or says nothing */
-    PRESENCE_NOBODY, /* it has not, and the pid is nobody's */
+    PRESENCE_HEARTBEATS, /* it has gone on since the last look */
+    PRESENCE_STILL,      /* it has not, but the pid is somebody's, or says nothing */
+    PRESENCE_NONE,       /* it has not, and the pid is nobody's */
 };
 
 /* Of this process' log, which is there. *beat: of the last look, and then of this one; 0 before the first. */
-enum presence presence_look(uint32_t *beat);
+enum presence presence_look(uint32_t *heartbeat);
 
 /* Of another log all is new. */
 void presence_forget(void);

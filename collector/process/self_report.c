@@ -21,8 +21,9 @@ enum {
     NAPS_PER_LOOK = 100, /* at whether there is still a recorder */
     NAPS_OF_NEXT = 10,   /* until it looks whether who has the turn is still there */
     MOST_STILL_LOOKS = 100,
-    MOST_STILL_LOOKS_OF_NOBODY = 10, /* its pid is nobody's, which may mean another pid namespace */
-    MOST_NAPS_IDLE = 3000,           /* in_flight_wait takes a second at most */
+    MAX_STILL_LOOKS_WITHOUT_RECORDER =
+        10,                /* its pid is nobody's, which may mean another pid namespace */
+    MOST_NAPS_IDLE = 3000, /* in_flight_wait takes a second at most */
     MOST_NAPS_FOR_RECORDER = 10000,
     MOST_NAPS_FOR_EARLIER = 50, /* who came before may be gone, or have left by longjmp */
 };
@@ -35,7 +36,7 @@ struct self_report {
     struct log_file *log;
     struct log_question *question;
     uint64_t generation;
-    uint32_t asker;
+    uint32_t requester;
     bool is_lost;
     struct quiet quiet;
     uintptr_t frame; /* where it was asked */
@@ -43,87 +44,89 @@ struct self_report {
     size_t answer_bytes;
 };
 
-static void sleep_begins(const struct self_report *inquiry)
+static void sleep_begins(const struct self_report *self_report)
 {
-    quiet_end(&inquiry->quiet);
+    quiet_end(&self_report->quiet);
 }
 
-static bool has_log(const struct self_report *inquiry)
+static bool has_log(const struct self_report *self_report)
 {
-    return atomic_load_explicit(g_state_generation, memory_order_relaxed) == inquiry->generation;
+    return atomic_load_explicit(g_state_generation, memory_order_relaxed)
+           == self_report->generation;
 }
 
 /* A handler may have forked meanwhile: this may be the child. */
-static void sleep_ended(struct self_report *inquiry)
+static void sleep_ended(struct self_report *self_report)
 {
-    (void)quiet_begin_always(&inquiry->quiet);
-    inquiry->is_lost = !has_log(inquiry);
+    (void)quiet_begin_always(&self_report->quiet);
+    self_report->is_lost = !has_log(self_report);
 }
 
 /* Of who waits for what others do meanwhile. False: the log is lost. */
 static bool nap(void *user, uint64_t ns)
 {
-    struct self_report *inquiry = user;
+    struct self_report *self_report = user;
 
-    sleep_begins(inquiry);
+    sleep_begins(self_report);
     sys_nap(ns);
-    sleep_ended(inquiry);
-    return !inquiry->is_lost;
+    sleep_ended(self_report);
+    return !self_report->is_lost;
 }
 
 /* Naps, and how long the recorder has been still meanwhile. */
-struct patience {
+struct time_limit {
     unsigned naps_until_look, still_looks;
-    uint32_t beat;
+    uint32_t heartbeat;
 };
 
 /* Before one sleeps. False: nobody will answer. */
-static bool is_answering(struct patience *patience)
+static bool is_answering(struct time_limit *time_limit)
 {
     enum presence presence;
 
     if (sys_is_forbidden())
         return false;
-    if (patience->naps_until_look > 0)
+    if (time_limit->naps_until_look > 0)
         return true;
-    patience->naps_until_look = NAPS_PER_LOOK;
-    presence = presence_look(&patience->beat);
-    patience->still_looks = presence == PRESENCE_BEATS ? 0 : patience->still_looks + 1;
-    return patience->still_looks
-           <= (presence == PRESENCE_NOBODY ? MOST_STILL_LOOKS_OF_NOBODY : MOST_STILL_LOOKS);
+    time_limit->naps_until_look = NAPS_PER_LOOK;
+    presence = presence_look(&time_limit->heartbeat);
+    time_limit->still_looks = presence == PRESENCE_HEARTBEATS ? 0 : time_limit->still_looks + 1;
+    return time_limit->still_looks
+           <= (presence == PRESENCE_NONE ? MAX_STILL_LOOKS_WITHOUT_RECORDER : MOST_STILL_LOOKS);
 }
 
 /* Until somebody wakes who waits for `word` with one of the bits, as long as n naps at most; returns how many it was. A signal of the program's
  * ends a wait early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
-static unsigned sleep_on(struct self_report *inquiry, const _Atomic uint32_t *word, uint32_t seen,
-                         uint32_t bits, unsigned n, struct patience *patience)
+static unsigned sleep_on(struct self_report *self_report, const _Atomic uint32_t *word,
+                         uint32_t seen, uint32_t bits, unsigned n, struct time_limit *time_limit)
 {
     long code;
 
-    sleep_begins(inquiry);
+    sleep_begins(self_report);
     code = sys_wait_shared(word, seen, bits, (uint64_t)n * NAP_NS);
-    sleep_ended(inquiry);
+    sleep_ended(self_report);
     if (code == 0 || code == -EAGAIN)
         return 0;
-    if (code != -ETIMEDOUT && !inquiry->is_lost) {
-        (void)nap(inquiry, NAP_NS);
+    if (code != -ETIMEDOUT && !self_report->is_lost) {
+        (void)nap(self_report, NAP_NS);
         n = 1;
     }
-    patience->naps_until_look -= n < patience->naps_until_look ? n : patience->naps_until_look;
+    time_limit->naps_until_look -=
+        n < time_limit->naps_until_look ? n : time_limit->naps_until_look;
     return n;
 }
 
 /* The recorder of a child may not have found its log yet. */
-static bool wait_for_recorder(struct self_report *inquiry)
+static bool wait_for_recorder(struct self_report *self_report)
 {
-    const struct log_file *log = inquiry->log;
+    const struct log_file *log = self_report->log;
     bool is_expected = state_config()->recorder_pid != 0;
 
     for (unsigned naps = 0; is_expected && naps < MOST_NAPS_FOR_RECORDER; naps++) {
         if (atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0
             || sys_process_exists((long)state_config()->recorder_pid) != 0)
             break;
-        if (!nap(inquiry, NAP_NS))
+        if (!nap(self_report, NAP_NS))
             return false;
     }
     return atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0;
@@ -172,7 +175,7 @@ static bool is_first(const struct log_question *question, const struct place *pl
 
 static void see_turn(const struct log_question *question, struct place *place)
 {
-    uint32_t holder = atomic_load_explicit(&question->asker, memory_order_relaxed);
+    uint32_t holder = atomic_load_explicit(&question->requester, memory_order_relaxed);
     uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
     bool is_same = holder == place->holder && number == place->number;
 
@@ -198,15 +201,16 @@ static uint32_t bit_of(uint32_t ticket)
 }
 
 /* The others look more seldom, at a turn that nobody gives up any more: there may be many. */
-static void wait_for_turn(struct self_report *inquiry, struct place *place,
-                          struct patience *patience)
+static void wait_for_turn(struct self_report *self_report, struct place *place,
+                          struct time_limit *time_limit)
 {
-    const struct log_question *question = inquiry->question;
+    const struct log_question *question = self_report->question;
     unsigned n = !place->holder             ? MOST_NAPS_FOR_EARLIER + 1
                  : is_next(question, place) ? NAPS_OF_NEXT
                                             : NAPS_PER_LOOK;
 
-    n = sleep_on(inquiry, &question->asker, place->holder, bit_of(place->ticket), n, patience);
+    n = sleep_on(self_report, &question->requester, place->holder, bit_of(place->ticket), n,
+                 time_limit);
     place->naps_free += n;
     place->naps_idle += n;
 }
@@ -221,11 +225,12 @@ static void admit(struct log_question *question, const struct place *place)
 }
 
 /* From who was seen to have it. */
-static bool take_turn_of(struct log_question *question, uint32_t asker, const struct place *place)
+static bool take_turn_of(struct log_question *question, uint32_t requester,
+                         const struct place *place)
 {
     uint32_t holder = place->holder;
     bool is_taken = atomic_compare_exchange_strong_explicit(
-        &question->asker, &holder, asker, memory_order_seq_cst, memory_order_relaxed);
+        &question->requester, &holder, requester, memory_order_seq_cst, memory_order_relaxed);
 
     if (is_taken)
         admit(question, place);
@@ -233,40 +238,41 @@ static bool take_turn_of(struct log_question *question, uint32_t asker, const st
 }
 
 /* IQ-1, IQ-3, IQ-6. Nobody but this thread makes it the holder. */
-static int take_turn(struct self_report *inquiry)
+static int take_turn(struct self_report *self_report)
 {
-    struct log_question *question = inquiry->question;
-    struct patience patience = {.beat = 0};
+    struct log_question *question = self_report->question;
+    struct time_limit time_limit = {.heartbeat = 0};
     struct place place = {.naps_free = 0};
 
-    if (atomic_load_explicit(&question->asker, memory_order_relaxed) == inquiry->asker)
-        return is_left(g_asking.frame, inquiry->frame) ? 0 : EDEADLK;
+    if (atomic_load_explicit(&question->requester, memory_order_relaxed) == self_report->requester)
+        return is_left(g_asking.frame, self_report->frame) ? 0 : EDEADLK;
     place.ticket = atomic_fetch_add_explicit(&question->n_tickets, 1, memory_order_relaxed);
     for (;;) {
         see_turn(question, &place);
-        if (may_take_turn(question, &place) && take_turn_of(question, inquiry->asker, &place))
+        if (may_take_turn(question, &place)
+            && take_turn_of(question, self_report->requester, &place))
             return 0;
-        if (!is_answering(&patience))
+        if (!is_answering(&time_limit))
             return ENOTCONN;
-        wait_for_turn(inquiry, &place, &patience);
-        if (inquiry->is_lost)
+        wait_for_turn(self_report, &place, &time_limit);
+        if (self_report->is_lost)
             return ECANCELED;
     }
 }
 
 /* Also when it is another's by now. */
-static void give_turn_up(const struct self_report *inquiry)
+static void give_turn_up(const struct self_report *self_report)
 {
-    struct log_question *question = inquiry->question;
-    uint32_t asker = inquiry->asker;
+    struct log_question *question = self_report->question;
+    uint32_t requester = self_report->requester;
 
     g_asking.frame = 0;
-    if (inquiry->is_lost)
+    if (self_report->is_lost)
         return;
-    if (atomic_compare_exchange_strong_explicit(&question->asker, &asker, 0, memory_order_release,
-                                                memory_order_relaxed)
+    if (atomic_compare_exchange_strong_explicit(&question->requester, &requester, 0,
+                                                memory_order_release, memory_order_relaxed)
         && !sys_is_forbidden())
-        sys_wake_shared(&question->asker,
+        sys_wake_shared(&question->requester,
                         bit_of(atomic_load_explicit(&question->n_admitted, memory_order_relaxed)));
 }
 
@@ -283,50 +289,51 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 }
 
 /* Of the number that it should get to; ECANCELED: the turn was taken away. */
-static int wait_for(struct self_report *inquiry, const _Atomic uint32_t *counter, uint32_t number)
+static int wait_for(struct self_report *self_report, const _Atomic uint32_t *counter,
+                    uint32_t number)
 {
-    struct patience patience = {.beat = 0};
+    struct time_limit time_limit = {.heartbeat = 0};
     uint32_t seen;
 
     while ((seen = atomic_load_explicit(counter, memory_order_acquire)) != number) {
-        if (atomic_load_explicit(&inquiry->question->n_asked, memory_order_relaxed)
+        if (atomic_load_explicit(&self_report->question->n_asked, memory_order_relaxed)
             != g_asking.number)
             return ECANCELED;
-        if (!is_answering(&patience))
+        if (!is_answering(&time_limit))
             return ENOTCONN;
-        (void)sleep_on(inquiry, counter, seen, UINT32_MAX, NAPS_PER_LOOK, &patience);
-        if (inquiry->is_lost)
+        (void)sleep_on(self_report, counter, seen, UINT32_MAX, NAPS_PER_LOOK, &time_limit);
+        if (self_report->is_lost)
             return ECANCELED;
     }
     return 0;
 }
 
 /* What this thread has left by longjmp: not what it is about to go on with behind a handler. */
-static void forget_left_answer(const struct self_report *inquiry)
+static void forget_left_answer(const struct self_report *self_report)
 {
-    if (!g_asking.answer || !is_left(g_asking.answer_frame, inquiry->frame))
+    if (!g_asking.answer || !is_left(g_asking.answer_frame, self_report->frame))
         return;
     sys_unmap(g_asking.answer, g_asking.answer_bytes);
     g_asking.answer = NULL;
 }
 
-static void keep_answer(struct self_report *inquiry, void *answer, size_t answer_bytes)
+static void keep_answer(struct self_report *self_report, void *answer, size_t answer_bytes)
 {
-    inquiry->answer = answer;
-    inquiry->answer_bytes = answer_bytes;
+    self_report->answer = answer;
+    self_report->answer_bytes = answer_bytes;
     if (g_asking.answer)
         return;
     g_asking.answer = answer;
     g_asking.answer_bytes = answer_bytes;
-    g_asking.answer_frame = inquiry->frame;
+    g_asking.answer_frame = self_report->frame;
 }
 
-static void forget_answer(const struct self_report *inquiry)
+static void forget_answer(const struct self_report *self_report)
 {
-    if (g_asking.answer == inquiry->answer)
+    if (g_asking.answer == self_report->answer)
         g_asking.answer = NULL;
-    if (inquiry->answer)
-        sys_unmap(inquiry->answer, inquiry->answer_bytes);
+    if (self_report->answer)
+        sys_unmap(self_report->answer, self_report->answer_bytes);
 }
 
 static bool fits_in_memory(int64_t n_bytes)
@@ -336,9 +343,9 @@ static bool fits_in_memory(int64_t n_bytes)
 
 /* Maps it: what is written from there may take long, and no descriptor is held meanwhile. False: it may not be opened, or is larger than
  * memory can be. */
-static bool open_answer(struct self_report *inquiry)
+static bool open_answer(struct self_report *self_report)
 {
-    const struct log_question *question = inquiry->question;
+    const struct log_question *question = self_report->question;
     char path[LOG_QUESTION_PATH_BYTES];
     struct sys_file_id file;
     long start = 0;
@@ -356,43 +363,43 @@ static bool open_answer(struct self_report *inquiry)
     sys_close((int)fd);
     if (file.size_bytes < 0 || (start < 0 && start > -4096))
         return false;
-    keep_answer(inquiry, (void *)(uintptr_t)start, (size_t)file.size_bytes);
+    keep_answer(self_report, (void *)(uintptr_t)start, (size_t)file.size_bytes);
     return true;
 }
 
 /* The kernel reads what is mapped: where the file is shorter by now that is a failure, and no signal. */
-static int copy_answer(struct self_report *inquiry, int to)
+static int copy_answer(struct self_report *self_report, int to)
 {
     int code = 0;
 
-    sleep_begins(inquiry);
-    for (size_t at = 0; code == 0 && at < inquiry->answer_bytes; at += COPY_BYTES) {
-        size_t left = inquiry->answer_bytes - at;
-        code = has_log(inquiry) ? sys_write_all(to, (const char *)inquiry->answer + at,
-                                                left < COPY_BYTES ? left : COPY_BYTES)
-                                : ECANCELED;
+    sleep_begins(self_report);
+    for (size_t at = 0; code == 0 && at < self_report->answer_bytes; at += COPY_BYTES) {
+        size_t left = self_report->answer_bytes - at;
+        code = has_log(self_report) ? sys_write_all(to, (const char *)self_report->answer + at,
+                                                    left < COPY_BYTES ? left : COPY_BYTES)
+                                    : ECANCELED;
     }
-    sleep_ended(inquiry);
-    forget_answer(inquiry);
-    return inquiry->is_lost ? ECANCELED : code;
+    sleep_ended(self_report);
+    forget_answer(self_report);
+    return self_report->is_lost ? ECANCELED : code;
 }
 
 /* Of who may not open it, or not map it. */
-static int copy_parts(struct self_report *inquiry, int to)
+static int copy_parts(struct self_report *self_report, int to)
 {
-    struct log_question *question = inquiry->question;
+    struct log_question *question = self_report->question;
 
     for (;;) {
         uint32_t n =
             atomic_fetch_add_explicit(&question->n_parts_wanted, 1, memory_order_release) + 1;
-        int code = wait_for(inquiry, &question->n_parts_given, n);
+        int code = wait_for(self_report, &question->n_parts_given, n);
         uint32_t n_bytes = code ? 0 : question->part_bytes;
         if (code || n_bytes == 0 || n_bytes > LOG_QUESTION_BYTES)
             return code;
-        sleep_begins(inquiry);
+        sleep_begins(self_report);
         code = sys_write_all(to, question->text, n_bytes);
-        sleep_ended(inquiry);
-        if (inquiry->is_lost)
+        sleep_ended(self_report);
+        if (self_report->is_lost)
             return ECANCELED;
         if (code)
             return code;
@@ -400,26 +407,26 @@ static int copy_parts(struct self_report *inquiry, int to)
 }
 
 /* IQ-4 */
-static int take_answer(struct self_report *inquiry, int fd)
+static int take_answer(struct self_report *self_report, int fd)
 {
-    struct log_question *question = inquiry->question;
+    struct log_question *question = self_report->question;
     uint32_t number = g_asking.number;
     int status = atomic_load_explicit(&question->status, memory_order_relaxed);
-    bool is_open = open_answer(inquiry);
-    int copied = is_open ? 0 : copy_parts(inquiry, fd);
+    bool is_open = open_answer(self_report);
+    int copied = is_open ? 0 : copy_parts(self_report, fd);
 
-    if (!inquiry->is_lost
+    if (!self_report->is_lost
         && atomic_load_explicit(&question->n_asked, memory_order_relaxed) == number)
         atomic_store_explicit(&question->n_read, number, memory_order_release);
-    give_turn_up(inquiry);
+    give_turn_up(self_report);
     if (is_open)
-        copied = copy_answer(inquiry, fd);
-    return status && !inquiry->is_lost ? status : copied;
+        copied = copy_answer(self_report, fd);
+    return status && !self_report->is_lost ? status : copied;
 }
 
-static int ask(struct self_report *inquiry, const char *text, size_t n_bytes)
+static int ask(struct self_report *self_report, const char *text, size_t n_bytes)
 {
-    struct log_question *question = inquiry->question;
+    struct log_question *question = self_report->question;
     uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed) + 1;
 
     memcpy(question->text, text, n_bytes + 1);
@@ -429,31 +436,32 @@ static int ask(struct self_report *inquiry, const char *text, size_t n_bytes)
     if (!put_marker(number, &question->marker_ticks))
         return ENOSPC;
     g_asking.number = number;
-    (void)in_flight_wait(nap, inquiry);
-    if (inquiry->is_lost
-        || atomic_load_explicit(&question->asker, memory_order_relaxed) != inquiry->asker)
+    (void)in_flight_wait(nap, self_report);
+    if (self_report->is_lost
+        || atomic_load_explicit(&question->requester, memory_order_relaxed)
+               != self_report->requester)
         return ECANCELED;
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
     if (!sys_is_forbidden()) /* else it is seen at the recorder's next look */
         sys_wake_shared(&question->n_asked, UINT32_MAX);
-    return wait_for(inquiry, &question->n_answered, number);
+    return wait_for(self_report, &question->n_answered, number);
 }
 
-static int ask_in_turn(struct self_report *inquiry, const char *text, int fd)
+static int ask_in_turn(struct self_report *self_report, const char *text, int fd)
 {
     int status;
 
-    if (!wait_for_recorder(inquiry))
-        return inquiry->is_lost ? ECANCELED : ENOTCONN;
-    status = take_turn(inquiry);
+    if (!wait_for_recorder(self_report))
+        return self_report->is_lost ? ECANCELED : ENOTCONN;
+    status = take_turn(self_report);
     if (status)
         return status;
-    forget_left_answer(inquiry);
-    g_asking.frame = inquiry->frame;
-    status = ask(inquiry, text, fmt_length(text));
+    forget_left_answer(self_report);
+    g_asking.frame = self_report->frame;
+    status = ask(self_report, text, fmt_length(text));
     if (status == 0)
-        return take_answer(inquiry, fd);
-    give_turn_up(inquiry);
+        return take_answer(self_report, fd);
+    give_turn_up(self_report);
     return status;
 }
 
@@ -468,7 +476,7 @@ static int refuse(int fd, const char *why, int code)
 
 int self_report_ask(const char *text, int fd)
 {
-    struct self_report inquiry = {.frame = (uintptr_t)__builtin_frame_address(0)};
+    struct self_report self_report = {.frame = (uintptr_t)__builtin_frame_address(0)};
     long id = sys_gettid();
     int status;
 
@@ -476,13 +484,13 @@ int self_report_ask(const char *text, int fd)
         return refuse(fd, "not understood, it is NULL\n", EINVAL);
     if (fmt_length(text) >= LOG_QUESTION_BYTES)
         return refuse(fd, "a question has 1535 bytes at most\n", E2BIG);
-    if (id <= 0 || !quiet_begin(&inquiry.quiet))
+    if (id <= 0 || !quiet_begin(&self_report.quiet))
         return ENOTCONN;
-    inquiry.log = segment_log();
-    inquiry.question = log_question_of(inquiry.log);
-    inquiry.asker = (uint32_t)id;
-    inquiry.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
-    status = ask_in_turn(&inquiry, text, fd);
-    quiet_end(&inquiry.quiet);
+    self_report.log = segment_log();
+    self_report.question = log_question_of(self_report.log);
+    self_report.requester = (uint32_t)id;
+    self_report.generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
+    status = ask_in_turn(&self_report, text, fd);
+    quiet_end(&self_report.quiet);
     return status;
 }

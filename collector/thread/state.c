@@ -66,7 +66,8 @@ void state_take_no_free_stacks(void)
 void state_forget_taken(void)
 {
     (void)atomic_fetch_and_explicit(
-        &g_state_shared.ways, ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS | STATE_DETOURS),
+        &g_state_shared.ways,
+        ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS | STATE_SLOW_PATH_FLAGS),
         memory_order_relaxed);
 }
 
@@ -75,26 +76,26 @@ void state_await_first_window(void)
     (void)add_way(STATE_UNOPENED, memory_order_relaxed);
 }
 
-void state_nudge(void)
+void state_wakeup(void)
 {
     (void)add_way(STATE_NUDGED, memory_order_relaxed);
 }
 
-void state_take_nudge(void)
+void state_take_wakeup(void)
 {
     (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)STATE_NUDGED,
                                     memory_order_seq_cst);
 }
 
-uint64_t state_nudge_address(void)
+uint64_t state_wakeup_address(void)
 {
     return (uintptr_t)&g_state_shared.ways + 1;
 }
 
-MTRACE_COLD void state_obey(void)
+MTRACE_COLD void state_handle(void)
 {
     if (state_has_way(STATE_NUDGED))
-        g_hooks.obey();
+        g_hooks.handle();
 }
 
 void state_take_samples(void)
@@ -102,9 +103,9 @@ void state_take_samples(void)
     (void)add_way(STATE_SAMPLED, memory_order_relaxed);
 }
 
-void state_take_detours(void)
+void state_take_slow_path_flags(void)
 {
-    (void)add_way(STATE_DETOURS, memory_order_relaxed);
+    (void)add_way(STATE_SLOW_PATH_FLAGS, memory_order_relaxed);
 }
 
 bool state_start(enum state from)
@@ -127,7 +128,7 @@ void state_record(uint64_t run_id, bool is_tracing)
     g_state_shared.run_id = run_id;
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    state_take_nudge(); /* a parent's */
+    state_take_wakeup(); /* a parent's */
     (void)state_set_tracing(is_tracing);
     set(STATE_RECORDING);
 }

@@ -43,12 +43,12 @@ enum state_way {
     STATE_NO_FREE_STACKS = 4,
     STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
     STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
-    STATE_DETOURS =
+    STATE_SLOW_PATH_FLAGS =
         32, /* not every block is as the real functions give and take it: it is zeroed, or of real_early_allocate */
     STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control_commands.h) */
 };
 
-/* What the recorder may find from outside (log_control.nudge_address): it sets STATE_NUDGED by a byte of its own. */
+/* What the recorder may find from outside (log_control.wakeup_address): it sets STATE_NUDGED by a byte of its own. */
 struct state_shared {
     uint64_t run_id;       /* by it the recorder knows that it has found the word */
     _Atomic uint32_t ways; /* of enum state_way; written by state.c */
@@ -76,16 +76,16 @@ static inline bool state_is_watched(void)
 }
 
 /* The next event of any thread obeys. */
-void state_nudge(void);
+void state_wakeup(void);
 
 /* Before the order is looked at: one that comes later nudges again. */
-void state_take_nudge(void);
+void state_take_wakeup(void);
 
 /* Where the nudge lies, little-endian. */
-uint64_t state_nudge_address(void);
+uint64_t state_wakeup_address(void);
 
 /* Calls what life/ left here, if there was a nudge. */
-MTRACE_COLD void state_obey(void);
+MTRACE_COLD void state_handle(void);
 
 /* Also false where nothing is recorded. */
 static inline bool state_is_tracing(void)
@@ -105,7 +105,7 @@ void state_take_no_free_stacks(void);
 /* What the last recording of this process took is not what the next one takes. */
 void state_forget_taken(void);
 void state_take_samples(void);
-void state_take_detours(void);
+void state_take_slow_path_flags(void);
 
 /* Points to the word that a fork wipes; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;
@@ -121,7 +121,7 @@ static inline const struct config *state_config(void)
 /* What life/ does when events find that it is due. */
 struct state_hooks {
     bool (*begin_in_child)(void); /* by whoever asks first in a fork child; true: it records now */
-    void (*obey)(void);           /* of who was nudged; the gate is open */
+    void (*handle)(void);         /* of who was nudged; the gate is open */
 };
 
 /* Makes the wiped word; once per process image. False: the kernel cannot wipe on fork, nothing can be recorded. */

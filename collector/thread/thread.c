@@ -25,7 +25,7 @@ enum {
 
 extern void *__libc_stack_end;
 
-_Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED, .group = LOG_GROUP_ROOT};
+_Thread_local struct thread g_thread = {.guard = THREAD_GUARD_CLOSED, .group = LOG_GROUP_ROOT};
 
 /* Reserved by ISO C, as `pthread_key_create` is not; no header declares it. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
@@ -88,7 +88,7 @@ void thread_set_stack(uintptr_t low, uintptr_t high)
 {
     g_thread.unwind.stack_low = low;
     g_thread.unwind.stack_high = high;
-    own_stacks_add(low, high, &g_thread.gate);
+    own_stacks_add(low, high, &g_thread.guard);
 }
 
 static bool is_shared(uint32_t index)
@@ -162,7 +162,7 @@ static void find_bounds(struct unwind_memory *own, bool is_first)
     if (high == 0 && is_main_thread()) {
         high = (uintptr_t)__libc_stack_end;
         own->stack_low = main_stack_low();
-        own_stacks_add(own->stack_low, high, &g_thread.gate);
+        own_stacks_add(own->stack_low, high, &g_thread.guard);
     } else if (is_first) {
         return;
     }
@@ -200,9 +200,9 @@ static void begin(struct thread *thread, uint64_t generation)
 /* ---- forks inside of a recording -----------------------------------------------------------------
  */
 
-static bool is_open(uint64_t gate)
+static bool is_open(uint64_t guard)
 {
-    return !(gate & THREAD_GATE_CLOSED);
+    return !(guard & THREAD_GUARD_CLOSED);
 }
 
 static struct thread *g_stranded; /* in the child, where no other thread is; else NULL */
@@ -211,9 +211,9 @@ static _Atomic uint32_t g_n_stranded;
 bool thread_fork_begins(void)
 {
     struct thread *thread = &g_thread;
-    bool is_unseen = thread->generation == 0 && thread->gate == THREAD_GATE_CLOSED;
+    bool is_unseen = thread->generation == 0 && thread->guard == THREAD_GUARD_CLOSED;
 
-    if (is_unseen || is_open(thread->gate) || thread->is_dead || g_stranded)
+    if (is_unseen || is_open(thread->guard) || thread->is_dead || g_stranded)
         return false;
     memory_inherit();
     thread->is_forking = true;
@@ -240,7 +240,7 @@ bool thread_is_stranded(void)
 {
     if (g_thread.is_forking)
         strand();
-    if (g_stranded && is_open(g_stranded->gate))
+    if (g_stranded && is_open(g_stranded->guard))
         g_stranded = NULL;
     return g_stranded != NULL;
 }
@@ -304,18 +304,18 @@ bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now
 }
 
 /* TH-4: whoever closed the gate will not open it. */
-static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t gate,
+static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t guard,
                                          const struct unwind_origin *origin)
 {
     uintptr_t frame =
-        (uintptr_t)(gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1);
+        (uintptr_t)(guard & (((uint64_t)1 << THREAD_GUARD_PC_SHIFT) - 1) & ~(uint64_t)1);
     uintptr_t at = frame - sizeof(uintptr_t);
 
     if (frame == 0)
         return false;
     if (at >= (uintptr_t)__builtin_frame_address(0) && at < origin->cfa)
         return true;
-    if (is_return_gone(thread, frame, (uint16_t)(gate >> THREAD_GATE_PC_SHIFT)))
+    if (is_return_gone(thread, frame, (uint16_t)(guard >> THREAD_GUARD_PC_SHIFT)))
         return true;
     return origin->cfa > frame && thread_is_on_own_stack(thread, frame)
            && thread_is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()
@@ -336,12 +336,12 @@ bool thread_will_exec(void (*came_back)(void))
 {
     struct thread *thread = &g_thread;
 
-    if (thread->gate != atomic_load_explicit(g_state_generation, memory_order_relaxed))
+    if (thread->guard != atomic_load_explicit(g_state_generation, memory_order_relaxed))
         return false;
     g_came_back = came_back;
     thread->is_execing = true;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = THREAD_GATE_CLOSED;
+    thread->guard = THREAD_GUARD_CLOSED;
     return true;
 }
 
@@ -353,24 +353,24 @@ void thread_came_back(void)
         return;
     thread->is_execing = false;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = thread->generation;
+    thread->guard = thread->generation;
 }
 
 /*
  * False in the child of a handler that forked since the generation was read: the gate is as it was, and nothing goes
  * on. A handler that came later has found it closed.
  */
-static bool close_gate(struct thread *thread, const struct unwind_origin *origin,
-                       uint64_t generation)
+static bool close_guard(struct thread *thread, const struct unwind_origin *origin,
+                        uint64_t generation)
 {
-    uint64_t gate = thread->gate;
+    uint64_t guard = thread->guard;
 
-    thread->gate = thread_gate_of(origin);
+    thread->guard = thread_guard_of(origin);
     atomic_signal_fence(memory_order_seq_cst);
     if (generation != 0
         && generation == atomic_load_explicit(g_state_generation, memory_order_relaxed))
         return true;
-    thread->gate = gate;
+    thread->guard = guard;
     if (g_stranded == thread)
         g_stranded = NULL;
     return false;
@@ -381,11 +381,11 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     struct thread *thread = &g_thread;
     bool was_inside;
     uint64_t generation;
-    uint64_t gate;
+    uint64_t guard;
 
-    if (g_stranded == thread && is_open(thread->gate))
+    if (g_stranded == thread && is_open(thread->guard))
         g_stranded = NULL;
-    if (!state_is_recording() || thread->outer_gate != 0)
+    if (!state_is_recording() || thread->outer_guard != 0)
         return NULL;
     if (thread->is_execing) {
         thread_came_back();
@@ -394,14 +394,14 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     }
     generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
     /* Read once: a handler whose call is the thread's first opens it. */
-    gate = thread->gate;
+    guard = thread->guard;
     atomic_signal_fence(memory_order_seq_cst);
-    was_inside = !is_open(gate) && gate != THREAD_GATE_CLOSED;
+    was_inside = !is_open(guard) && guard != THREAD_GUARD_CLOSED;
     if (was_inside
-            ? !is_abandoned(thread, gate, origin)
+            ? !is_abandoned(thread, guard, origin)
             : thread_is_muted(thread) || (thread->is_dead && thread->generation == generation))
         return NULL;
-    if (!close_gate(thread, origin, generation))
+    if (!close_guard(thread, origin, generation))
         return thread_enter_slow(origin);
     if (was_inside)
         segment_count_drop(LOG_DROP_ABANDONED);
@@ -413,32 +413,32 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 }
 
 /* In the child of a handler that forked meanwhile a gate that was never open is as good as one that is. */
-void thread_look_ended(uint64_t gate)
+void thread_look_ended(uint64_t guard)
 {
     struct thread *thread = &g_thread;
 
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = gate;
-    if (g_stranded == thread && gate == THREAD_GATE_CLOSED)
+    thread->guard = guard;
+    if (g_stranded == thread && guard == THREAD_GUARD_CLOSED)
         g_stranded = NULL;
 }
 
 /* Who is nested in a recording need not close the gate, who is muted has it closed, and a dead thread cannot. */
-bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate)
+bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard)
 {
     struct thread *thread = &g_thread;
-    uint64_t gate = thread->gate;
+    uint64_t guard = thread->guard;
 
-    *ret_gate = gate;
-    if (thread->is_dead || thread->outer_gate != 0)
+    *ret_guard = guard;
+    if (thread->is_dead || thread->outer_guard != 0)
         return false;
-    if (!is_open(gate) && gate != THREAD_GATE_CLOSED)
+    if (!is_open(guard) && guard != THREAD_GUARD_CLOSED)
         return state_is_recording();
-    thread->gate = thread_gate_of(origin);
+    thread->guard = thread_guard_of(origin);
     atomic_signal_fence(memory_order_seq_cst);
     if (state_is_recording())
         return true;
-    thread_look_ended(gate);
+    thread_look_ended(guard);
     return false;
 }
 
@@ -490,14 +490,14 @@ static void give_all_up(struct thread *thread, bool was_inside)
 static void end(struct thread *thread)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    bool was_inside = !is_open(thread->gate);
+    bool was_inside = !is_open(thread->guard);
 
-    if (!close_gate(thread, &origin, thread->generation))
+    if (!close_guard(thread, &origin, thread->generation))
         return;
     give_all_up(thread, was_inside);
     thread->is_dead = true;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = THREAD_GATE_CLOSED;
+    thread->guard = THREAD_GUARD_CLOSED;
     if (g_stranded == thread)
         g_stranded = NULL;
 }

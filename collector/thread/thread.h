@@ -65,8 +65,8 @@
 
 /* A closed gate: odd; above the lowest bit W (TH-4), 0 for none, and above that bits of the pc. */
 enum {
-    THREAD_GATE_CLOSED = 1,
-    THREAD_GATE_PC_SHIFT = 48,
+    THREAD_GUARD_CLOSED = 1,
+    THREAD_GUARD_PC_SHIFT = 48,
     THREAD_SCOPE_PIECES = 12,
     THREAD_SCOPE_BYTES = 4096, /* of the first piece */
 };
@@ -92,13 +92,13 @@ enum {
 /* The first line of the cache is what each event touches, and all that a guarded call does which is no event (recursion_guard.h): of a
  * program that does much between two calls, other lines would not be there. */
 struct thread {
-    _Alignas(THREAD_LINE_BYTES) uint64_t gate;
+    _Alignas(THREAD_LINE_BYTES) uint64_t guard;
     uint64_t *cursor; /* next free word of the segment */
     uint64_t *limit;  /* last word at which a record of any kind still fits */
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
-    uint64_t outer_gate;    /* what the gate was outside of the guarded call; recursion_guard.h */
+    uint64_t outer_guard;   /* what the gate was outside of the guarded call; recursion_guard.h */
     uintptr_t outer_frame;  /* of the guard */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
     uint32_t written_group; /* the last one that the segment names */
@@ -125,16 +125,16 @@ extern MTRACE_HIDDEN _Thread_local struct thread g_thread
 /* Nested calls are our own oracle's, or the allocator's. */
 static inline bool thread_is_muted(const struct thread *thread)
 {
-    return thread->outer_gate != 0 || thread->is_muted;
+    return thread->outer_guard != 0 || thread->is_muted;
 }
 
 MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *origin);
 
 /* What the gate is while a recording for this caller goes on. */
-static inline uint64_t thread_gate_of(const struct unwind_origin *origin)
+static inline uint64_t thread_guard_of(const struct unwind_origin *origin)
 {
-    return ((uint64_t)origin->pc << THREAD_GATE_PC_SHIFT) + unwind_origin_end(origin)
-           + THREAD_GATE_CLOSED;
+    return ((uint64_t)origin->pc << THREAD_GUARD_PC_SHIFT) + unwind_origin_end(origin)
+           + THREAD_GUARD_CLOSED;
 }
 
 /*
@@ -146,14 +146,14 @@ MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_o
 {
     struct thread *thread = &g_thread;
     const _Atomic uint64_t *generation = g_state_generation;
-    uint64_t gate = thread->gate;
+    uint64_t guard = thread->guard;
 
-    if (mtrace_unlikely(gate != atomic_load_explicit(generation, memory_order_relaxed)))
+    if (mtrace_unlikely(guard != atomic_load_explicit(generation, memory_order_relaxed)))
         return thread_enter_slow(origin);
-    thread->gate = thread_gate_of(origin);
+    thread->guard = thread_guard_of(origin);
     atomic_signal_fence(memory_order_seq_cst);
-    if (mtrace_unlikely(gate != atomic_load_explicit(generation, memory_order_relaxed))) {
-        thread->gate = gate;
+    if (mtrace_unlikely(guard != atomic_load_explicit(generation, memory_order_relaxed))) {
+        thread->guard = guard;
         return thread_enter_slow(origin);
     }
     return thread;
@@ -162,7 +162,7 @@ MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_o
 static inline void thread_leave(struct thread *thread)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = thread->generation;
+    thread->guard = thread->generation;
 }
 
 /*
@@ -182,10 +182,10 @@ uint32_t thread_n_stranded(void);
 
 /*
  * Around a look at the log by who records nothing there: a fork is told as in a recording, and the thread becomes none that is seen
- * by it. False: there is no log, or this thread is not to look; else `ended` is due, with *ret_gate.
+ * by it. False: there is no log, or this thread is not to look; else `ended` is due, with *ret_guard.
  */
-bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_gate);
-void thread_look_ended(uint64_t gate);
+bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard);
+void thread_look_ended(uint64_t guard);
 
 /* The next event looks at its segment first (reservation_make_slow). */
 static inline void thread_look_again(void)

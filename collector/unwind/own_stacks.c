@@ -7,9 +7,9 @@
 #include "collector/unwind/unwind_state.h"
 
 enum {
-    GATE_PLACE_BITS = 48,
+    GUARD_PLACE_BITS = 48,
     NAP_NS = 50000,
-    NAPS = OWN_STACKS_PATIENCE_NS / NAP_NS,
+    NAPS = OWN_STACKS_TIME_LIMIT_NS / NAP_NS,
 
     PENDING = 4,
 
@@ -25,7 +25,7 @@ enum {
 static struct place {
     _Atomic uintptr_t low;
     _Atomic uintptr_t high;
-    _Atomic uintptr_t gate;
+    _Atomic uintptr_t guard;
     _Atomic long thread;  /* as the kernel calls it */
     _Atomic bool is_lost; /* another thread made a hole in it */
 } g_places[OWN_STACKS_PLACES];
@@ -100,7 +100,7 @@ static struct place *take_any(void)
     return NULL;
 }
 
-void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *gate)
+void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *guard)
 {
     const struct range range = {low, high};
     struct place *place = g_places;
@@ -111,7 +111,7 @@ void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *gate)
     if (!place)
         return;
     atomic_store_explicit(&place->low, low, memory_order_relaxed);
-    atomic_store_explicit(&place->gate, (uintptr_t)gate, memory_order_relaxed);
+    atomic_store_explicit(&place->guard, (uintptr_t)guard, memory_order_relaxed);
     atomic_store_explicit(&place->is_lost, false, memory_order_relaxed);
     atomic_store_explicit(&place->high, high, memory_order_release);
 }
@@ -216,12 +216,12 @@ void own_stacks_forget_others(void)
  */
 static bool is_recording(const struct place *place)
 {
-    uint64_t gate;
+    uint64_t guard;
     uint64_t at;
 
-    if (sys_copy_own(&gate, place->gate, sizeof(gate)) != (long)sizeof(gate) || !(gate & 1))
+    if (sys_copy_own(&guard, place->guard, sizeof(guard)) != (long)sizeof(guard) || !(guard & 1))
         return false;
-    at = gate & (((uint64_t)1 << GATE_PLACE_BITS) - 1);
+    at = guard & (((uint64_t)1 << GUARD_PLACE_BITS) - 1);
     return at >= place->low && at < place->high;
 }
 

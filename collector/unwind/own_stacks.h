@@ -15,7 +15,7 @@
  *   OS-3 What any thread remembers of other stacks is forgotten when own_stacks_generation changes:
  *        before and after each such call, whatever its range.
  *   OS-4 A thread without a place in the table has no bounds once it makes a hole.
- * Threads: any; no locks. Of two threads that change one stack one waits OWN_STACKS_PATIENCE_NS at
+ * Threads: any; no locks. Of two threads that change one stack one waits OWN_STACKS_TIME_LIMIT_NS at
  *          most. Signals: safe. Failure: OS-4.
  */
 #ifndef MTRACE_COLLECTOR_OWN_STACKS_H
@@ -31,7 +31,7 @@
 
 enum {
     OWN_STACKS_PLACES = 512,
-    OWN_STACKS_PATIENCE_NS = 10000000
+    OWN_STACKS_TIME_LIMIT_NS = 10000000
 };
 
 /* In a fork child, where no other thread is about to make a hole. */
@@ -41,7 +41,7 @@ void own_stacks_forget_others(void);
  * The calling thread begins on a stack: takes the places of former threads that overlap it. *gate is the
  * thread's own (thread.h): odd inside of a recording; its 48 lower bits say where on the stack.
  */
-void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *gate);
+void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *guard);
 
 /* The thread with these bounds ends. */
 void own_stacks_remove(const struct unwind_memory *own);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a standing import as bytes: what it keeps, and by what it goes on. */
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/standing_import_parts.h"
+#include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/columns.h"
@@ -13,11 +13,11 @@ enum {
     VERSION = 5
 };
 
-bool incremental_import_is_done(const struct incremental_import *standing, uint64_t run_id,
+bool incremental_import_is_done(const struct incremental_import *incremental, uint64_t run_id,
                                 uint64_t sequence)
 {
     const struct segment_position *position =
-        stream_state_find(&standing->stream, run_id, sequence);
+        stream_state_find(&incremental->stream, run_id, sequence);
 
     return position && position->is_done;
 }
@@ -25,40 +25,40 @@ bool incremental_import_is_done(const struct incremental_import *standing, uint6
 /* ---- what is visited ---- */
 
 /* What the rest is made with: limits, room for as much, and the clocks. */
-static void visit_head(struct incremental_import *standing, struct statistics_room *room,
+static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
-    uint32_t n_beginnings = standing->n_beginnings;
+    uint32_t n_beginnings = incremental->n_beginnings;
 
     state_part(io, STATE_HEAD, VERSION);
-    STATE_IMAGE(io, &standing->limits);
-    state_check(io, standing->limits.pairs <= UINT32_MAX, "its limits");
+    STATE_IMAGE(io, &incremental->limits);
+    state_check(io, incremental->limits.pairs <= UINT32_MAX, "its limits");
     state_u32(io, &room->n_processes);
     state_u32(io, &room->n_threads);
     state_u32(io, &room->n_nodes);
     state_u32(io, &room->n_pools);
     state_u32(io, &n_beginnings);
-    standing->n_beginnings = n_beginnings;
-    standing->clocks =
-        state_array(io, standing->clocks, &standing->n_clocks, &standing->clocks_capacity,
-                    STATE_MOST, sizeof *standing->clocks);
+    incremental->n_beginnings = n_beginnings;
+    incremental->clocks =
+        state_array(io, incremental->clocks, &incremental->n_clocks, &incremental->clocks_capacity,
+                    STATE_MOST, sizeof *incremental->clocks);
 }
 
-static void visit_pasts(struct incremental_import *standing, struct checkpoint_io *io)
+static void visit_pasts(struct incremental_import *incremental, struct checkpoint_io *io)
 {
-    size_t n = standing->n_pasts;
+    size_t n = incremental->n_pasts;
 
     state_count(io, &n, STATE_MOST);
     for (size_t i = 0; i < n && checkpoint_io_code(io) == 0; i++) {
-        struct log_set_past *pasts =
-            dynamic_array_reserve(standing->pasts, &standing->pasts_capacity, i + 1, sizeof *pasts);
+        struct log_set_past *pasts = dynamic_array_reserve(
+            incremental->pasts, &incremental->pasts_capacity, i + 1, sizeof *pasts);
         if (!pasts) {
             state_no_memory(io);
             return;
         }
-        standing->pasts = pasts;
-        if (standing->n_pasts <= i)
-            standing->n_pasts = i + 1;
+        incremental->pasts = pasts;
+        if (incremental->n_pasts <= i)
+            incremental->n_pasts = i + 1;
         state_u64(io, &pasts[i].run_id);
         state_bool(io, &pasts[i].has_time_shift);
         state_u32(io, &pasts[i].time_shift);
@@ -71,23 +71,23 @@ static void visit_pasts(struct incremental_import *standing, struct checkpoint_i
 }
 
 /* By process - 1. */
-static void visit_places(struct incremental_import *standing, struct checkpoint_io *io)
+static void visit_places(struct incremental_import *incremental, struct checkpoint_io *io)
 {
-    size_t most = standing->import.logs->n_inputs;
+    size_t most = incremental->import.logs->n_inputs;
     size_t n = most;
 
     state_count(io, &n, most);
     for (size_t i = 0; i < n; i++) {
-        struct sample_place *place = &standing->import.samples[i];
+        struct sample_place *place = &incremental->import.samples[i];
         state_u64(io, &place->last_ns);
         state_u64(io, &place->n_at);
         place->is_by_time = true;
     }
 }
 
-static void visit_rest(struct incremental_import *standing, struct checkpoint_io *io)
+static void visit_rest(struct incremental_import *incremental, struct checkpoint_io *io)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
     const struct statistics_room *room = statistics_room(import->facts);
     const struct stable_ids_most most = {.n_logs = import->logs->n_inputs,
@@ -99,11 +99,11 @@ static void visit_rest(struct incremental_import *standing, struct checkpoint_io
                                                   .n_backtraces = room->n_nodes,
                                                   .n_pools = room->n_pools}};
 
-    visit_places(standing, io);
+    visit_places(incremental, io);
     state_part(io, STATE_STREAM, VERSION);
-    stream_state_visit(&standing->stream, io);
+    stream_state_visit(&incremental->stream, io);
     state_part(io, STATE_NUMBERS, VERSION);
-    stable_ids_visit(&standing->numbering, &most, io);
+    stable_ids_visit(&incremental->stable_ids, &most, io);
     statistics_visit(import->facts, io);
     state_part(io, STATE_KEPT, VERSION);
     row_spool_visit(import->kept, room, io);
@@ -111,23 +111,23 @@ static void visit_rest(struct incremental_import *standing, struct checkpoint_io
 
 /* ---- saving ---- */
 
-int incremental_import_save(struct incremental_import *standing, const struct state_sink *sink,
+int incremental_import_save(struct incremental_import *incremental, const struct state_sink *sink,
                             struct error *err)
 {
     struct checkpoint_io *io = NULL;
     struct statistics_room room;
     int code;
 
-    if (!standing->import.facts || !standing->has_no_rows)
+    if (!incremental->import.facts || !incremental->has_no_rows)
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
-    code = incremental_import_take_pasts(standing, err);
+    code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
-        code = checkpoint_io_save(sink, &standing->memo, &io, err);
+        code = checkpoint_io_save(sink, &incremental->memo, &io, err);
     if (code == 0) {
-        room = *statistics_room(standing->import.facts);
-        visit_head(standing, &room, io);
-        visit_pasts(standing, io);
-        visit_rest(standing, io);
+        room = *statistics_room(incremental->import.facts);
+        visit_head(incremental, &room, io);
+        visit_pasts(incremental, io);
+        visit_rest(incremental, io);
         code = checkpoint_io_end(io);
     }
     checkpoint_io_close(io);
@@ -137,14 +137,14 @@ int incremental_import_save(struct incremental_import *standing, const struct st
 /* ---- loading ---- */
 
 /* All logs that the state has something of must be there: without one its numbers mean nothing. */
-static int check_logs(const struct incremental_import *standing, struct error *err)
+static int check_logs(const struct incremental_import *incremental, struct error *err)
 {
-    const struct log_set *logs = standing->import.logs;
+    const struct log_set *logs = incremental->import.logs;
     size_t n_missing = 0;
 
-    for (size_t k = 0; k < standing->n_pasts; k++) {
+    for (size_t k = 0; k < incremental->n_pasts; k++) {
         size_t i = 0;
-        while (i < logs->n_inputs && logs->inputs[i]->header.run_id != standing->pasts[k].run_id)
+        while (i < logs->n_inputs && logs->inputs[i]->header.run_id != incremental->pasts[k].run_id)
             i++;
         n_missing += i == logs->n_inputs;
     }
@@ -152,24 +152,24 @@ static int check_logs(const struct incremental_import *standing, struct error *e
                err, ERROR_NOT_FOUND,
                "%zu of the %zu logs of this run are missing or cannot be read, of images after an exec or of"
                " children: its state is of all of them, so put them back beside '%s'",
-               n_missing, standing->n_pasts, standing->options->logs[0])
+               n_missing, incremental->n_pasts, incremental->options->logs[0])
                      : 0;
 }
 
 /* The log must be open, and for that its clocks be known. */
-static int load_head(struct incremental_import *standing, struct statistics_room *room,
+static int load_head(struct incremental_import *incremental, struct statistics_room *room,
                      struct checkpoint_io *io, struct error *err)
 {
-    visit_head(standing, room, io);
-    visit_pasts(standing, io);
+    visit_head(incremental, room, io);
+    visit_pasts(incremental, io);
     if (checkpoint_io_code(io))
         return checkpoint_io_code(io);
-    int code = incremental_import_open_logs(standing, err);
+    int code = incremental_import_open_logs(incremental, err);
     if (code == 0)
-        code = check_logs(standing, err);
+        code = check_logs(incremental, err);
     if (code)
         return code;
-    const struct definitions *definitions = log_set_definitions(standing->import.logs);
+    const struct definitions *definitions = log_set_definitions(incremental->import.logs);
     state_check(io,
                 room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
                     && room->n_nodes / 4 <= definitions->n_backtraces + UINT16_MAX
@@ -179,34 +179,34 @@ static int load_head(struct incremental_import *standing, struct statistics_room
     return checkpoint_io_code(io);
 }
 
-static int load(struct incremental_import *standing, struct checkpoint_io *io, struct error *err)
+static int load(struct incremental_import *incremental, struct checkpoint_io *io, struct error *err)
 {
     struct statistics_room room = {0};
-    int code = load_head(standing, &room, io, err);
+    int code = load_head(incremental, &room, io, err);
 
     if (code == 0)
-        code = incremental_import_reserve_samples(standing, err);
+        code = incremental_import_reserve_samples(incremental, err);
     if (code == 0)
-        code = incremental_import_make_facts(standing, &room, err);
+        code = incremental_import_make_facts(incremental, &room, err);
     if (code)
         return code;
-    visit_rest(standing, io);
-    standing->import.stream = &standing->stream;
+    visit_rest(incremental, io);
+    incremental->import.stream = &incremental->stream;
     return checkpoint_io_end(io);
 }
 
-int incremental_import_load(struct incremental_import *standing, const struct state_source *source,
-                            struct error *err)
+int incremental_import_load(struct incremental_import *incremental,
+                            const struct state_source *source, struct error *err)
 {
     struct checkpoint_io *io = NULL;
-    int code = checkpoint_io_load(source, &standing->numbering.texts, &io, err);
+    int code = checkpoint_io_load(source, &incremental->stable_ids.texts, &io, err);
 
-    standing->is_sole = true;
+    incremental->is_sole = true;
     if (code == 0)
-        code = load(standing, io, err);
+        code = load(incremental, io, err);
     checkpoint_io_close(io);
     if (code)
-        incremental_import_forget(standing);
+        incremental_import_forget(incremental);
     return code;
 }
 
@@ -253,9 +253,9 @@ static int visit_facts(struct statistics *facts, struct checkpoint_io *io)
     return checkpoint_io_end(io);
 }
 
-int incremental_import_make_room(struct incremental_import *standing, struct error *err)
+int incremental_import_make_room(struct incremental_import *incremental, struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     struct statistics_room least = *statistics_room(import->facts);
     struct chunks chunks = {0};
     const struct state_sink sink = {.put = put_chunk, .context = &chunks};
@@ -270,10 +270,10 @@ int incremental_import_make_room(struct incremental_import *standing, struct err
     if (code == 0) {
         statistics_free(import->facts);
         import->facts = NULL;
-        code = incremental_import_make_facts(standing, &least, err);
+        code = incremental_import_make_facts(incremental, &least, err);
     }
     if (code == 0)
-        code = checkpoint_io_load(&source, &standing->numbering.texts, &io, err);
+        code = checkpoint_io_load(&source, &incremental->stable_ids.texts, &io, err);
     if (code == 0)
         code = visit_facts(import->facts, io);
     checkpoint_io_close(io);

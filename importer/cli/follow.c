@@ -25,13 +25,13 @@ static void take_a_nap(void)
 }
 
 /* Until a signal, or until nobody writes any more: the last round need not wait. */
-static void rest(const struct incremental_import *standing, uint64_t rest_ns,
+static void rest(const struct incremental_import *incremental, uint64_t rest_ns,
                  const volatile sig_atomic_t *interrupted)
 {
     uint64_t until_ns = monotonic_now_ns() + rest_ns;
 
     while (!*interrupted && monotonic_now_ns() < until_ns
-           && incremental_import_is_growing(standing))
+           && incremental_import_is_growing(incremental))
         take_a_nap();
 }
 
@@ -100,15 +100,15 @@ static uint64_t pause_after(uint64_t cpu_ns)
     return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
 }
 
-static int one_round(struct incremental_import *standing, const struct import_options *round,
+static int one_round(struct incremental_import *incremental, const struct import_options *round,
                      bool is_last, struct import_result *ret_result, struct error *err)
 {
-    int code = incremental_import_advance(standing, UINT64_MAX, err);
+    int code = incremental_import_advance(incremental, UINT64_MAX, err);
 
-    return code ? code : incremental_import_write(standing, round, is_last, ret_result, err);
+    return code ? code : incremental_import_write(incremental, round, is_last, ret_result, err);
 }
 
-static void say_lost_writer(const struct import_result *result, bool *has_said)
+static void report_lost_writer(const struct import_result *result, bool *has_said)
 {
     if (result->has_lost_writer && !*has_said)
         (void)fprintf(
@@ -119,7 +119,7 @@ static void say_lost_writer(const struct import_result *result, bool *has_said)
 }
 
 /* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
-static int end_soon(struct incremental_import *standing, const struct import_options *round,
+static int end_soon(struct incremental_import *incremental, const struct import_options *round,
                     volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                     struct error *err)
 {
@@ -127,13 +127,13 @@ static int end_soon(struct incremental_import *standing, const struct import_opt
     int code;
 
     *interrupted = 0;
-    code = one_round(standing, round, true, ret_result, err);
+    code = one_round(incremental, round, true, ret_result, err);
     if (!*interrupted)
         *interrupted = number;
     return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 
-static int follow(struct incremental_import *standing, const struct import_options *options,
+static int follow(struct incremental_import *incremental, const struct import_options *options,
                   volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                   struct error *err)
 {
@@ -146,38 +146,38 @@ static int follow(struct incremental_import *standing, const struct import_optio
     round.index = false;
     while (!*interrupted) {
         uint64_t cpu_ns = used_cpu_ns();
-        code = one_round(standing, &round, false, ret_result, err);
+        code = one_round(incremental, &round, false, ret_result, err);
         if (code == 0) {
             round.force = true; /* from now on the target is ours */
-            say_lost_writer(ret_result, &has_said);
+            report_lost_writer(ret_result, &has_said);
         }
         if (code || !ret_result->is_growing)
             break;
-        rest(standing, pause_after(used_cpu_ns() - cpu_ns), interrupted);
+        rest(incremental, pause_after(used_cpu_ns() - cpu_ns), interrupted);
     }
     if (code && !*interrupted)
         return code;
     round.is_early = false;
     if (*interrupted && *interrupted != SIGINT)
-        return end_soon(standing, &round, interrupted, ret_result, err);
+        return end_soon(incremental, &round, interrupted, ret_result, err);
     *interrupted = 0;
     round.slim = options->slim;
     round.index = options->index;
-    return one_round(standing, &round, true, ret_result, err);
+    return one_round(incremental, &round, true, ret_result, err);
 }
 
 int follow_run(const struct import_options *options, struct progress *progress,
                volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                struct error *err)
 {
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     int code;
 
     await_log(options->logs[0], interrupted);
-    code = incremental_import_open(options, progress, &standing, err);
+    code = incremental_import_open(options, progress, &incremental, err);
     if (code)
         return code;
-    code = follow(standing, options, interrupted, ret_result, err);
-    incremental_import_close(standing);
+    code = follow(incremental, options, interrupted, ret_result, err);
+    incremental_import_close(incremental);
     return code;
 }

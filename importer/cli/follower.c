@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/cli/follower.h"
 
+#include "importer/cli/checkpoint_writer.h"
 #include "importer/cli/incremental_import.h"
 #include "importer/cli/program_cpu.h"
-#include "importer/cli/state_keeper.h"
 #include "importer/read/log_set.h"
 #include "lib/base/monotonic.h"
 #include "lib/process/cut_request.h"
@@ -48,8 +48,8 @@ enum {
 struct follower {
     const struct import_options *options;
     struct progress *progress;
-    struct incremental_import *standing;
-    struct state_keeper state;
+    struct incremental_import *incremental;
+    struct checkpoint_writer state;
     bool has_state;
     bool is_of_instants; /* somebody named one by its time, which the log does not show */
     uint64_t unasked_ns; /* all that a program asks for is later; 0: that is not known */
@@ -63,23 +63,23 @@ struct follower {
     struct program_cpu program;
 };
 
-static bool is_interrupted(const struct follower *keeper)
+static bool is_interrupted(const struct follower *follower)
 {
-    return keeper->progress->interrupted && *keeper->progress->interrupted;
+    return follower->progress->interrupted && *follower->progress->interrupted;
 }
 
-static int advance(struct follower *keeper, uint64_t now_ns, struct error *err)
+static int advance(struct follower *follower, uint64_t now_ns, struct error *err)
 {
     return incremental_import_advance(
-        keeper->standing, now_ns > FOLLOWER_MARGIN_NS ? now_ns - FOLLOWER_MARGIN_NS : 0, err);
+        follower->incremental, now_ns > FOLLOWER_MARGIN_NS ? now_ns - FOLLOWER_MARGIN_NS : 0, err);
 }
 
 /* KP-3 */
-static int advance_unasked(struct follower *keeper, struct error *err)
+static int advance_unasked(struct follower *follower, struct error *err)
 {
-    return keeper->unasked_ns
-               ? incremental_import_advance(keeper->standing, keeper->unasked_ns, err)
-               : advance(keeper, monotonic_now_ns(), err);
+    return follower->unasked_ns
+               ? incremental_import_advance(follower->incremental, follower->unasked_ns, err)
+               : advance(follower, monotonic_now_ns(), err);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -93,128 +93,130 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* 0: not known. */
-static uint64_t work_of_program(struct follower *keeper)
+static uint64_t work_of_program(struct follower *follower)
 {
-    const struct log_set *logs = incremental_import_logs(keeper->standing);
+    const struct log_set *logs = incremental_import_logs(follower->incremental);
 
-    return logs ? program_cpu_ns(&keeper->program, log_set_definitions(logs)) : 0;
+    return logs ? program_cpu_ns(&follower->program, log_set_definitions(logs)) : 0;
 }
 
 /* KP-3: up to when does nobody ask? One whose turn it is may have put its marker already, or will want a second database. */
-static bool is_asked(struct follower *keeper)
+static bool is_asked(struct follower *follower)
 {
-    const struct log_set *logs = incremental_import_logs(keeper->standing);
+    const struct log_set *logs = incremental_import_logs(follower->incremental);
     uint64_t now_ns = monotonic_now_ns();
-    bool is_asked = logs && !keeper->is_of_instants && log_set_is_asked(logs);
+    bool is_asked = logs && !follower->is_of_instants && log_set_is_asked(logs);
 
-    keeper->unasked_ns = logs && !keeper->is_of_instants && !is_asked ? now_ns : 0;
-    if (!is_asked || now_ns >= keeper->latest_ns)
+    follower->unasked_ns = logs && !follower->is_of_instants && !is_asked ? now_ns : 0;
+    if (!is_asked || now_ns >= follower->latest_ns)
         return false;
-    keeper->due_ns = now_ns + ASKED_REST_NS;
+    follower->due_ns = now_ns + ASKED_REST_NS;
     return true;
 }
 
 /* KP-2: may the next look be now? */
-static bool has_worked(struct follower *keeper)
+static bool has_worked(struct follower *follower)
 {
     uint64_t began_ns = own_cpu_ns();
-    uint64_t work_ns = work_of_program(keeper);
+    uint64_t work_ns = work_of_program(follower);
     uint64_t rest_ns = (own_cpu_ns() - began_ns) * FOLLOWER_REST;
     uint64_t now_ns = monotonic_now_ns();
 
-    if (work_ns == 0 || work_ns >= keeper->work_ns || now_ns >= keeper->latest_ns)
+    if (work_ns == 0 || work_ns >= follower->work_ns || now_ns >= follower->latest_ns)
         return true;
-    keeper->work_ns += rest_ns; /* to ask costs, too, where there are many */
-    keeper->due_ns = now_ns + later(later(WORK_REST_NS, rest_ns), (keeper->work_ns - work_ns) / 4);
-    if (keeper->due_ns > keeper->latest_ns)
-        keeper->due_ns = keeper->latest_ns;
+    follower->work_ns += rest_ns; /* to ask costs, too, where there are many */
+    follower->due_ns =
+        now_ns + later(later(WORK_REST_NS, rest_ns), (follower->work_ns - work_ns) / 4);
+    if (follower->due_ns > follower->latest_ns)
+        follower->due_ns = follower->latest_ns;
     return false;
 }
 
 /* KP-2. What cannot be read now may be later, and whoever asks is told why not. */
-static void look(struct follower *keeper)
+static void look(struct follower *follower)
 {
-    uint64_t n_kept = incremental_import_n_kept(keeper->standing);
+    uint64_t n_kept = incremental_import_n_kept(follower->incremental);
     uint64_t began_ns = own_cpu_ns();
     struct error err;
-    int code = advance_unasked(keeper, &err);
-    uint64_t work_ns = work_of_program(keeper);
+    int code = advance_unasked(follower, &err);
+    uint64_t work_ns = work_of_program(follower);
     uint64_t now_ns = monotonic_now_ns();
     uint64_t rest_ns = later((own_cpu_ns() - began_ns) * FOLLOWER_REST,
-                             incremental_import_opening_ns(keeper->standing) * OPENING_REST);
-    bool is_still = code || incremental_import_n_kept(keeper->standing) == n_kept;
+                             incremental_import_opening_ns(follower->incremental) * OPENING_REST);
+    bool is_still = code || incremental_import_n_kept(follower->incremental) == n_kept;
 
-    keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
-    if (keeper->rest_ns > MOST_REST_NS)
-        keeper->rest_ns = MOST_REST_NS;
-    keeper->earliest_ns = now_ns + rest_ns;
-    keeper->due_ns = later(keeper->earliest_ns, now_ns + keeper->rest_ns);
-    keeper->work_ns = work_ns + rest_ns;
-    keeper->latest_ns = later(keeper->due_ns, now_ns + MOST_REST_NS);
+    follower->rest_ns = is_still ? follower->rest_ns * 2 : LEAST_REST_NS;
+    if (follower->rest_ns > MOST_REST_NS)
+        follower->rest_ns = MOST_REST_NS;
+    follower->earliest_ns = now_ns + rest_ns;
+    follower->due_ns = later(follower->earliest_ns, now_ns + follower->rest_ns);
+    follower->work_ns = work_ns + rest_ns;
+    follower->latest_ns = later(follower->due_ns, now_ns + MOST_REST_NS);
 }
 
 /* KP-3: behind the instant of a question that waits for its answer nothing is taken in, as nothing could be cut there any more; but for one that takes
  * so long, or while the log grows so fast, that it would lose its bound. Until the log was opened nobody can tell, so nothing is. */
-static uint64_t instant_to_take_in(struct follower *keeper)
+static uint64_t instant_to_take_in(struct follower *follower)
 {
-    const struct log_set *logs = incremental_import_logs(keeper->standing);
+    const struct log_set *logs = incremental_import_logs(follower->incremental);
     uint64_t now_ns = monotonic_now_ns();
 
     if (!logs)
         return 0;
     if (!log_set_is_asked(logs)) {
-        keeper->unasked_ns = now_ns;
-        keeper->patient_ns = 0;
-    } else if (keeper->patient_ns == 0) {
-        keeper->patient_ns = now_ns + MOST_ASKED_WAIT_NS;
+        follower->unasked_ns = now_ns;
+        follower->patient_ns = 0;
+    } else if (follower->patient_ns == 0) {
+        follower->patient_ns = now_ns + MOST_ASKED_WAIT_NS;
     }
-    return keeper->patient_ns > now_ns && keeper->state.seen_bytes < PATIENT_BYTES
-               ? earlier(now_ns, keeper->unasked_ns + FOLLOWER_MARGIN_NS)
+    return follower->patient_ns > now_ns && follower->state.seen_bytes < PATIENT_BYTES
+               ? earlier(now_ns, follower->unasked_ns + FOLLOWER_MARGIN_NS)
                : now_ns;
 }
 
 /* Who asked may want a second database as of that instant, a moment before; a later question is of a later one. */
-static void note_answer(struct follower *keeper, uint64_t asked_ns)
+static void note_answer(struct follower *follower, uint64_t asked_ns)
 {
     if (asked_ns > FOLLOWER_MARGIN_NS)
-        keeper->unasked_ns = later(keeper->unasked_ns, asked_ns - FOLLOWER_MARGIN_NS);
-    keeper->patient_ns = 0;
+        follower->unasked_ns = later(follower->unasked_ns, asked_ns - FOLLOWER_MARGIN_NS);
+    follower->patient_ns = 0;
 }
 
 /* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
-static int take_in(struct follower *keeper, struct error *err)
+static int take_in(struct follower *follower, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
-    bool is_due = state_keeper_is_due(&keeper->state);
-    uint64_t instant_ns = instant_to_take_in(keeper);
+    bool is_due = checkpoint_writer_is_due(&follower->state);
+    uint64_t instant_ns = instant_to_take_in(follower);
     uint64_t look_ns = own_cpu_ns() - began_ns;
     uint64_t rest_ns = later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
     int code = 0;
 
     if (is_due) {
-        keeper->taken_ns = monotonic_now_ns();
-        incremental_import_take_pieces(keeper->standing, state_keeper_piece_bytes(&keeper->state));
-        code = advance(keeper, instant_ns, err);
+        follower->taken_ns = monotonic_now_ns();
+        incremental_import_take_pieces(follower->incremental,
+                                       checkpoint_writer_piece_bytes(&follower->state));
+        code = advance(follower, instant_ns, err);
         if (code == 0)
-            code = state_keeper_save(&keeper->state, keeper->standing, err);
+            code = checkpoint_writer_save(&follower->state, follower->incremental, err);
         if (code && error_is_disk_full(err)) { /* what is reserved would be gone with us */
             rest_ns = later(LONG_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
             code = 0;
-        } else if (keeper->state.is_behind) {
+        } else if (follower->state.is_behind) {
             rest_ns = PIECE_REST_NS;
         }
     }
-    keeper->due_ns = monotonic_now_ns() + rest_ns;
+    follower->due_ns = monotonic_now_ns() + rest_ns;
     return code;
 }
 
 /* ---- requests ---- */
 
-static struct import_options options_of(const struct follower *keeper,
+static struct import_options options_of(const struct follower *follower,
                                         const struct cut_request *request,
                                         const struct cut_order *order)
 {
-    struct import_options options = *keeper->options;
+    struct import_options options = *follower->options;
 
     options.target = request->target;
     options.force = true;
@@ -223,7 +225,7 @@ static struct import_options options_of(const struct follower *keeper,
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
     options.marker_ticks = request->marker_ticks;
     options.run_id = request->run_id;
-    options.is_aggregate = keeper->has_state && order->extent == CUT_ROWS;
+    options.is_aggregate = follower->has_state && order->extent == CUT_ROWS;
     options.slim = order->extent < CUT_ROWS || options.is_aggregate;
     options.left_out =
         order->extent < CUT_SLIM ? (enum left_out)(CUT_SLIM - order->extent) : LEFT_OUT_NOTHING;
@@ -232,80 +234,80 @@ static struct import_options options_of(const struct follower *keeper,
 }
 
 /* The first request has all to be read; a little before its instant it is the beginning of what is kept. */
-static int open_cut(struct follower *keeper, const struct cut_request *request, struct error *err)
+static int open_cut(struct follower *follower, const struct cut_request *request, struct error *err)
 {
     const struct cut_order any = {.extent = CUT_SLIM};
-    struct import_options options = options_of(keeper, request, &any);
+    struct import_options options = options_of(follower, request, &any);
     int code = 0;
 
-    keeper->is_of_instants |= !options.until_marker;
-    if (incremental_import_n_beginnings(keeper->standing) == 0)
-        code = advance(keeper, request->asked_ns, err);
-    return code ? code : incremental_import_open_cut(keeper->standing, &options, err);
+    follower->is_of_instants |= !options.until_marker;
+    if (incremental_import_n_beginnings(follower->incremental) == 0)
+        code = advance(follower, request->asked_ns, err);
+    return code ? code : incremental_import_open_cut(follower->incremental, &options, err);
 }
 
 /* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
-static void look_soon(struct follower *keeper, uint64_t asked_ns)
+static void look_soon(struct follower *follower, uint64_t asked_ns)
 {
-    if (keeper->has_state) {
-        note_answer(keeper, asked_ns);
+    if (follower->has_state) {
+        note_answer(follower, asked_ns);
         uint64_t wait_ns =
-            earlier(monotonic_now_ns() + ASKED_WAIT_NS, keeper->taken_ns + MOST_ASKED_WAIT_NS);
-        keeper->due_ns = later(keeper->due_ns, wait_ns);
+            earlier(monotonic_now_ns() + ASKED_WAIT_NS, follower->taken_ns + MOST_ASKED_WAIT_NS);
+        follower->due_ns = later(follower->due_ns, wait_ns);
         return;
     }
-    uint64_t soon_ns = later(keeper->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
+    uint64_t soon_ns = later(follower->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
 
-    keeper->rest_ns = LEAST_REST_NS;
-    if (keeper->due_ns > soon_ns)
-        keeper->due_ns = soon_ns;
+    follower->rest_ns = LEAST_REST_NS;
+    if (follower->due_ns > soon_ns)
+        follower->due_ns = soon_ns;
 }
 
-static int cut(struct follower *keeper, const struct cut_request *request,
+static int cut(struct follower *follower, const struct cut_request *request,
                const struct cut_order *order, struct error *err)
 {
-    const struct import_options options = options_of(keeper, request, order);
+    const struct import_options options = options_of(follower, request, order);
     struct import_result result;
 
-    return incremental_import_cut(keeper->standing, &options, &result, err);
+    return incremental_import_cut(follower->incremental, &options, &result, err);
 }
 
 /* CR-1. The log is opened while who asks finds out how much he needs; all of it is not read for who may need nothing. */
-static void serve(struct follower *keeper, const struct cut_request *request, int reply_fd)
+static void serve(struct follower *follower, const struct cut_request *request, int reply_fd)
 {
-    bool is_soon = incremental_import_n_beginnings(keeper->standing) > 0;
+    bool is_soon = incremental_import_n_beginnings(follower->incremental) > 0;
     struct error err = {.code = 0};
-    struct cut_reply reply = {.code = is_soon ? open_cut(keeper, request, &err) : 0};
+    struct cut_reply reply = {.code = is_soon ? open_cut(follower, request, &err) : 0};
     struct cut_order order;
 
-    if (!cut_request_hear(reply_fd, ORDER_WAIT_MS, &order))
+    if (!cut_request_receive(reply_fd, ORDER_WAIT_MS, &order))
         return;
     if (!is_soon)
-        reply.code = open_cut(keeper, request, &err);
+        reply.code = open_cut(follower, request, &err);
     if (reply.code == 0)
-        reply.code = cut(keeper, request, &order, &err);
+        reply.code = cut(follower, request, &order, &err);
     reply.has_no_room = error_is_disk_full(&err);
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
-    look_soon(keeper, request->asked_ns);
+    look_soon(follower, request->asked_ns);
 }
 
 /* False: nobody asks any more. */
-static bool take(struct follower *keeper)
+static bool take(struct follower *follower)
 {
     struct cut_request request;
     int reply_fd;
     int n = cut_request_take(STDIN_FILENO, &request, &reply_fd);
 
     if (n > 0) {
-        serve(keeper, &request, reply_fd);
+        serve(follower, &request, reply_fd);
         close(reply_fd);
     }
     return n != 0 && n != -ENOTCONN && n != -ENOTSOCK && n != -EBADF;
 }
 
 /* A signal that comes between the look whether one came and the wait ends the wait. */
-static bool await_request(const struct follower *keeper, uint64_t ns)
+static bool await_request(const struct follower *follower, uint64_t ns)
 {
     struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
     const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
@@ -316,17 +318,17 @@ static bool await_request(const struct follower *keeper, uint64_t ns)
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    has_come = !is_interrupted(keeper) && ppoll(&end, 1, &timeout, &before) > 0;
+    has_come = !is_interrupted(follower) && ppoll(&end, 1, &timeout, &before) > 0;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return has_come;
 }
 
 /* False: it is time to look. However often they come, requests do not keep us from it, as each would cost more and more. */
-static bool wait_for_request(const struct follower *keeper)
+static bool wait_for_request(const struct follower *follower)
 {
     uint64_t now_ns = monotonic_now_ns();
 
-    return now_ns < keeper->due_ns && await_request(keeper, keeper->due_ns - now_ns);
+    return now_ns < follower->due_ns && await_request(follower, follower->due_ns - now_ns);
 }
 
 int follower_run(const struct import_options *options, bool has_state, struct progress *progress,
@@ -334,30 +336,31 @@ int follower_run(const struct import_options *options, bool has_state, struct pr
 {
     /* What a child gets is new pages: it would copy those that lie on our heap, to empty them. */
     (void)mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED_BYTES);
-    struct follower keeper = {.options = options,
-                              .has_state = has_state,
-                              .progress = progress,
-                              .rest_ns = LEAST_REST_NS,
-                              .due_ns = monotonic_now_ns() + LONG_REST_NS};
+    struct follower follower = {.options = options,
+                                .has_state = has_state,
+                                .progress = progress,
+                                .rest_ns = LEAST_REST_NS,
+                                .due_ns = monotonic_now_ns() + LONG_REST_NS};
     bool is_asked_for = true;
-    int code = incremental_import_open(options, progress, &keeper.standing, err);
+    int code = incremental_import_open(options, progress, &follower.incremental, err);
 
     if (code == 0)
-        incremental_import_leave_rows_out(keeper.standing);
+        incremental_import_leave_rows_out(follower.incremental);
     if (code == 0 && has_state)
-        incremental_import_be_sole(keeper.standing, NULL);
+        incremental_import_be_sole(follower.incremental, NULL);
     if (code == 0 && has_state)
-        code = state_keeper_begin(&keeper.state, options->logs[0], keeper.standing, err);
-    while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
-        if (wait_for_request(&keeper))
-            is_asked_for = take(&keeper) && !incremental_import_is_lost(keeper.standing);
+        code =
+            checkpoint_writer_begin(&follower.state, options->logs[0], follower.incremental, err);
+    while (code == 0 && is_asked_for && !is_interrupted(&follower)) {
+        if (wait_for_request(&follower))
+            is_asked_for = take(&follower) && !incremental_import_is_lost(follower.incremental);
         else if (has_state)
-            code = take_in(&keeper, err);
-        else if (!is_interrupted(&keeper) && !is_asked(&keeper) && has_worked(&keeper))
-            look(&keeper);
+            code = take_in(&follower, err);
+        else if (!is_interrupted(&follower) && !is_asked(&follower) && has_worked(&follower))
+            look(&follower);
     }
-    state_keeper_done(&keeper.state);
-    program_cpu_done(&keeper.program);
-    incremental_import_close(keeper.standing);
-    return is_interrupted(&keeper) ? 0 : code; /* who ends us knows why */
+    checkpoint_writer_done(&follower.state);
+    program_cpu_done(&follower.program);
+    incremental_import_close(follower.incremental);
+    return is_interrupted(&follower) ? 0 : code; /* who ends us knows why */
 }

@@ -8,7 +8,7 @@
  *          What it does unasked is bounded by what it costs: after each look at the log it rests FOLLOWER_REST times as long as
  *          the look took of the processors, and until the recorded processes took as much of them, as on a busy machine time goes on without
  *          the program; and ever longer while the log stands still. Of a bounded log it takes in all, and
- *          removes it (state_keeper.h): there it looks as soon as there is enough.
+ *          removes it (checkpoint_writer.h): there it looks as soon as there is enough.
  * Invariants
  *   KP-1 A reply is that of an import of the log as of the instant (KI-3), whatever was kept.
  *   KP-2 Unasked, and of a log that is not bounded, a look with the rest behind it takes 1 / (1 + FOLLOWER_REST) of a processor at most, and

@@ -155,7 +155,7 @@ static int pass_1(struct import *import, struct error *err)
     int code = import_read(import, UINT64_MAX, err);
 
     if (code == 0 && import->kept)
-        code = row_spool_tell(import->kept, &sink, &import->ids, err);
+        code = row_spool_emit(import->kept, &sink, &import->ids, err);
     if (code == 0)
         statistics_leave_out(import->facts, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
@@ -420,7 +420,7 @@ static void take_result(struct import *import, struct import_result *result)
 
     result->n_events = statistics_n_events(import->facts);
     result->n_allocations =
-        statistics_n_allocations(import->facts) + statistics_n_culled(import->facts);
+        statistics_n_allocations(import->facts) + statistics_n_elided(import->facts);
     result->n_anomalies = statistics_n_anomalies(import->facts);
     result->n_missed_frees = statistics_n_missed_frees(import->facts);
     result->n_processes = (uint32_t)definitions->n_processes;
@@ -429,7 +429,7 @@ static void take_result(struct import *import, struct import_result *result)
         result->log_bytes += process->log_bytes;
         result->n_partial += definitions_is_partial(process);
         take_unseen(process, result);
-        result->n_untold += process->n_untold_modules;
+        result->n_unreported += process->n_unreported_modules;
         result->unreached.n_deepbound += process->unreached.n_deepbound;
         result->unreached.n_foreign += process->unreached.n_foreign;
         result->unreached.n_elsewhere += process->unreached.n_elsewhere;

@@ -266,12 +266,12 @@ static void warn(const struct import_result *result)
                     ? ", nor those of other processes with an allocator inside; see "
                       "'unseen.' in table meta"
                     : "");
-    if (result->n_untold > 0)
+    if (result->n_unreported > 0)
         fprintf(
             stderr,
             "mtrace-import: note: more libraries were loaded at once than are told apart: code of %" PRIu64
             " of them has no names\n",
-            result->n_untold);
+            result->n_unreported);
     unreached_format(&result->unreached, unreached, sizeof(unreached));
     if (*unreached)
         fprintf(stderr, "mtrace-import: note: %s\n", unreached);
@@ -289,7 +289,7 @@ static void warn(const struct import_result *result)
                         "nothing while it was recorded, is static, or has an allocator inside\n");
 }
 
-static void say_done(const struct import_options *options, const struct import_result *result)
+static void report_done(const struct import_options *options, const struct import_result *result)
 {
     char size[UNITS_TEXT_BYTES];
     char allocations[UNITS_TEXT_BYTES];
@@ -308,7 +308,7 @@ static void say_done(const struct import_options *options, const struct import_r
 /* ---- running ---- */
 
 enum {
-    PATIENCE_SECONDS = 1
+    TIME_LIMIT_SECONDS = 1
 };
 
 static volatile sig_atomic_t may_end_at_once;
@@ -319,7 +319,7 @@ static void on_signal(int number)
 {
     interrupted = number;
     if (may_end_at_once)
-        (void)alarm(PATIENCE_SECONDS);
+        (void)alarm(TIME_LIMIT_SECONDS);
 }
 
 static void end_at_once(int number)
@@ -375,7 +375,7 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     may_end_at_once = false;
     (void)alarm(0);
     if (code == 0)
-        say_done(&arguments->import, &result);
+        report_done(&arguments->import, &result);
     free(made);
     return code;
 }

@@ -46,7 +46,8 @@ struct import_result {
     struct unreached unreached;
     uint64_t n_nameless;      /* modules without names, as their files are not here */
     char nameless_path[1024]; /* of one of them */
-    uint64_t n_untold; /* modules whose code has no names, because too many were loaded at once */
+    uint64_t
+        n_unreported;  /* modules whose code has no names, because too many were loaded at once */
     uint32_t n_unseen; /* of them with an allocator inside, whose blocks are missing */
     double seconds;
     bool is_bounded; /* its log is one of --aggregate */

@@ -2,7 +2,7 @@
 #include "importer/cli/incremental_import.h"
 
 #include "importer/cli/import.h"
-#include "importer/cli/standing_import_parts.h"
+#include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/process/own_cpu.h"
@@ -30,86 +30,86 @@ static const struct statistics_limits sole_limits = {.extents = 1 << 14,
 int incremental_import_open(const struct import_options *options, struct progress *progress,
                             struct incremental_import **ret, struct error *err)
 {
-    struct incremental_import *standing = calloc(1, sizeof *standing);
+    struct incremental_import *incremental = calloc(1, sizeof *incremental);
 
-    if (!standing)
+    if (!incremental)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    standing->options = options;
-    standing->import.options = options;
-    standing->import.progress = progress;
-    *ret = standing;
+    incremental->options = options;
+    incremental->import.options = options;
+    incremental->import.progress = progress;
+    *ret = incremental;
     return 0;
 }
 
-void incremental_import_leave_rows_out(struct incremental_import *standing)
+void incremental_import_leave_rows_out(struct incremental_import *incremental)
 {
-    standing->has_no_rows = true;
+    incremental->has_no_rows = true;
 }
 
-void incremental_import_forget(struct incremental_import *standing)
+void incremental_import_forget(struct incremental_import *incremental)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
 
     statistics_free(import->facts);
     row_spool_free(import->kept);
     free(import->samples);
-    free(standing->clocks);
-    for (size_t i = 0; i < standing->n_pasts; i++)
-        clock_past_done(&standing->pasts[i].clock);
-    free(standing->pasts);
-    standing->pasts = NULL;
-    standing->n_pasts = standing->pasts_capacity = 0;
-    standing->clocks = NULL;
-    standing->n_clocks = standing->clocks_capacity = 0;
-    stream_state_done(&standing->stream);
-    stable_ids_done(&standing->numbering);
+    free(incremental->clocks);
+    for (size_t i = 0; i < incremental->n_pasts; i++)
+        clock_past_done(&incremental->pasts[i].clock);
+    free(incremental->pasts);
+    incremental->pasts = NULL;
+    incremental->n_pasts = incremental->pasts_capacity = 0;
+    incremental->clocks = NULL;
+    incremental->n_clocks = incremental->clocks_capacity = 0;
+    stream_state_done(&incremental->stream);
+    stable_ids_done(&incremental->stable_ids);
     import->facts = NULL;
     import->kept = NULL;
     import->stream = NULL;
     import->samples = NULL;
-    standing->samples_capacity = 0;
+    incremental->samples_capacity = 0;
 }
 
-void incremental_import_close(struct incremental_import *standing)
+void incremental_import_close(struct incremental_import *incremental)
 {
-    if (!standing)
+    if (!incremental)
         return;
-    incremental_import_forget(standing);
-    log_set_close(standing->import.logs);
-    database_blank_done(&standing->whole);
-    database_blank_done(&standing->lean);
-    state_memo_done(&standing->memo);
-    free(standing);
+    incremental_import_forget(incremental);
+    log_set_close(incremental->import.logs);
+    database_blank_done(&incremental->whole);
+    database_blank_done(&incremental->small);
+    state_memo_done(&incremental->memo);
+    free(incremental);
 }
 
-bool incremental_import_is_growing(const struct incremental_import *standing)
+bool incremental_import_is_growing(const struct incremental_import *incremental)
 {
-    return standing->import.logs && log_set_still_grows(standing->import.logs);
+    return incremental->import.logs && log_set_still_grows(incremental->import.logs);
 }
 
-bool incremental_import_is_lost(const struct incremental_import *standing)
+bool incremental_import_is_lost(const struct incremental_import *incremental)
 {
-    return standing->is_sole && !standing->import.facts && standing->n_beginnings;
+    return incremental->is_sole && !incremental->import.facts && incremental->n_beginnings;
 }
 
-uint64_t incremental_import_sample_ns(const struct incremental_import *standing, size_t input)
+uint64_t incremental_import_sample_ns(const struct incremental_import *incremental, size_t input)
 {
-    return standing->import.samples[input].last_ns;
+    return incremental->import.samples[input].last_ns;
 }
 
-uint32_t incremental_import_first_generation(const struct incremental_import *standing,
+uint32_t incremental_import_first_generation(const struct incremental_import *incremental,
                                              size_t input)
 {
-    return input < standing->n_pasts ? standing->pasts[input].first_generation : 0;
+    return input < incremental->n_pasts ? incremental->pasts[input].first_generation : 0;
 }
 
-void incremental_import_note_gone(struct incremental_import *standing, size_t input_index,
+void incremental_import_note_gone(struct incremental_import *incremental, size_t input_index,
                                   uint32_t first)
 {
-    const struct log_input *input = standing->import.logs->inputs[input_index];
-    struct log_set_past *past = &standing->pasts[input_index];
+    const struct log_input *input = incremental->import.logs->inputs[input_index];
+    struct log_set_past *past = &incremental->pasts[input_index];
 
-    if (input_index >= standing->n_pasts || first <= past->first_generation)
+    if (input_index >= incremental->n_pasts || first <= past->first_generation)
         return;
     past->n_losses += log_input_n_missing(input, past->first_generation, first);
     for (size_t i = 1; i <= input->n_generations; i++) {
@@ -122,63 +122,63 @@ void incremental_import_note_gone(struct incremental_import *standing, size_t in
     past->first_generation = first;
 }
 
-const struct log_set *incremental_import_logs(const struct incremental_import *standing)
+const struct log_set *incremental_import_logs(const struct incremental_import *incremental)
 {
-    return standing->import.logs;
+    return incremental->import.logs;
 }
 
-unsigned incremental_import_n_beginnings(const struct incremental_import *standing)
+unsigned incremental_import_n_beginnings(const struct incremental_import *incremental)
 {
-    return standing->n_beginnings;
+    return incremental->n_beginnings;
 }
 
-void incremental_import_keep_logs(struct incremental_import *standing)
+void incremental_import_keep_logs(struct incremental_import *incremental)
 {
-    standing->keeps_logs = true;
+    incremental->keeps_logs = true;
 }
 
-int incremental_import_hold_logs(struct incremental_import *standing, struct error *err)
+int incremental_import_hold_logs(struct incremental_import *incremental, struct error *err)
 {
-    return log_set_hold_pools(standing->import.logs, err);
+    return log_set_hold_pools(incremental->import.logs, err);
 }
 
-uint64_t incremental_import_opening_ns(const struct incremental_import *standing)
+uint64_t incremental_import_opening_ns(const struct incremental_import *incremental)
 {
-    return standing->opening_ns;
+    return incremental->opening_ns;
 }
 
-uint64_t incremental_import_n_kept(const struct incremental_import *standing)
+uint64_t incremental_import_n_kept(const struct incremental_import *incremental)
 {
-    return standing->import.facts ? statistics_n_events(standing->import.facts) : 0;
+    return incremental->import.facts ? statistics_n_events(incremental->import.facts) : 0;
 }
 
 /* ---- advancing ---- */
 
-int incremental_import_open_logs(struct incremental_import *standing, struct error *err)
+int incremental_import_open_logs(struct incremental_import *incremental, struct error *err)
 {
     const struct log_set_options options = {
-        .pasts = standing->pasts,
-        .n_pasts = standing->n_pasts,
-        .only = standing->options->only,
-        .keeps_later = standing->is_sole}; /* they have numbers, which nobody can take back */
+        .pasts = incremental->pasts,
+        .n_pasts = incremental->n_pasts,
+        .only = incremental->options->only,
+        .keeps_later = incremental->is_sole}; /* they have numbers, which nobody can take back */
 
-    log_set_close(standing->import.logs);
-    standing->import.logs = NULL;
-    int code = log_set_open(standing->options->logs, standing->options->n_logs, &options,
-                            &standing->import.logs, err);
+    log_set_close(incremental->import.logs);
+    incremental->import.logs = NULL;
+    int code = log_set_open(incremental->options->logs, incremental->options->n_logs, &options,
+                            &incremental->import.logs, err);
 
     /* now, as all is listed: what a cut or log_set_skip_done leaves out is not gone */
-    if (code == 0 && standing->is_sole
-        && log_set_forget_gone(standing->import.logs, &standing->stream) != 0)
+    if (code == 0 && incremental->is_sole
+        && log_set_forget_gone(incremental->import.logs, &incremental->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
     return code;
 }
 
-bool incremental_import_is_fit(const struct incremental_import *standing)
+bool incremental_import_is_fit(const struct incremental_import *incremental)
 {
-    const struct log_set *logs = standing->import.logs;
+    const struct log_set *logs = incremental->import.logs;
 
-    return !standing->is_unfit && !logs->heaptrack;
+    return !incremental->is_unfit && !logs->heaptrack;
 }
 
 static uint32_t with_room(size_t n, size_t least)
@@ -188,11 +188,12 @@ static uint32_t with_room(size_t n, size_t least)
     return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX - 1;
 }
 
-int incremental_import_reserve_samples(struct incremental_import *standing, struct error *err)
+int incremental_import_reserve_samples(struct incremental_import *incremental, struct error *err)
 {
-    struct import *import = &standing->import;
-    struct sample_place *samples = dynamic_array_reserve(
-        import->samples, &standing->samples_capacity, import->logs->n_inputs + 1, sizeof *samples);
+    struct import *import = &incremental->import;
+    struct sample_place *samples =
+        dynamic_array_reserve(import->samples, &incremental->samples_capacity,
+                              import->logs->n_inputs + 1, sizeof *samples);
 
     if (!samples)
         return error_set(err, ERROR_NOMEM, "out of memory");
@@ -200,28 +201,29 @@ int incremental_import_reserve_samples(struct incremental_import *standing, stru
     return 0;
 }
 
-static int take_definitions(struct incremental_import *standing, bool *ret_is_other,
+static int take_definitions(struct incremental_import *incremental, bool *ret_is_other,
                             struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
 
-    if (stable_ids_take(&standing->numbering, import->logs->inputs, import->logs->n_inputs,
+    if (stable_ids_take(&incremental->stable_ids, import->logs->inputs, import->logs->n_inputs,
                         &import->logs->definitions, ret_is_other)
         != 0)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    import->ids = (struct statistics_ids){.threads = standing->numbering.thread_ids,
-                                          .backtraces = standing->numbering.backtrace_ids,
-                                          .pools = standing->numbering.pool_ids};
-    import->stream = &standing->stream;
-    return incremental_import_reserve_samples(standing, err);
+    import->ids = (struct statistics_ids){.threads = incremental->stable_ids.thread_ids,
+                                          .backtraces = incremental->stable_ids.backtrace_ids,
+                                          .pools = incremental->stable_ids.pool_ids};
+    import->stream = &incremental->stream;
+    return incremental_import_reserve_samples(incremental, err);
 }
 
 /* Where threads are held up for longer than was thought, which made us begin anew, they will be again. */
-static uint64_t wary_mark(const struct incremental_import *standing)
+static uint64_t wary_mark(const struct incremental_import *incremental)
 {
-    uint64_t mark = log_set_mark(standing->import.logs, standing->is_sole ? SOLE_PATIENCE_NS : 0);
-    uint64_t n_anew = standing->n_beginnings > 1 ? standing->n_beginnings - 1 : 0;
-    uint64_t more = (n_anew < MOST_WARY_STEPS ? n_anew : MOST_WARY_STEPS) * WARY_STEP_NS
+    uint64_t mark =
+        log_set_mark(incremental->import.logs, incremental->is_sole ? SOLE_TIME_LIMIT_NS : 0);
+    uint64_t n_again = incremental->n_beginnings > 1 ? incremental->n_beginnings - 1 : 0;
+    uint64_t more = (n_again < MOST_WARY_STEPS ? n_again : MOST_WARY_STEPS) * WARY_STEP_NS
                     << CLOCK_MAP_FRACTION_BITS;
 
     if (mark == UINT64_MAX)
@@ -235,10 +237,10 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /* In fixed point, at most until_ns. */
-static uint64_t mark_before(const struct incremental_import *standing, uint64_t until_ns)
+static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
-    const struct log_set *logs = standing->import.logs;
-    uint64_t mark = later(wary_mark(standing), standing->sure_mark);
+    const struct log_set *logs = incremental->import.logs;
+    uint64_t mark = later(wary_mark(incremental), incremental->sure_mark);
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
 
     if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
@@ -246,21 +248,21 @@ static uint64_t mark_before(const struct incremental_import *standing, uint64_t 
     return last_ns << CLOCK_MAP_FRACTION_BITS;
 }
 
-void incremental_import_take_pieces(struct incremental_import *standing, uint64_t n_bytes)
+void incremental_import_take_pieces(struct incremental_import *incremental, uint64_t n_bytes)
 {
-    standing->most_bytes = n_bytes;
+    incremental->most_bytes = n_bytes;
 }
 
-bool incremental_import_is_behind(const struct incremental_import *standing)
+bool incremental_import_is_behind(const struct incremental_import *incremental)
 {
-    return standing->is_behind;
+    return incremental->is_behind;
 }
 
-void incremental_import_be_sole(struct incremental_import *standing,
+void incremental_import_be_sole(struct incremental_import *incremental,
                                 const struct statistics_limits *limits)
 {
-    standing->is_sole = true;
-    standing->limits = limits ? *limits : sole_limits;
+    incremental->is_sole = true;
+    incremental->limits = limits ? *limits : sole_limits;
 }
 
 static void at_least(uint32_t *room, uint32_t least)
@@ -269,52 +271,52 @@ static void at_least(uint32_t *room, uint32_t least)
         *room = least;
 }
 
-int incremental_import_make_facts(struct incremental_import *standing,
+int incremental_import_make_facts(struct incremental_import *incremental,
                                   const struct statistics_room *least, struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
     struct statistics_room room = {.n_processes =
                                        with_room(definitions->n_processes, MIN_PROCESSES),
                                    .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                                    .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
                                    .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
-    int code = import->kept ? 0 : row_spool_new(standing->options->target, &import->kept, err);
+    int code = import->kept ? 0 : row_spool_new(incremental->options->target, &import->kept, err);
 
     if (code)
         return code;
-    row_spool_bound(import->kept, standing->limits.rows);
+    row_spool_bound(import->kept, incremental->limits.rows);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
     at_least(&room.n_nodes, least->n_nodes);
     at_least(&room.n_pools, least->n_pools);
     struct row_sink sink = row_spool_sink(import->kept);
-    code =
-        statistics_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
+    code = statistics_new(definitions, &room, &sink, incremental->options->target, &import->facts,
+                          err);
     if (code == 0)
         code = statistics_keep_moments(import->facts, err);
-    if (code == 0 && standing->has_no_rows)
+    if (code == 0 && incremental->has_no_rows)
         statistics_leave_rows_out(import->facts);
     if (code == 0)
-        statistics_bound(import->facts, &standing->limits);
+        statistics_bound(import->facts, &incremental->limits);
     return code;
 }
 
-static int begin(struct incremental_import *standing, struct error *err)
+static int begin(struct incremental_import *incremental, struct error *err)
 {
     const struct statistics_room least = {0};
     bool is_other;
-    int code = take_definitions(standing, &is_other, err);
+    int code = take_definitions(incremental, &is_other, err);
 
-    standing->n_beginnings++;
-    return code ? code : incremental_import_make_facts(standing, &least, err);
+    incremental->n_beginnings++;
+    return code ? code : incremental_import_make_facts(incremental, &least, err);
 }
 
 /* A sample that was written after events that it was taken before. */
-static int find_late_sample(struct incremental_import *standing, bool *ret_is_late,
+static int find_late_sample(struct incremental_import *incremental, bool *ret_is_late,
                             struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     struct sample_stream *samples;
     int code = sample_stream_open(import->logs, import->samples, &samples, err);
 
@@ -322,8 +324,8 @@ static int find_late_sample(struct incremental_import *standing, bool *ret_is_la
         uint64_t event_ns = statistics_event_ns(import->facts, id);
         if (!event_ns || sample_stream_time(samples, id) > event_ns)
             continue;
-        *ret_is_late |= !standing->is_sole;
-        if (standing->is_sole) /* those are left out */
+        *ret_is_late |= !incremental->is_sole;
+        if (incremental->is_sole) /* those are left out */
             import->samples[id - 1] =
                 (struct sample_place){.last_ns = import->logs->origin_ns + event_ns,
                                       .n_at = UINT64_MAX,
@@ -335,12 +337,12 @@ static int find_late_sample(struct incremental_import *standing, bool *ret_is_la
 }
 
 /* What was made coarser has another digest. */
-static void digest_pasts(struct incremental_import *standing)
+static void digest_pasts(struct incremental_import *incremental)
 {
-    for (size_t i = 0; i < standing->n_clocks && i < standing->n_pasts; i++)
-        if (standing->pasts[i].clock.n_pairs)
-            standing->clocks[i].digest =
-                clock_past_digest(&standing->pasts[i].clock, standing->clocks[i].final_ticks);
+    for (size_t i = 0; i < incremental->n_clocks && i < incremental->n_pasts; i++)
+        if (incremental->pasts[i].clock.n_pairs)
+            incremental->clocks[i].digest =
+                clock_past_digest(&incremental->pasts[i].clock, incremental->clocks[i].final_ticks);
 }
 
 /* LI-4: of a log whose first segment is still to be packed all readings are there, and may change by a rounding. */
@@ -350,29 +352,29 @@ static bool is_rounded(const struct log_input *input)
 }
 
 /* Up to when events were taken in, as the map of its clock has it. Where nothing is read any more all readings have had their say. */
-static uint64_t absolute_mark(const struct incremental_import *standing,
+static uint64_t absolute_mark(const struct incremental_import *incremental,
                               const struct log_input *input)
 {
-    uint64_t origin = standing->import.logs->origin_ns << CLOCK_MAP_FRACTION_BITS;
+    uint64_t origin = incremental->import.logs->origin_ns << CLOCK_MAP_FRACTION_BITS;
 
-    return !input->is_growing || standing->stream.mark > UINT64_MAX - origin
+    return !input->is_growing || incremental->stream.mark > UINT64_MAX - origin
                ? UINT64_MAX
-               : standing->stream.mark + origin;
+               : incremental->stream.mark + origin;
 }
 
-int incremental_import_take_pasts(struct incremental_import *standing, struct error *err)
+int incremental_import_take_pasts(struct incremental_import *incremental, struct error *err)
 {
-    const struct log_set *logs = standing->import.logs;
-    struct log_set_past *pasts = dynamic_array_reserve(standing->pasts, &standing->pasts_capacity,
-                                                       logs->n_inputs + 1, sizeof *pasts);
+    const struct log_set *logs = incremental->import.logs;
+    struct log_set_past *pasts = dynamic_array_reserve(
+        incremental->pasts, &incremental->pasts_capacity, logs->n_inputs + 1, sizeof *pasts);
 
     if (!pasts)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    standing->pasts = pasts;
-    standing->n_pasts = logs->n_inputs;
+    incremental->pasts = pasts;
+    incremental->n_pasts = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct clock_map *clock = &logs->inputs[i]->clock;
-        uint64_t mark = absolute_mark(standing, logs->inputs[i]);
+        uint64_t mark = absolute_mark(incremental, logs->inputs[i]);
         pasts[i].run_id = logs->inputs[i]->header.run_id;
         pasts[i].has_time_shift = logs->inputs[i]->has_time_shift;
         pasts[i].time_shift = logs->inputs[i]->time_shift;
@@ -380,173 +382,173 @@ int incremental_import_take_pasts(struct incremental_import *standing, struct er
             && clock_past_take(&pasts[i].clock, clock, mark) != 0)
             return error_set(err, ERROR_NOMEM, "out of memory");
     }
-    digest_pasts(standing);
+    digest_pasts(incremental);
     return 0;
 }
 
-static int keep_clocks(struct incremental_import *standing, struct error *err)
+static int keep_clocks(struct incremental_import *incremental, struct error *err)
 {
-    const struct log_set *logs = standing->import.logs;
-    struct kept_clock *clocks = dynamic_array_reserve(standing->clocks, &standing->clocks_capacity,
-                                                      logs->n_inputs, sizeof *clocks);
+    const struct log_set *logs = incremental->import.logs;
+    struct kept_clock *clocks = dynamic_array_reserve(
+        incremental->clocks, &incremental->clocks_capacity, logs->n_inputs, sizeof *clocks);
 
     if (!clocks)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    standing->clocks = clocks;
-    standing->n_clocks = logs->n_inputs;
+    incremental->clocks = clocks;
+    incremental->n_clocks = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct clock_map *clock = &logs->inputs[i]->clock;
         uint64_t final_ticks =
-            is_rounded(logs->inputs[i]) ? later(clock->final_ticks, standing->final_ticks) : 0;
+            is_rounded(logs->inputs[i]) ? later(clock->final_ticks, incremental->final_ticks) : 0;
         clocks[i] = (struct kept_clock){final_ticks, clock_map_digest(clock, final_ticks)};
     }
-    return standing->is_sole ? incremental_import_take_pasts(standing, err) : 0;
+    return incremental->is_sole ? incremental_import_take_pasts(incremental, err) : 0;
 }
 
-static bool are_clocks_kept(const struct incremental_import *standing)
+static bool are_clocks_kept(const struct incremental_import *incremental)
 {
-    const struct log_set *logs = standing->import.logs;
+    const struct log_set *logs = incremental->import.logs;
 
-    for (size_t i = 0; i < standing->n_clocks && i < logs->n_inputs; i++)
-        if (clock_map_digest(&logs->inputs[i]->clock, standing->clocks[i].final_ticks)
-            != standing->clocks[i].digest)
+    for (size_t i = 0; i < incremental->n_clocks && i < logs->n_inputs; i++)
+        if (clock_map_digest(&logs->inputs[i]->clock, incremental->clocks[i].final_ticks)
+            != incremental->clocks[i].digest)
             return false;
     return true;
 }
 
 /* Nothing can begin anew where segments may be gone. */
-int incremental_import_fail_sole(const struct incremental_import *standing, struct error *err)
+int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err)
 {
-    return error_set(err, ERROR_FORMAT,
-                     "the recording is not the continuation of its state any more: %s",
-                     standing->why ? standing->why : "a part of it is missing, or was added late");
+    return error_set(
+        err, ERROR_FORMAT, "the recording is not the continuation of its state any more: %s",
+        incremental->why ? incremental->why : "a part of it is missing, or was added late");
 }
 
 /* The first reason counts. */
-static void note_other(struct incremental_import *standing, bool is_other, const char *why)
+static void note_other(struct incremental_import *incremental, bool is_other, const char *why)
 {
-    if (is_other && !standing->why)
-        standing->why = why;
+    if (is_other && !incremental->why)
+        incremental->why = why;
 }
 
-static bool can_continue(const struct incremental_import *standing)
+static bool can_continue(const struct incremental_import *incremental)
 {
-    const struct import *import = &standing->import;
+    const struct import *import = &incremental->import;
 
     return statistics_continue(import->facts, log_set_definitions(import->logs), &import->ids,
-                               standing->is_sole);
+                               incremental->is_sole);
 }
 
 /* From here on the facts know the definitions of now, be it that they need more room for them: those of before are gone. */
-static int continue_facts(struct incremental_import *standing, bool *ret_is_other,
+static int continue_facts(struct incremental_import *incremental, bool *ret_is_other,
                           struct error *err)
 {
     int code = 0;
 
-    *ret_is_other = !can_continue(standing);
-    if (*ret_is_other && standing->is_sole) {
-        code = incremental_import_make_room(standing, err);
-        *ret_is_other = code == 0 && !can_continue(standing);
+    *ret_is_other = !can_continue(incremental);
+    if (*ret_is_other && incremental->is_sole) {
+        code = incremental_import_make_room(incremental, err);
+        *ret_is_other = code == 0 && !can_continue(incremental);
     }
     return code;
 }
 
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
-int incremental_import_go_on(struct incremental_import *standing, bool *ret_is_other,
+int incremental_import_go_on(struct incremental_import *incremental, bool *ret_is_other,
                              struct error *err)
 {
-    struct import *import = &standing->import;
-    int code = take_definitions(standing, ret_is_other, err);
+    struct import *import = &incremental->import;
+    int code = take_definitions(incremental, ret_is_other, err);
 
-    standing->stream.is_sole = standing->is_sole;
-    note_other(standing, *ret_is_other, "what it defines is not what it was");
+    incremental->stream.is_sole = incremental->is_sole;
+    note_other(incremental, *ret_is_other, "what it defines is not what it was");
     if (code == 0 && !*ret_is_other)
-        *ret_is_other = !are_clocks_kept(standing);
-    note_other(standing, *ret_is_other, "a reading of the clocks came late");
+        *ret_is_other = !are_clocks_kept(incremental);
+    note_other(incremental, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
-        code = continue_facts(standing, ret_is_other, err);
-    note_other(standing, *ret_is_other,
+        code = continue_facts(incremental, ret_is_other, err);
+    note_other(incremental, *ret_is_other,
                "its processes are not what they were, or there is no room for more");
     if (code == 0 && !*ret_is_other)
-        code = find_late_sample(standing, ret_is_other, err);
-    note_other(standing, *ret_is_other, "a sample of its memory came late");
+        code = find_late_sample(incremental, ret_is_other, err);
+    note_other(incremental, *ret_is_other, "a sample of its memory came late");
     if (code == 0 && !*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
     return code;
 }
 
-static uint64_t piece_before(struct incremental_import *standing, uint64_t mark)
+static uint64_t piece_before(struct incremental_import *incremental, uint64_t mark)
 {
-    uint64_t end =
-        standing->most_bytes
-            ? log_set_piece_end(standing->import.logs, standing->stream.mark, standing->most_bytes)
-            : UINT64_MAX;
+    uint64_t end = incremental->most_bytes ? log_set_piece_end(
+                       incremental->import.logs, incremental->stream.mark, incremental->most_bytes)
+                                           : UINT64_MAX;
 
-    standing->is_behind = end < mark;
-    return standing->is_behind ? end : mark;
+    incremental->is_behind = end < mark;
+    return incremental->is_behind ? end : mark;
 }
 
-int incremental_import_read_to_mark(struct incremental_import *standing, uint64_t until_ns,
+int incremental_import_read_to_mark(struct incremental_import *incremental, uint64_t until_ns,
                                     bool *ret_is_other, struct error *err)
 {
-    struct import *import = &standing->import;
-    uint64_t mark = piece_before(standing, mark_before(standing, until_ns));
+    struct import *import = &incremental->import;
+    uint64_t mark = piece_before(incremental, mark_before(incremental, until_ns));
 
-    if (mark == UINT64_MAX || mark <= standing->stream.mark)
+    if (mark == UINT64_MAX || mark <= incremental->stream.mark)
         return 0;
     progress_begin(import->progress, "reading", "events");
     int code = import_read(import, mark, err);
     progress_end(import->progress, statistics_n_events(import->facts));
-    for (size_t i = 0; standing->is_sole && i < import->logs->n_inputs; i++)
+    for (size_t i = 0; incremental->is_sole && i < import->logs->n_inputs; i++)
         import->samples[i].is_by_time = true;
-    *ret_is_other = standing->stream.is_late || standing->stream.has_damage;
-    note_other(standing, standing->stream.is_late, "events came late");
-    note_other(standing, standing->stream.has_damage, "a part cannot be read");
-    standing->is_unfit |= standing->stream.has_damage;
+    *ret_is_other = incremental->stream.is_late || incremental->stream.has_damage;
+    note_other(incremental, incremental->stream.is_late, "events came late");
+    note_other(incremental, incremental->stream.has_damage, "a part cannot be read");
+    incremental->is_unfit |= incremental->stream.has_damage;
     if (!*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
     if (code == 0 && !*ret_is_other)
-        code = keep_clocks(standing, err);
+        code = keep_clocks(incremental, err);
     return *ret_is_other ? 0 : code;
 }
 
-static int try_advance(struct incremental_import *standing, uint64_t until_ns, bool *ret_is_other,
-                       struct error *err)
+static int try_advance(struct incremental_import *incremental, uint64_t until_ns,
+                       bool *ret_is_other, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
-    int code = standing->keeps_logs ? 0 : incremental_import_open_logs(standing, err);
+    int code = incremental->keeps_logs ? 0 : incremental_import_open_logs(incremental, err);
 
-    standing->keeps_logs = false;
-    standing->sure_mark = standing->final_ticks = 0;
-    standing->is_behind = false;
-    if (code == 0 && standing->most_bytes) /* who takes pieces has no haste */
-        log_set_be_frugal(standing->import.logs);
-    if (code || !incremental_import_is_fit(standing))
+    incremental->keeps_logs = false;
+    incremental->sure_mark = incremental->final_ticks = 0;
+    incremental->is_behind = false;
+    if (code == 0 && incremental->most_bytes) /* who takes pieces has no haste */
+        log_set_be_frugal(incremental->import.logs);
+    if (code || !incremental_import_is_fit(incremental))
         return code;
-    if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
-        return incremental_import_fail_sole(standing, err);
-    code = standing->import.facts ? incremental_import_go_on(standing, ret_is_other, err)
-                                  : begin(standing, err);
-    standing->opening_ns += own_cpu_ns() - began_ns;
+    if (incremental->is_sole && !incremental->import.facts && incremental->n_beginnings)
+        return incremental_import_fail_sole(incremental, err);
+    code = incremental->import.facts ? incremental_import_go_on(incremental, ret_is_other, err)
+                                     : begin(incremental, err);
+    incremental->opening_ns += own_cpu_ns() - began_ns;
     return code || *ret_is_other
                ? code
-               : incremental_import_read_to_mark(standing, until_ns, ret_is_other, err);
+               : incremental_import_read_to_mark(incremental, until_ns, ret_is_other, err);
 }
 
-int incremental_import_advance(struct incremental_import *standing, uint64_t until_ns,
+int incremental_import_advance(struct incremental_import *incremental, uint64_t until_ns,
                                struct error *err)
 {
     int code;
     bool is_other;
 
-    standing->opening_ns = 0;
+    incremental->opening_ns = 0;
     do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
         is_other = false;
-        code = try_advance(standing, until_ns, &is_other, err);
-        if (code == 0 && standing->is_sole && (is_other || !incremental_import_is_fit(standing)))
-            code = incremental_import_fail_sole(standing, err);
-        if (code || is_other || !incremental_import_is_fit(standing))
-            incremental_import_forget(standing);
+        code = try_advance(incremental, until_ns, &is_other, err);
+        if (code == 0 && incremental->is_sole
+            && (is_other || !incremental_import_is_fit(incremental)))
+            code = incremental_import_fail_sole(incremental, err);
+        if (code || is_other || !incremental_import_is_fit(incremental))
+            incremental_import_forget(incremental);
     } while (code == 0 && is_other);
     return code;
 }

@@ -5,10 +5,10 @@
  */
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/standing_import_parts.h"
+#include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
 #include "lib/logfile/left_out.h"
-#include "lib/process/child_patience.h"
+#include "lib/process/child_time_limit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,54 +24,54 @@ struct child_report {
     struct import_result result;
 };
 
-static struct child_report write_here(struct incremental_import *standing,
+static struct child_report write_here(struct incremental_import *incremental,
                                       const struct import_options *options)
 {
     struct child_report report = {0};
 
-    standing->import.options = options;
-    report.code = import_write(&standing->import, &report.result, &report.err);
-    report.is_other = standing->stream.is_late;
+    incremental->import.options = options;
+    report.code = import_write(&incremental->import, &report.result, &report.err);
+    report.is_other = incremental->stream.is_late;
     return report;
 }
 
 /* Was all up to the instant, and nothing behind it, taken in? */
-static bool is_cut_well(const struct incremental_import *standing,
+static bool is_cut_well(const struct incremental_import *incremental,
                         const struct import_options *options, const struct child_report *report)
 {
     if (report->is_other)
         return false;
-    return !options->until_marker || standing->stream.is_cut;
+    return !options->until_marker || incremental->stream.is_cut;
 }
 
 /* Has what is kept all that is wanted, and ends before the instant, as far as one knows? */
-static bool may_be_cut(const struct incremental_import *standing,
+static bool may_be_cut(const struct incremental_import *incremental,
                        const struct import_options *options)
 {
-    if (!standing->import.facts || (standing->has_no_rows && !options->slim))
+    if (!incremental->import.facts || (incremental->has_no_rows && !options->slim))
         return false;
-    return standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= standing->cut_ns;
+    return incremental->stream.mark >> CLOCK_MAP_FRACTION_BITS <= incremental->cut_ns;
 }
 
-static struct child_report cut_here(struct incremental_import *standing,
+static struct child_report cut_here(struct incremental_import *incremental,
                                     const struct import_options *options)
 {
     struct import_options again = *options;
     struct child_report report = {0};
 
-    if (may_be_cut(standing, options)) {
-        report = write_here(standing, options);
-        if (is_cut_well(standing, options, &report))
+    if (may_be_cut(incremental, options)) {
+        report = write_here(incremental, options);
+        if (is_cut_well(incremental, options, &report))
             return report;
     }
-    if (standing->is_sole) {
-        report.code = standing->has_no_rows && !options->slim
+    if (incremental->is_sole) {
+        report.code = incremental->has_no_rows && !options->slim
                           ? error_set(&report.err, ERROR_FORMAT, LEFT_OUT_BOUNDED)
-                          : incremental_import_fail_sole(standing, &report.err);
+                          : incremental_import_fail_sole(incremental, &report.err);
         return report;
     }
     again.force = true;
-    report.code = import_run(&again, standing->import.progress, &report.result, &report.err);
+    report.code = import_run(&again, incremental->import.progress, &report.result, &report.err);
     return report;
 }
 
@@ -91,20 +91,20 @@ static void put_report(int fd, const struct child_report *report)
 }
 
 /* A signal that came here is for the child, too. is_awaited: by somebody who asked, who is not to wait for a child that was stopped. */
-static bool get_report(const struct incremental_import *standing, pid_t pid, int fd,
+static bool get_report(const struct incremental_import *incremental, pid_t pid, int fd,
                        bool is_awaited, struct child_report *ret)
 {
-    const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
-    bool is_told = false;
+    const volatile sig_atomic_t *interrupted = incremental->import.progress->interrupted;
+    bool is_reported = false;
     size_t n_done = 0;
 
     while (n_done < sizeof *ret) {
-        ssize_t n = !is_awaited || child_patience_await(pid, fd)
+        ssize_t n = !is_awaited || child_time_limit_await(pid, fd)
                         ? read(fd, (char *)ret + n_done, sizeof *ret - n_done)
                         : -1;
         if (n < 0 && errno == EINTR) {
-            if (interrupted && *interrupted && !is_told)
-                is_told = kill(pid, *interrupted) == 0;
+            if (interrupted && *interrupted && !is_reported)
+                is_reported = kill(pid, *interrupted) == 0;
             continue;
         }
         if (n <= 0)
@@ -115,12 +115,13 @@ static bool get_report(const struct incremental_import *standing, pid_t pid, int
 }
 
 /* What the child does. */
-typedef struct child_report make_fn(struct incremental_import *standing,
+typedef struct child_report make_fn(struct incremental_import *incremental,
                                     const struct import_options *options);
 
 /* false: there is no memory for it, or no room for a process. */
-static bool fork_writer(struct incremental_import *standing, const struct import_options *options,
-                        make_fn *make, int *ret_fd, pid_t *ret_pid)
+static bool fork_writer(struct incremental_import *incremental,
+                        const struct import_options *options, make_fn *make, int *ret_fd,
+                        pid_t *ret_pid)
 {
     pid_t parent = getpid();
     int fds[2];
@@ -132,9 +133,9 @@ static bool fork_writer(struct incremental_import *standing, const struct import
         close(fds[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
         if (getppid() == parent) {
-            if (standing->import.facts) /* to give it back would first copy its pages */
-                statistics_keep_memory(standing->import.facts);
-            struct child_report report = make(standing, options);
+            if (incremental->import.facts) /* to give it back would first copy its pages */
+                statistics_keep_memory(incremental->import.facts);
+            struct child_report report = make(incremental, options);
             put_report(fds[1], &report);
         }
         _exit(0);
@@ -147,7 +148,7 @@ static bool fork_writer(struct incremental_import *standing, const struct import
 }
 
 /* false: it did not come to its end, be it that there was no memory for a second process. */
-static bool write_in_child(struct incremental_import *standing,
+static bool write_in_child(struct incremental_import *incremental,
                            const struct import_options *options, make_fn *make,
                            struct child_report *report)
 {
@@ -155,38 +156,38 @@ static bool write_in_child(struct incremental_import *standing,
     int fd;
     pid_t pid;
 
-    if (!fork_writer(standing, options, make, &fd, &pid))
+    if (!fork_writer(incremental, options, make, &fd, &pid))
         return false;
-    bool has_report = get_report(standing, pid, fd, make == cut_here, report);
+    bool has_report = get_report(incremental, pid, fd, make == cut_here, report);
     close(fd);
-    (void)child_patience_wait(pid, &status);
+    (void)child_time_limit_wait(pid, &status);
     return has_report;
 }
 
 /* NULL: there is no memory for it. */
-static const struct database_blank *blank_for(struct incremental_import *standing,
+static const struct database_blank *blank_for(struct incremental_import *incremental,
                                               const struct import_options *options)
 {
     bool has_views = options->left_out == LEFT_OUT_NOTHING;
-    struct database_blank *blank = has_views ? &standing->whole : &standing->lean;
+    struct database_blank *blank = has_views ? &incremental->whole : &incremental->small;
     bool is_made = blank->bytes || database_blank_make(blank, has_views, NULL) == 0;
 
     return is_made ? blank : NULL;
 }
 
 /* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
-static struct child_report make_database(struct incremental_import *standing,
+static struct child_report make_database(struct incremental_import *incremental,
                                          const struct import_options *options, make_fn *make)
 {
     struct child_report report = {0};
 
-    standing->import.blank = blank_for(standing, options);
-    if (write_in_child(standing, options, make, &report))
+    incremental->import.blank = blank_for(incremental, options);
+    if (write_in_child(incremental, options, make, &report))
         return report;
-    report = make(standing, options);
+    report = make(incremental, options);
     report.result.has_lost_writer = true;
     if (!report.is_other)
-        incremental_import_forget(standing); /* writing has used it up */
+        incremental_import_forget(incremental); /* writing has used it up */
     return report;
 }
 
@@ -199,47 +200,48 @@ static int take_report(const struct child_report *report, struct import_result *
     return report->code;
 }
 
-static struct child_report write_once(struct incremental_import *standing,
+static struct child_report write_once(struct incremental_import *incremental,
                                       const struct import_options *options, bool is_last)
 {
-    return is_last ? write_here(standing, options) : make_database(standing, options, write_here);
+    return is_last ? write_here(incremental, options)
+                   : make_database(incremental, options, write_here);
 }
 
-int incremental_import_write(struct incremental_import *standing,
+int incremental_import_write(struct incremental_import *incremental,
                              const struct import_options *options, bool is_last,
                              struct import_result *ret_result, struct error *err)
 {
-    struct child_report report = write_once(standing, options, is_last);
+    struct child_report report = write_once(incremental, options, is_last);
 
-    if (report.is_other && standing->is_sole)
-        return incremental_import_fail_sole(standing, err);
+    if (report.is_other && incremental->is_sole)
+        return incremental_import_fail_sole(incremental, err);
     if (report.is_other) { /* an event behind the mark lies before it */
-        incremental_import_forget(standing);
-        int code = incremental_import_advance(standing, UINT64_MAX, err);
+        incremental_import_forget(incremental);
+        int code = incremental_import_advance(incremental, UINT64_MAX, err);
         if (code)
             return code;
-        report = write_once(standing, options, is_last);
+        report = write_once(incremental, options, is_last);
     }
     return take_report(&report, ret_result, err);
 }
 
 /* Whose the marker is; 0: of any. */
-static uint32_t process_of_marker(const struct incremental_import *standing,
+static uint32_t process_of_marker(const struct incremental_import *incremental,
                                   const struct import_options *options)
 {
-    const struct log_set *logs = standing->import.logs;
+    const struct log_set *logs = incremental->import.logs;
 
     return options->run_id ? log_set_find_process(logs, options->run_id) : logs->n_inputs == 1;
 }
 
 /* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
  * says. */
-static bool know_marker(struct incremental_import *standing, const struct import_options *options,
-                        uint64_t *ret_ns)
+static bool know_marker(struct incremental_import *incremental,
+                        const struct import_options *options, uint64_t *ret_ns)
 {
-    const struct log_set *logs = standing->import.logs;
+    const struct log_set *logs = incremental->import.logs;
     struct clock_cursor cursor = {0};
-    uint32_t process = process_of_marker(standing, options);
+    uint32_t process = process_of_marker(incremental, options);
 
     if (options->marker_ticks == 0 || process == 0)
         return false;
@@ -248,24 +250,24 @@ static bool know_marker(struct incremental_import *standing, const struct import
         log_set_time(logs, input, &cursor, options->marker_ticks & UINT64_MAX << input->time_shift)
         >> CLOCK_MAP_FRACTION_BITS;
     if (logs->n_inputs == 1) /* of others nobody knows that all is there */
-        standing->sure_mark =
-            log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
+        incremental->sure_mark =
+            log_set_mark_before(logs, options->marker_ticks, &incremental->final_ticks);
     return true;
 }
 
 /* A marker is looked for behind what is kept only. 0: it is not there. */
-static int find_instant(struct incremental_import *standing, const struct import_options *options,
-                        uint64_t *ret_ns, struct error *err)
+static int find_instant(struct incremental_import *incremental,
+                        const struct import_options *options, uint64_t *ret_ns, struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     bool is_found = true;
     int code = 0;
 
     *ret_ns = options->until_ns;
-    if (options->until_marker && !know_marker(standing, options, ret_ns)) {
+    if (options->until_marker && !know_marker(incremental, options, ret_ns)) {
         log_set_skip_done(import->logs, import->stream);
         code = import_find_marker(import, options->until_marker,
-                                  process_of_marker(standing, options), &is_found, ret_ns, err);
+                                  process_of_marker(incremental, options), &is_found, ret_ns, err);
     }
     if (!is_found)
         *ret_ns = 0;
@@ -276,82 +278,84 @@ static int find_instant(struct incremental_import *standing, const struct import
 
 /* What is certain before the instant is taken in here, so that it is read once, and not by each child. Not of several
  * logs, as one of them may begin behind the instant. */
-static int take_certain(struct incremental_import *standing, bool *ret_is_other, struct error *err)
+static int take_certain(struct incremental_import *incremental, bool *ret_is_other,
+                        struct error *err)
 {
-    struct import *import = &standing->import;
-    int code = incremental_import_go_on(standing, ret_is_other, err);
+    struct import *import = &incremental->import;
+    int code = incremental_import_go_on(incremental, ret_is_other, err);
 
     if (code == 0 && !*ret_is_other)
         code = incremental_import_read_to_mark(
-            standing, import->logs->origin_ns + standing->cut_ns - 1, ret_is_other, err);
+            incremental, import->logs->origin_ns + incremental->cut_ns - 1, ret_is_other, err);
     return code;
 }
 
 /* The log as it was at the instant. */
-static int cut_logs(struct incremental_import *standing, const struct import_options *options,
+static int cut_logs(struct incremental_import *incremental, const struct import_options *options,
                     bool *ret_is_other, struct error *err)
 {
-    struct import *import = &standing->import;
+    struct import *import = &incremental->import;
     bool is_one = import->logs->n_inputs == 1;
-    bool is_continued = standing->cut_ns && (is_one || standing->is_sole);
+    bool is_continued = incremental->cut_ns && (is_one || incremental->is_sole);
     int code = 0;
 
     if (is_continued)
-        code = is_one ? take_certain(standing, ret_is_other, err)
-                      : incremental_import_go_on(standing, ret_is_other, err);
+        code = is_one ? take_certain(incremental, ret_is_other, err)
+                      : incremental_import_go_on(incremental, ret_is_other, err);
     if (code || *ret_is_other)
         return code;
-    if (standing->cut_ns)
-        code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
+    if (incremental->cut_ns)
+        code = log_set_cut(import->logs, incremental->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
         *ret_is_other = !statistics_continue(import->facts, log_set_definitions(import->logs),
-                                             &import->ids, standing->is_sole);
+                                             &import->ids, incremental->is_sole);
     else if (code == 0)
-        code = incremental_import_go_on(standing, ret_is_other, err);
+        code = incremental_import_go_on(incremental, ret_is_other, err);
     if (code == 0 && !*ret_is_other && options->run_id
-        && !log_set_tell_only(import->logs, options->run_id))
+        && !log_set_emit_only(import->logs, options->run_id))
         code = error_set(err, ERROR_NOT_FOUND,
                          "the log of the process that asks is not among those of its run");
     return code;
 }
 
 /* Of what nobody can read again. */
-static bool is_too_late(const struct incremental_import *standing)
+static bool is_too_late(const struct incremental_import *incremental)
 {
-    return standing->is_sole && standing->cut_ns
-           && standing->cut_ns < standing->stream.mark >> CLOCK_MAP_FRACTION_BITS;
+    return incremental->is_sole && incremental->cut_ns
+           && incremental->cut_ns < incremental->stream.mark >> CLOCK_MAP_FRACTION_BITS;
 }
 
 /* What is kept goes on with the log as it is now, if it can. */
-int incremental_import_open_cut(struct incremental_import *standing,
+int incremental_import_open_cut(struct incremental_import *incremental,
                                 const struct import_options *options, struct error *err)
 {
     bool is_other = false;
-    int code = incremental_import_open_logs(standing, err);
-    bool can_go_on = code == 0 && standing->import.facts && incremental_import_is_fit(standing);
+    int code = incremental_import_open_logs(incremental, err);
+    bool can_go_on =
+        code == 0 && incremental->import.facts && incremental_import_is_fit(incremental);
 
-    standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
+    incremental->cut_ns = incremental->sure_mark = incremental->final_ticks = 0;
     if (can_go_on)
-        code = find_instant(standing, options, &standing->cut_ns, err);
-    if (code == 0 && is_too_late(standing)) /* nothing was touched: a later one can be cut */
+        code = find_instant(incremental, options, &incremental->cut_ns, err);
+    if (code == 0 && is_too_late(incremental)) /* nothing was touched: a later one can be cut */
         return error_set(
             err, ERROR_FORMAT,
             "what came behind that instant is counted already, as the question took too"
             " long: ask again");
     if (can_go_on && code == 0)
-        code = cut_logs(standing, options, &is_other, err);
-    if (code == 0 && standing->is_sole && (is_other || !incremental_import_is_fit(standing)))
-        code = incremental_import_fail_sole(standing, err);
-    if (code || is_other || !incremental_import_is_fit(standing))
-        incremental_import_forget(standing);
+        code = cut_logs(incremental, options, &is_other, err);
+    if (code == 0 && incremental->is_sole && (is_other || !incremental_import_is_fit(incremental)))
+        code = incremental_import_fail_sole(incremental, err);
+    if (code || is_other || !incremental_import_is_fit(incremental))
+        incremental_import_forget(incremental);
     return code;
 }
 
-int incremental_import_cut(struct incremental_import *standing,
+int incremental_import_cut(struct incremental_import *incremental,
                            const struct import_options *options, struct import_result *ret_result,
                            struct error *err)
 {
-    struct child_report report = make_database(standing, options, cut_here);
+    struct child_report report = make_database(incremental, options, cut_here);
 
     return take_report(&report, ret_result, err);
 }

@@ -93,7 +93,7 @@ static void name_state(const char *path, struct error *err)
         error_set(
             err, ERROR_FORMAT,
             "'%s', which has what this log of --aggregate counted, cannot be read: %s; with that file renamed to "
-            "'%s" LOG_ROTATION_ASIDE "' what came after it is imported alone",
+            "'%s" LOG_ROTATION_FALLBACK "' what came after it is imported alone",
             state, said.text, state);
     free(state);
 }
@@ -158,20 +158,20 @@ static int import_state(const struct import_options *options, struct progress *p
                         struct import_result *ret_result, struct error *err)
 {
     struct import_options slim = *options;
-    struct incremental_import *standing = NULL;
+    struct incremental_import *incremental = NULL;
     int code = check_options(options, err);
 
     raise_descriptors();
     slim.slim = true;
     slim.is_aggregate = true;
-    for (int i = 0; code == 0 && !standing && i < MOST_TRIES; i++)
-        code = open_whole(&slim, progress, &standing, err);
-    if (code == 0 && !standing)
+    for (int i = 0; code == 0 && !incremental && i < MOST_TRIES; i++)
+        code = open_whole(&slim, progress, &incremental, err);
+    if (code == 0 && !incremental)
         code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
                          options->logs[0]);
     if (code == 0)
-        code = incremental_import_write(standing, &slim, true, ret_result, err);
-    incremental_import_close(standing);
+        code = incremental_import_write(incremental, &slim, true, ret_result, err);
+    incremental_import_close(incremental);
     return code;
 }
 

@@ -111,7 +111,7 @@ static int compare_pairs(const void *left, const void *right)
 }
 
 /* The stretch behind the last closed knot. */
-struct stretch {
+struct batch {
     const struct clock_pair *closed;  /* that knot */
     const struct clock_pair *opening; /* NULL: it is the first one's, or nothing came yet */
     const struct clock_pair *best;
@@ -121,92 +121,92 @@ struct stretch {
 };
 
 /* Is the second clock of `pair` read sooner after the first one than that of the best so far? */
-static bool is_better(const struct stretch *stretch, const struct clock_pair *pair)
+static bool is_better(const struct batch *batch, const struct clock_pair *pair)
 {
-    uint64_t line = stretch->best->ns + scale(pair->ticks - stretch->best->ticks, stretch->rate, 0);
+    uint64_t line = batch->best->ns + scale(pair->ticks - batch->best->ticks, batch->rate, 0);
 
-    return pair->ns < line && pair->ns > stretch->closed->ns;
+    return pair->ns < line && pair->ns > batch->closed->ns;
 }
 
-static void stretch_open(struct stretch *stretch, const struct clock_map *map,
-                         const struct clock_pair *pair)
+static void batch_open(struct batch *batch, const struct clock_map *map,
+                       const struct clock_pair *pair)
 {
-    stretch->opening = stretch->best = pair;
-    stretch->n_pairs = 1;
-    stretch->last_ticks = pair->ticks;
-    stretch->rate =
+    batch->opening = batch->best = pair;
+    batch->n_pairs = 1;
+    batch->last_ticks = pair->ticks;
+    batch->rate =
         rate_between(&map->pairs[0], map->n_closed > 1 ? &map->pairs[map->n_closed - 1] : pair);
 }
 
 /* What is read while the program runs waits for the end of the stretch: that of one that logs much comes soon. */
-static uint64_t least_length(const struct stretch *stretch)
+static uint64_t least_length(const struct batch *batch)
 {
-    return stretch->n_pairs < CLOCK_MAP_MANY_PAIRS ? CLOCK_MAP_STRETCH_NS : CLOCK_MAP_SHORT_NS;
+    return batch->n_pairs < CLOCK_MAP_MANY_PAIRS ? CLOCK_MAP_BATCH_NS : CLOCK_MAP_SHORT_NS;
 }
 
 /* Takes the next pair by ticks; true if the stretch is closed by it, and its best pair is a knot. */
-static bool stretch_add(struct stretch *stretch, const struct clock_map *map,
-                        const struct clock_pair *pair)
+static bool batch_add(struct batch *batch, const struct clock_map *map,
+                      const struct clock_pair *pair)
 {
-    if (!stretch->opening) {
-        if (pair->ns >= stretch->closed->ns + CLOCK_MAP_STRETCH_NS
-            && pair->ticks > stretch->closed->ticks)
-            stretch_open(stretch, map, pair);
+    if (!batch->opening) {
+        if (pair->ns >= batch->closed->ns + CLOCK_MAP_BATCH_NS
+            && pair->ticks > batch->closed->ticks)
+            batch_open(batch, map, pair);
         return false;
     }
-    if (pair->ticks == stretch->last_ticks) /* of a segment that is in the pool and packed */
+    if (pair->ticks == batch->last_ticks) /* of a segment that is in the pool and packed */
         return false;
-    if (pair->ns >= stretch->opening->ns + least_length(stretch))
-        return pair->ticks > stretch->best->ticks && pair->ns > stretch->best->ns;
-    stretch->n_pairs++;
-    stretch->last_ticks = pair->ticks;
-    if (is_better(stretch, pair))
-        stretch->best = pair;
+    if (pair->ns >= batch->opening->ns + least_length(batch))
+        return pair->ticks > batch->best->ticks && pair->ns > batch->best->ns;
+    batch->n_pairs++;
+    batch->last_ticks = pair->ticks;
+    if (is_better(batch, pair))
+        batch->best = pair;
     return false;
 }
 
 /* Where the walk goes on: behind the last knot, in its own stretch or at the pair that opened the next. */
-static struct stretch stretch_resume(const struct clock_map *map, size_t *ret_next)
+static struct batch batch_resume(const struct clock_map *map, size_t *ret_next)
 {
-    struct stretch stretch = {.closed = &map->pairs[map->n_closed - 1]};
+    struct batch batch = {.closed = &map->pairs[map->n_closed - 1]};
     size_t i = map->n_closed;
 
     if (map->has_open) { /* a late pair may lie before it: damage, or a map that is not used any more */
-        while (i < map->n_pairs
-               && (map->pairs[i].ticks <= stretch.closed->ticks
-                   || map->pairs[i].ns <= stretch.closed->ns))
+        while (
+            i < map->n_pairs
+            && (map->pairs[i].ticks <= batch.closed->ticks || map->pairs[i].ns <= batch.closed->ns))
             i++;
         if (i < map->n_pairs)
-            stretch_open(&stretch, map, &map->pairs[i++]);
+            batch_open(&batch, map, &map->pairs[i++]);
     }
     *ret_next = i;
-    return stretch;
+    return batch;
 }
 
 /* Closes what can be closed and keeps the pairs of the stretch that is open. */
-static struct stretch close_stretches(struct clock_map *map)
+static struct batch close_stretches(struct clock_map *map)
 {
     size_t i;
-    struct stretch stretch = stretch_resume(map, &i);
+    struct batch batch = batch_resume(map, &i);
 
     for (; i < map->n_pairs; i++) {
-        if (!stretch_add(&stretch, map, &map->pairs[i]))
+        if (!batch_add(&batch, map, &map->pairs[i]))
             continue;
-        map->pairs[map->n_closed++] = *stretch.best; /* its own place, or one before it */
-        stretch.closed = &map->pairs[map->n_closed - 1];
-        stretch_open(&stretch, map, &map->pairs[i]);
+        map->pairs[map->n_closed++] = *batch.best; /* its own place, or one before it */
+        batch.closed = &map->pairs[map->n_closed - 1];
+        batch_open(&batch, map, &map->pairs[i]);
     }
-    size_t from = stretch.opening ? (size_t)(stretch.opening - map->pairs) : map->n_pairs;
+    size_t from = batch.opening ? (size_t)(batch.opening - map->pairs) : map->n_pairs;
     size_t moved = from - map->n_closed;
     memmove(&map->pairs[map->n_closed], &map->pairs[from],
             (map->n_pairs - from) * sizeof(*map->pairs));
     map->n_pairs -= moved;
-    map->has_open = stretch.opening != NULL;
-    if (stretch.opening) {
-        stretch.opening -= moved;
-        stretch.best -= moved;
+    map->has_open = batch.opening != NULL;
+    if (batch.opening) {
+        batch.opening -= moved;
+        batch.best -= moved;
     }
-    return stretch;
+    return batch;
 }
 
 static void put_knot(struct clock_map *map, const struct clock_pair *pair)
@@ -219,7 +219,7 @@ static void put_knot(struct clock_map *map, const struct clock_pair *pair)
 }
 
 /* The knots for good, and those of now: the best pair of the open stretch, and the last reading. */
-static int put_knots(struct clock_map *map, struct stretch *stretch)
+static int put_knots(struct clock_map *map, struct batch *batch)
 {
     bool has_last = map->last.ns && map->last.ticks > map->newest.ticks;
     struct clock_knot *knots =
@@ -232,9 +232,9 @@ static int put_knots(struct clock_map *map, struct stretch *stretch)
         put_knot(map, &map->pairs[map->n_knots]);
     map->n_made = map->n_closed;
     knots[map->n_made - 1].rate = map->rate;
-    bool is_closed = has_last && stretch_add(stretch, map, &map->last);
-    if (stretch->best)
-        put_knot(map, stretch->best);
+    bool is_closed = has_last && batch_add(batch, map, &map->last);
+    if (batch->best)
+        put_knot(map, batch->best);
     if (is_closed)
         put_knot(map, &map->last);
     return 0;
@@ -283,9 +283,9 @@ int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_la
         map->rate = default_rate;
     if (sort_pairs(map, ret_is_late) != 0)
         return ERROR_NOMEM;
-    struct stretch stretch = close_stretches(map);
+    struct batch batch = close_stretches(map);
     map->final_ticks = find_final(map);
-    return put_knots(map, &stretch);
+    return put_knots(map, &batch);
 }
 
 uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks)
@@ -503,7 +503,7 @@ int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
     uint64_t seen = pairs[past->has_open ? past->n_closed : past->n_closed - 1].ticks;
     size_t n = past->n_pairs;
     for (size_t i = 0; i < n_own; i++)
-        if (own[i].ticks > seen) /* what comes twice counts once: stretch_add */
+        if (own[i].ticks > seen) /* what comes twice counts once: batch_add */
             pairs[n++] = own[i];
     free(map->pairs);
     map->pairs = pairs;

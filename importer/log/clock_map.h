@@ -10,7 +10,7 @@
  *          More pairs may be added and the knots made again, as a log that is still written grows.
  * Invariants
  *   CM-1 The map never decreases: a <= b implies ns(a) <= ns(b).
- *   CM-2 Of each CLOCK_MAP_STRETCH_NS of recording one knot is kept, of as little as CLOCK_MAP_SHORT_NS where there are
+ *   CM-2 Of each CLOCK_MAP_BATCH_NS of recording one knot is kept, of as little as CLOCK_MAP_SHORT_NS where there are
  *        CLOCK_MAP_MANY_PAIRS, whatever the number of pairs is, and the pairs of the last stretch.
  *   CM-3 A clock of LOG_CLOCK_MONOTONIC is its own nanoseconds.
  *   CM-4 Pairs added later, unless clock_map_make calls one late, change nothing for ticks up to
@@ -34,8 +34,8 @@ enum {
     CLOCK_MAP_MANY_PAIRS = 8,
 };
 
-#define CLOCK_MAP_STRETCH_NS 20000000ull
-#define CLOCK_MAP_SHORT_NS   2000000ull
+#define CLOCK_MAP_BATCH_NS 20000000ull
+#define CLOCK_MAP_SHORT_NS 2000000ull
 /* Behind this much nobody is thought to be held up between looking at the clock and writing; who is makes a late pair, or event. */
 #define CLOCK_MAP_HELD_NS 200000000ull
 

@@ -26,28 +26,28 @@ static int read_number(struct log_file_reader *file, size_t offset, uint64_t *re
     return r;
 }
 
-static int read_steady(struct log_file_reader *file, uint64_t *ret, struct error *err)
+static int read_watermark(struct log_file_reader *file, uint64_t *ret, struct error *err)
 {
-    return read_number(file, LOG_PACKING_OFFSET + offsetof(struct log_packing, steady_ticks), ret,
-                       err);
+    return read_number(file, LOG_PACKING_OFFSET + offsetof(struct log_packing, watermark_ticks),
+                       ret, err);
 }
 
 int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
                     struct error *err)
 {
-    int r = read_steady(file, &input->steady_ticks, err);
+    int r = read_watermark(file, &input->watermark_ticks, err);
 
     return r ? r : read_number(file, offsetof(struct log_file, next_sequence), ret_sequence, err);
 }
 
-/* Of one that somebody began to cull meanwhile it is not known what he had culled by then. */
+/* Of one that somebody began to elide meanwhile it is not known what he had elided by then. */
 int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err)
 {
-    uint64_t steady_ticks = 0;
-    int r = input->steady_ticks ? 0 : read_steady(file, &steady_ticks, err);
+    uint64_t watermark_ticks = 0;
+    int r = input->watermark_ticks ? 0 : read_watermark(file, &watermark_ticks, err);
 
-    if (r == 0 && steady_ticks)
-        input->steady_ticks = 1;
+    if (r == 0 && watermark_ticks)
+        input->watermark_ticks = 1;
     return r;
 }
 

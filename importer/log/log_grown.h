@@ -2,7 +2,7 @@
 /*
  * log_grown: segments of a live pool that change while the log is read.
  *
- * Model:   a recorder packs a segment of the pool, and gives its place away, at any time. What it packs may be culled (recorder/pack/elide.h): its
+ * Model:   a recorder packs a segment of the pool, and gives its place away, at any time. What it packs may be elided (recorder/pack/elide.h): its
  *          frame amounts to the same events in other words, be they more or fewer.
  *
  *              listed while it was filled --> copied at once: some of it only was there
@@ -11,8 +11,8 @@
  * Invariants
  *   GR-1 What is read of a segment is either what its program wrote or its frame, never a part of the one by the length of the other.
  *   GR-2 From the first time that a segment was read as a frame on, its entry in the list is that of the frame.
- *   GR-3 What was stamped before steady_ticks, as it was before the pool was listed, stands in the same words at the beginning of a segment that was listed
- *        in the pool and of its frame: who has read so far may go on in either. (log_packing.steady_ticks, PG-5)
+ *   GR-3 What was stamped before watermark_ticks, as it was before the pool was listed, stands in the same words at the beginning of a segment that was listed
+ *        in the pool and of its frame: who has read so far may go on in either. (log_packing.watermark_ticks, PG-5)
  * Threads: as log_input.h says.
  */
 #ifndef MTRACE_IMPORTER_LOG_GROWN_H

@@ -113,7 +113,8 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
         memcpy(header->unseen_why, other->unseen_why, sizeof(header->unseen_why));
     }
-    header->n_untold_modules = (uint32_t)later(header->n_untold_modules, other->n_untold_modules);
+    header->n_unreported_modules =
+        (uint32_t)later(header->n_unreported_modules, other->n_unreported_modules);
     header->n_deepbound = (uint32_t)later(header->n_deepbound, other->n_deepbound);
     header->n_elsewhere = (uint32_t)later(header->n_elsewhere, other->n_elsewhere);
     header->n_foreign = (uint32_t)later(header->n_foreign, other->n_foreign);
@@ -202,7 +203,7 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
             err, ERROR_FORMAT,
             "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
             "'%s.gN' and '%s.state' beside it; all of these must be in one folder; a state that "
-            "cannot be read is put aside as '%s.state" LOG_ROTATION_ASIDE "'",
+            "cannot be read is put aside as '%s.state" LOG_ROTATION_FALLBACK "'",
             missing, log_path, log_path, log_path, log_path)
                 : out_of_memory(err);
 
@@ -222,11 +223,11 @@ static bool is_there(char *name)
 static bool has_state_beside(const struct log_file_reader *log)
 {
     char *state = log_family_state_path(log->path);
-    char *aside = NULL;
-    bool has_aside =
-        state && asprintf(&aside, "%s" LOG_ROTATION_ASIDE, state) >= 0 && is_there(aside);
+    char *fallback = NULL;
+    bool has_fallback =
+        state && asprintf(&fallback, "%s" LOG_ROTATION_FALLBACK, state) >= 0 && is_there(fallback);
 
-    return is_there(state) || is_there(log_rotation_state_name(log->path)) || has_aside;
+    return is_there(state) || is_there(log_rotation_state_name(log->path)) || has_fallback;
 }
 
 /* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
@@ -299,7 +300,7 @@ static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, co
 /* The state may have events of them that were read in the live log before they were packed, and nobody can know which. */
 static const char *describe_missing(struct log_input *input, uint64_t n, bool is_there)
 {
-    const char *fate = is_there ? "has no header of it" : "is missing";
+    const char *status = is_there ? "has no header of it" : "is missing";
     char others[48] = "";
     char what[192];
 
@@ -308,8 +309,8 @@ static const char *describe_missing(struct log_input *input, uint64_t n, bool is
                        n == 2 ? "is" : "are", n - 1);
     int length =
         snprintf(what, sizeof(what),
-                 "this part of a log of --aggregate %s%s; events that %s alone had are lost", fate,
-                 others, n > 1 ? "they" : "it");
+                 "this part of a log of --aggregate %s%s; events that %s alone had are lost",
+                 status, others, n > 1 ? "they" : "it");
     const char *copy = text_arena_copy(input->names.arena, what, (size_t)length);
 
     return copy ? copy : "parts of a log of --aggregate are missing";
@@ -564,21 +565,21 @@ bool log_input_still_grows(const struct log_input *input)
     return input->is_growing && is_being_written(input);
 }
 
-static bool has_asker(struct log_file_reader *file)
+static bool has_requester(struct log_file_reader *file)
 {
     struct log_question question;
-    const size_t n_bytes = sizeof question.asker;
+    const size_t n_bytes = sizeof question.requester;
     size_t n = 0;
 
     return file->header.form == LOG_FORM_RAW
            && log_file_read_at(file, &question, n_bytes, LOG_QUESTION_OFFSET, &n, NULL) == 0
-           && n == n_bytes && atomic_load_explicit(&question.asker, memory_order_relaxed) != 0;
+           && n == n_bytes && atomic_load_explicit(&question.requester, memory_order_relaxed) != 0;
 }
 
 bool log_input_is_asked(const struct log_input *input)
 {
     for (size_t i = 0; input->is_growing && i < input->n_files; i++)
-        if (has_asker(input->files[i]))
+        if (has_requester(input->files[i]))
             return true;
     return false;
 }

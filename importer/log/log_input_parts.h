@@ -30,9 +30,9 @@ struct log_input {
     bool has_lost_events;   /* some of it could not be read */
     struct log_file header; /* the latest of each field that its files know */
     struct clock_map clock;
-    bool has_time_shift;   /* it is packed, or being packed, and how was seen */
-    unsigned time_shift;   /* then; else 0 */
-    uint64_t steady_ticks; /* GR-3; 0: all of the pool is */
+    bool has_time_shift;      /* it is packed, or being packed, and how was seen */
+    unsigned time_shift;      /* then; else 0 */
+    uint64_t watermark_ticks; /* GR-3; 0: all of the pool is */
     struct log_names names;
     struct log_samples_ref *samples; /* in order of time */
     size_t n_samples, samples_capacity;

@@ -3,7 +3,7 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/columns.h"
-#include "lib/process/given_back.h"
+#include "lib/process/punched_hole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -273,13 +273,13 @@ static int skip_damage(struct log_scan *scan, struct log_file_reader *file, uint
 }
 
 /* What is left of it is of no use without what is gone. */
-static int check_not_given_back(struct log_file_reader *file, struct error *err)
+static int check_not_punched_hole(struct log_file_reader *file, struct error *err)
 {
-    struct log_given_back mark;
+    struct log_punched_hole mark;
     size_t n;
     int r = log_file_read_at(file, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n, err);
 
-    if (r != 0 || given_back_parse(&mark, n) == 0)
+    if (r != 0 || punched_hole_parse(&mark, n) == 0)
         return r;
     return error_set(err, ERROR_FORMAT,
                      "the beginning of '%s' is at the machine that it was sent to (--no-local): "
@@ -320,7 +320,7 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
 
     file->scanned_bytes = offset;
     if (offset < file->size_bytes) {
-        int r = check_not_given_back(file, err);
+        int r = check_not_punched_hole(file, err);
         if (r != 0)
             return r;
     }

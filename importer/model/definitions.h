@@ -71,7 +71,7 @@ struct definitions_process {
     uint32_t unwind_mismatches;
     uint32_t unwind_checked;
     uint32_t
-        n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
+        n_unreported_modules; /* loaded beside as many as are told apart: their code has no names */
     struct unreached unreached;
     uint32_t n_joined_threads;                         /* recorded under the numbers of others */
     uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */

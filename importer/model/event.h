@@ -20,7 +20,7 @@
  *        of its process says so before the next event of any process.
  *   EV-6 Blocks have addresses 1 to 2^48 - 1, mappings those of pages, no block or mapping is larger than EVENT_MAX_BYTES,
  *        no alignment than 2^EVENT_MAX_ALIGNMENT_LOG2, and all that is ever allocated, slack and
- *        the number of culled blocks included, sums up to at most EVENT_MAX_SUM: no sum overflows.
+ *        the number of elided blocks included, sums up to at most EVENT_MAX_SUM: no sum overflows.
  */
 #ifndef MTRACE_IMPORTER_EVENT_H
 #define MTRACE_IMPORTER_EVENT_H
@@ -50,22 +50,22 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
                        thread begins to look at them, 1: a run of what it looks at */
-    EVENT_CULLED, /* n_culled blocks of one size, size bytes in all, allocated and freed by the thread in the
+    EVENT_ELIDED, /* n_elided blocks of one size, size bytes in all, allocated and freed by the thread in the
                        group, unseen, up to now; free_node, result = of them temporary, slack_bytes, lifetime_ns of
                        all, pair = first birth, ns ago 32 | last one 32 */
-    EVENT_CULLED_MIXED, /* the same of blocks of several sizes, of least_bytes to largest_bytes; temporary_bytes */
-    EVENT_CULLED_SIZES, /* of the blocks of EVENT_CULLED_MIXED n_culled, of size bytes in all, had sizes of the class `call`; result, slack_bytes */
-    EVENT_CULLED_LIVES, /* of those n_culled, of size bytes, had lifetimes of the class `value` */
-    EVENT_CULLED_BIRTHS, /* n_culled blocks of the thread were born, which are in EVENT_CULLED; of those up to size bytes were live at a time */
-    EVENT_END,           /* value = enum log_end, result = status or signal */
-    EVENT_MOVE,          /* the block at address is charged to `group` from now on */
-    EVENT_PHASE,         /* value = number of the phase, text = its name, NULL: it ends */
-    EVENT_POOL_ALLOC,    /* value = number of the pool */
-    EVENT_POOL_FREE,     /* value */
-    EVENT_POOL_RESIZE,   /* address = new block, old_address = old block, value */
-    EVENT_POOL_END,      /* value; address is 0 */
+    EVENT_ELIDED_MIXED, /* the same of blocks of several sizes, of least_bytes to largest_bytes; temporary_bytes */
+    EVENT_ELIDED_SIZES, /* of the blocks of EVENT_ELIDED_MIXED n_elided, of size bytes in all, had sizes of the class `call`; result, slack_bytes */
+    EVENT_ELIDED_LIVES, /* of those n_elided, of size bytes, had lifetimes of the class `value` */
+    EVENT_ELIDED_ALLOCATIONS, /* n_elided blocks of the thread were born, which are in EVENT_ELIDED; of those up to size bytes were live at a time */
+    EVENT_END,                /* value = enum log_end, result = status or signal */
+    EVENT_MOVE,               /* the block at address is charged to `group` from now on */
+    EVENT_PHASE,              /* value = number of the phase, text = its name, NULL: it ends */
+    EVENT_POOL_ALLOC,         /* value = number of the pool */
+    EVENT_POOL_FREE,          /* value */
+    EVENT_POOL_RESIZE,        /* address = new block, old_address = old block, value */
+    EVENT_POOL_END,           /* value; address is 0 */
     EVENT_OBJECT_WALK, /* value = number of the walk, text = its name, NULL: it ends, with `address` warnings */
-    EVENT_OBJECT_NODE, /* address = node, old_address = parent, value, text = name, size = own bytes, n_culled = objects, call = enum log_object_kind */
+    EVENT_OBJECT_NODE, /* address = node, old_address = parent, value, text = name, size = own bytes, n_elided = objects, call = enum log_object_kind */
     EVENT_OBJECT_CLAIM, /* address, size = declared, old_address = node, value, call = kind: 0 root, 1 unique, 2 shared */
     EVENT_OBJECT_WARNING, /* value, text */
     EVENT_NEXT_OWNER,     /* the thread's number was another one's until now */
@@ -113,7 +113,7 @@ struct event {
 
     union {
         uint64_t old_size;   /* MREMAP */
-        uint64_t n_culled;   /* CULLED* */
+        uint64_t n_elided;   /* CULLED* */
         int64_t parameter;   /* MALLOPT */
         int64_t file_offset; /* MMAP */
     };

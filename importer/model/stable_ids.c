@@ -29,45 +29,45 @@ struct stable_ids_log {
     struct hash_map named;
 };
 
-void stable_ids_done(struct stable_ids *numbering)
+void stable_ids_done(struct stable_ids *stable_ids)
 {
-    for (size_t i = 0; i < numbering->n_logs; i++) {
-        struct stable_ids_log *log = &numbering->logs[i];
+    for (size_t i = 0; i < stable_ids->n_logs; i++) {
+        struct stable_ids_log *log = &stable_ids->logs[i];
         for (size_t page = 0; page < log->n_pages; page++)
             free(log->pages[page]);
         free(log->pages);
         hash_map_done(&log->named);
     }
-    free(numbering->logs);
-    free(numbering->thread_ids);
-    free(numbering->backtrace_ids);
-    free(numbering->pool_ids);
-    free(numbering->tags);
-    id_table_done(&numbering->tag_table);
-    text_arena_done(&numbering->texts);
-    memset(numbering, 0, sizeof *numbering);
+    free(stable_ids->logs);
+    free(stable_ids->thread_ids);
+    free(stable_ids->backtrace_ids);
+    free(stable_ids->pool_ids);
+    free(stable_ids->tags);
+    id_table_done(&stable_ids->tag_table);
+    text_arena_done(&stable_ids->texts);
+    memset(stable_ids, 0, sizeof *stable_ids);
 }
 
-static int add_logs(struct stable_ids *numbering, struct log_input *const *inputs, size_t n_inputs)
+static int add_logs(struct stable_ids *stable_ids, struct log_input *const *inputs, size_t n_inputs)
 {
     struct stable_ids_log *logs =
-        dynamic_array_reserve(numbering->logs, &numbering->logs_capacity, n_inputs, sizeof *logs);
+        dynamic_array_reserve(stable_ids->logs, &stable_ids->logs_capacity, n_inputs, sizeof *logs);
 
     if (!logs)
         return ERROR_NOMEM;
-    numbering->logs = logs;
-    for (; numbering->n_logs < n_inputs; numbering->n_logs++)
-        logs[numbering->n_logs].run_id = inputs[numbering->n_logs]->header.run_id;
+    stable_ids->logs = logs;
+    for (; stable_ids->n_logs < n_inputs; stable_ids->n_logs++)
+        logs[stable_ids->n_logs].run_id = inputs[stable_ids->n_logs]->header.run_id;
     return 0;
 }
 
-static bool has_same_logs(const struct stable_ids *numbering, struct log_input *const *inputs,
+static bool has_same_logs(const struct stable_ids *stable_ids, struct log_input *const *inputs,
                           size_t n_inputs)
 {
-    if (n_inputs < numbering->n_logs)
+    if (n_inputs < stable_ids->n_logs)
         return false;
-    for (size_t i = 0; i < numbering->n_logs; i++)
-        if (numbering->logs[i].run_id != inputs[i]->header.run_id)
+    for (size_t i = 0; i < stable_ids->n_logs; i++)
+        if (stable_ids->logs[i].run_id != inputs[i]->header.run_id)
             return false;
     return true;
 }
@@ -75,17 +75,17 @@ static bool has_same_logs(const struct stable_ids *numbering, struct log_input *
 /* ---- threads and texts ---- */
 
 /* The id of a number that is given if it is 0; changes *id to the number. */
-static int number_thread(struct stable_ids *numbering, uint32_t *number, uint32_t *id)
+static int number_thread(struct stable_ids *stable_ids, uint32_t *number, uint32_t *id)
 {
     uint32_t *ids;
 
     if (*number == 0)
-        *number = ++numbering->n_threads;
-    ids = dynamic_array_reserve(numbering->thread_ids, &numbering->threads_capacity,
-                                (size_t)numbering->n_threads + 1, sizeof *ids);
+        *number = ++stable_ids->n_threads;
+    ids = dynamic_array_reserve(stable_ids->thread_ids, &stable_ids->threads_capacity,
+                                (size_t)stable_ids->n_threads + 1, sizeof *ids);
     if (!ids)
         return ERROR_NOMEM;
-    numbering->thread_ids = ids;
+    stable_ids->thread_ids = ids;
     ids[*number] = *id;
     *id = *number;
     return 0;
@@ -98,37 +98,37 @@ static struct named *named_get(struct stable_ids_log *log, uint32_t kind, uint32
     return hash_map_get(&log->named, &key, KEY_BYTES, sizeof key);
 }
 
-static int take_threads(struct stable_ids *numbering, struct stable_ids_log *log,
+static int take_threads(struct stable_ids *stable_ids, struct stable_ids_log *log,
                         struct log_names *names)
 {
-    int r = number_thread(numbering, &log->unknown_thread, &names->unknown_thread);
+    int r = number_thread(stable_ids, &log->unknown_thread, &names->unknown_thread);
 
     for (size_t i = 1; r == 0 && i <= names->n_threads; i++) {
         struct named *named = named_get(log, OF_THREAD, names->threads[i].index);
-        r = named ? number_thread(numbering, &named->number, &names->threads[i].id) : ERROR_NOMEM;
+        r = named ? number_thread(stable_ids, &named->number, &names->threads[i].id) : ERROR_NOMEM;
     }
     return r;
 }
 
 /* As number_thread. */
-static int number_pool(struct stable_ids *numbering, uint32_t *number, uint32_t *id)
+static int number_pool(struct stable_ids *stable_ids, uint32_t *number, uint32_t *id)
 {
     uint32_t *ids;
 
     if (*number == 0)
-        *number = ++numbering->n_pools;
-    ids = dynamic_array_reserve(numbering->pool_ids, &numbering->pools_capacity,
-                                (size_t)numbering->n_pools + 1, sizeof *ids);
+        *number = ++stable_ids->n_pools;
+    ids = dynamic_array_reserve(stable_ids->pool_ids, &stable_ids->pools_capacity,
+                                (size_t)stable_ids->n_pools + 1, sizeof *ids);
     if (!ids)
         return ERROR_NOMEM;
-    numbering->pool_ids = ids;
+    stable_ids->pool_ids = ids;
     ids[*number] = *id;
     *id = *number;
     return 0;
 }
 
 /* Texts of events live longer than the log that they were read from. */
-static int take_texts(struct stable_ids *numbering, struct stable_ids_log *log,
+static int take_texts(struct stable_ids *stable_ids, struct stable_ids_log *log,
                       struct log_names *names)
 {
     for (size_t i = 1; i <= names->n_texts; i++) {
@@ -138,12 +138,12 @@ static int take_texts(struct stable_ids *numbering, struct stable_ids_log *log,
             continue;
         struct named *named = named_get(log, note->kind, note->index);
         if (named && (!named->text || strcmp(named->text, note->text) != 0))
-            named->text = text_arena_copy(&numbering->texts, note->text, strlen(note->text));
+            named->text = text_arena_copy(&stable_ids->texts, note->text, strlen(note->text));
         if (!named || !named->text)
             return ERROR_NOMEM;
         note->text = named->text;
         if (note->kind == LOG_DEF_POOL && note->number
-            && number_pool(numbering, &named->number, &note->number) != 0)
+            && number_pool(stable_ids, &named->number, &note->number) != 0)
             return ERROR_NOMEM;
     }
     return 0;
@@ -173,7 +173,7 @@ static int reserve_pages(struct stable_ids_log *log, const struct log_names *nam
 }
 
 /* numbers: by id. What has a number names it; false: two that differed are one by now, or the other way round. */
-static bool find_known(struct stable_ids *numbering, const struct stable_ids_log *log,
+static bool find_known(struct stable_ids *stable_ids, const struct stable_ids_log *log,
                        const struct log_names *names, uint32_t *numbers)
 {
     for (size_t page = 0; page < names->n_pages; page++) {
@@ -183,38 +183,38 @@ static bool find_known(struct stable_ids *numbering, const struct stable_ids_log
             if (number == 0)
                 continue;
             if ((numbers[id] && numbers[id] != number)
-                || (numbering->backtrace_ids[number] && numbering->backtrace_ids[number] != id))
+                || (stable_ids->backtrace_ids[number] && stable_ids->backtrace_ids[number] != id))
                 return false;
             numbers[id] = number;
-            numbering->backtrace_ids[number] = id;
+            stable_ids->backtrace_ids[number] = id;
         }
     }
     return true;
 }
 
-static int number_stack(struct stable_ids *numbering, uint32_t id, uint32_t *numbers)
+static int number_stack(struct stable_ids *stable_ids, uint32_t id, uint32_t *numbers)
 {
     uint32_t *ids;
 
     if (numbers[id])
         return 0;
-    ids = dynamic_array_reserve(numbering->backtrace_ids, &numbering->backtraces_capacity,
-                                (size_t)numbering->n_backtraces + 2, sizeof *ids);
+    ids = dynamic_array_reserve(stable_ids->backtrace_ids, &stable_ids->backtraces_capacity,
+                                (size_t)stable_ids->n_backtraces + 2, sizeof *ids);
     if (!ids)
         return ERROR_NOMEM;
-    numbering->backtrace_ids = ids;
-    numbers[id] = ++numbering->n_backtraces;
+    stable_ids->backtrace_ids = ids;
+    numbers[id] = ++stable_ids->n_backtraces;
     ids[numbers[id]] = id;
     return 0;
 }
 
-static int put_numbers(struct stable_ids *numbering, struct stable_ids_log *log,
+static int put_numbers(struct stable_ids *stable_ids, struct stable_ids_log *log,
                        struct log_names *names, uint32_t *numbers)
 {
     for (size_t page = 0; page < names->n_pages; page++) {
         uint32_t *ids = names->backtrace_pages[page];
         for (size_t i = 0; ids && i < LOG_NAMES_PAGE; i++) {
-            if (ids[i] && number_stack(numbering, ids[i], numbers) != 0)
+            if (ids[i] && number_stack(stable_ids, ids[i], numbers) != 0)
                 return ERROR_NOMEM;
             log->pages[page][i] = ids[i] = numbers[ids[i]];
         }
@@ -222,35 +222,35 @@ static int put_numbers(struct stable_ids *numbering, struct stable_ids_log *log,
     return 0;
 }
 
-static int take_stacks(struct stable_ids *numbering, struct log_input *const *inputs,
+static int take_stacks(struct stable_ids *stable_ids, struct log_input *const *inputs,
                        uint32_t *numbers, bool *ret_is_other)
 {
-    size_t n_bytes = ((size_t)numbering->n_backtraces + 1) * sizeof *numbering->backtrace_ids;
+    size_t n_bytes = ((size_t)stable_ids->n_backtraces + 1) * sizeof *stable_ids->backtrace_ids;
     int r = 0;
 
-    if (numbering->backtrace_ids)
-        memset(numbering->backtrace_ids, 0, n_bytes);
+    if (stable_ids->backtrace_ids)
+        memset(stable_ids->backtrace_ids, 0, n_bytes);
     for (uint32_t id = DEFINITIONS_NO_BACKTRACE; id <= DEFINITIONS_LOST_BACKTRACE; id++) {
-        if (numbering->n_backtraces < id)
-            r = number_stack(numbering, id, numbers);
+        if (stable_ids->n_backtraces < id)
+            r = number_stack(stable_ids, id, numbers);
         if (r != 0)
             return r;
-        numbers[id] = numbering->backtrace_ids[id] = id;
+        numbers[id] = stable_ids->backtrace_ids[id] = id;
     }
-    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++) {
-        r = reserve_pages(&numbering->logs[i], &inputs[i]->names);
-        if (r == 0 && !find_known(numbering, &numbering->logs[i], &inputs[i]->names, numbers))
+    for (size_t i = 0; r == 0 && i < stable_ids->n_logs; i++) {
+        r = reserve_pages(&stable_ids->logs[i], &inputs[i]->names);
+        if (r == 0 && !find_known(stable_ids, &stable_ids->logs[i], &inputs[i]->names, numbers))
             *ret_is_other = true;
     }
-    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
-        r = put_numbers(numbering, &numbering->logs[i], &inputs[i]->names, numbers);
+    for (size_t i = 0; r == 0 && i < stable_ids->n_logs; i++)
+        r = put_numbers(stable_ids, &stable_ids->logs[i], &inputs[i]->names, numbers);
     return r;
 }
 
 /* ---- groups ---- */
 
 /* numbers: by number in the definitions; 0: it is new. What had a number names it. */
-static int find_known_groups(struct stable_ids *numbering, struct stable_ids_log *log,
+static int find_known_groups(struct stable_ids *stable_ids, struct stable_ids_log *log,
                              const struct log_names *names, uint32_t *numbers, bool *ret_is_other)
 {
     for (size_t i = 1; i <= names->n_groups; i++) {
@@ -259,7 +259,7 @@ static int find_known_groups(struct stable_ids *numbering, struct stable_ids_log
         if (!named)
             return ERROR_NOMEM;
         if (!named->text) {
-            named->text = text_arena_copy(&numbering->texts, note->text, note->text_bytes);
+            named->text = text_arena_copy(&stable_ids->texts, note->text, note->text_bytes);
             named->text_bytes = (uint32_t)note->text_bytes;
         }
         if (!named->text)
@@ -305,121 +305,121 @@ static int place_groups(struct definitions *definitions, const uint32_t *numbers
     return 0;
 }
 
-static int number_groups(struct stable_ids *numbering, struct log_input *const *inputs,
+static int number_groups(struct stable_ids *stable_ids, struct log_input *const *inputs,
                          struct definitions *definitions, uint32_t *numbers, bool *ret_is_other)
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
-        r = find_known_groups(numbering, &numbering->logs[i], &inputs[i]->names, numbers,
+    for (size_t i = 0; r == 0 && i < stable_ids->n_logs; i++)
+        r = find_known_groups(stable_ids, &stable_ids->logs[i], &inputs[i]->names, numbers,
                               ret_is_other);
     for (size_t i = 1; i <= definitions->n_groups; i++) {
         if (definitions->groups[i].is_lost)
-            numbers[i] = numbering->lost_group;
+            numbers[i] = stable_ids->lost_group;
         if (numbers[i] == 0)
-            numbers[i] = ++numbering->n_groups;
+            numbers[i] = ++stable_ids->n_groups;
         if (definitions->groups[i].is_lost)
-            numbering->lost_group = numbers[i];
+            stable_ids->lost_group = numbers[i];
     }
-    if (numbering->n_groups != definitions->n_groups)
+    if (stable_ids->n_groups != definitions->n_groups)
         *ret_is_other = true; /* something is gone */
     if (r != 0 || *ret_is_other)
         return r;
-    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
-        r = put_group_numbers(&numbering->logs[i], &inputs[i]->names, numbers);
+    for (size_t i = 0; r == 0 && i < stable_ids->n_logs; i++)
+        r = put_group_numbers(&stable_ids->logs[i], &inputs[i]->names, numbers);
     return r ? r : place_groups(definitions, numbers, ret_is_other);
 }
 
 /* 0: no memory. */
-static uint32_t number_tag(struct stable_ids *numbering, const struct definitions_tag *tag)
+static uint32_t number_tag(struct stable_ids *stable_ids, const struct definitions_tag *tag)
 {
     uint64_t hash = group_merge_hash_tag(tag);
     uint32_t number =
-        id_table_find(&numbering->tag_table, hash, group_merge_tag_equals, numbering->tags, tag);
+        id_table_find(&stable_ids->tag_table, hash, group_merge_tag_equals, stable_ids->tags, tag);
     struct definitions_tag *tags;
 
     if (number)
         return number;
-    tags = dynamic_array_reserve(numbering->tags, &numbering->tags_capacity,
-                                 (size_t)numbering->n_tags + 2, sizeof *tags);
+    tags = dynamic_array_reserve(stable_ids->tags, &stable_ids->tags_capacity,
+                                 (size_t)stable_ids->n_tags + 2, sizeof *tags);
     if (!tags)
         return 0;
-    numbering->tags = tags;
-    number = numbering->n_tags + 1;
-    tags[number].key = text_arena_copy(&numbering->texts, tag->key, strlen(tag->key));
-    tags[number].value = text_arena_copy(&numbering->texts, tag->value, strlen(tag->value));
+    stable_ids->tags = tags;
+    number = stable_ids->n_tags + 1;
+    tags[number].key = text_arena_copy(&stable_ids->texts, tag->key, strlen(tag->key));
+    tags[number].value = text_arena_copy(&stable_ids->texts, tag->value, strlen(tag->value));
     if (!tags[number].key || !tags[number].value
-        || id_table_add(&numbering->tag_table, hash, number) != 0)
+        || id_table_add(&stable_ids->tag_table, hash, number) != 0)
         return 0;
-    return numbering->n_tags = number;
+    return stable_ids->n_tags = number;
 }
 
 /* numbers: as those of groups. */
-static int number_tags(struct stable_ids *numbering, struct definitions *definitions,
+static int number_tags(struct stable_ids *stable_ids, struct definitions *definitions,
                        uint32_t *numbers, bool *ret_is_other)
 {
     for (size_t i = 1; i <= definitions->n_tags; i++) {
-        numbers[i] = number_tag(numbering, &definitions->tags[i]);
+        numbers[i] = number_tag(stable_ids, &definitions->tags[i]);
         if (numbers[i] == 0)
             return ERROR_NOMEM;
     }
-    if (numbering->n_tags != definitions->n_tags) {
+    if (stable_ids->n_tags != definitions->n_tags) {
         *ret_is_other = true;
         return 0;
     }
     for (size_t i = 1; i <= definitions->n_tags; i++)
-        definitions->tags[i] = numbering->tags[i];
+        definitions->tags[i] = stable_ids->tags[i];
     for (size_t i = 0; i < definitions->n_group_tags; i++)
         definitions->group_tags[i] = numbers[definitions->group_tags[i]];
     return 0;
 }
 
-static int take_groups(struct stable_ids *numbering, struct log_input *const *inputs,
+static int take_groups(struct stable_ids *stable_ids, struct log_input *const *inputs,
                        struct definitions *definitions, bool *ret_is_other)
 {
     size_t n =
         definitions->n_groups > definitions->n_tags ? definitions->n_groups : definitions->n_tags;
     uint32_t *numbers = calloc(n + 1, sizeof *numbers);
-    int r = numbers ? number_groups(numbering, inputs, definitions, numbers, ret_is_other)
+    int r = numbers ? number_groups(stable_ids, inputs, definitions, numbers, ret_is_other)
                     : ERROR_NOMEM;
 
     if (r == 0 && !*ret_is_other)
-        r = number_tags(numbering, definitions, numbers, ret_is_other);
+        r = number_tags(stable_ids, definitions, numbers, ret_is_other);
     free(numbers);
     return r;
 }
 
-int stable_ids_take(struct stable_ids *numbering, struct log_input *const *inputs, size_t n_inputs,
+int stable_ids_take(struct stable_ids *stable_ids, struct log_input *const *inputs, size_t n_inputs,
                     struct definitions *definitions, bool *ret_is_other)
 {
     uint32_t *numbers;
     int r;
 
-    *ret_is_other = !has_same_logs(numbering, inputs, n_inputs);
+    *ret_is_other = !has_same_logs(stable_ids, inputs, n_inputs);
     if (*ret_is_other)
         return 0;
     numbers = calloc(definitions->n_backtraces + 1, sizeof *numbers);
-    r = numbers ? add_logs(numbering, inputs, n_inputs) : ERROR_NOMEM;
+    r = numbers ? add_logs(stable_ids, inputs, n_inputs) : ERROR_NOMEM;
     if (r == 0)
-        r = take_stacks(numbering, inputs, numbers, ret_is_other);
+        r = take_stacks(stable_ids, inputs, numbers, ret_is_other);
     free(numbers);
     for (size_t i = 0; r == 0 && i < n_inputs; i++) {
-        r = take_threads(numbering, &numbering->logs[i], &inputs[i]->names);
+        r = take_threads(stable_ids, &stable_ids->logs[i], &inputs[i]->names);
         if (r == 0)
-            r = take_texts(numbering, &numbering->logs[i], &inputs[i]->names);
+            r = take_texts(stable_ids, &stable_ids->logs[i], &inputs[i]->names);
     }
     if (r == 0 && !*ret_is_other)
-        r = take_groups(numbering, inputs, definitions, ret_is_other);
-    if (numbering->n_threads != definitions->n_threads
-        || numbering->n_backtraces != definitions->n_backtraces
-        || numbering->n_pools != definitions->n_pools)
+        r = take_groups(stable_ids, inputs, definitions, ret_is_other);
+    if (stable_ids->n_threads != definitions->n_threads
+        || stable_ids->n_backtraces != definitions->n_backtraces
+        || stable_ids->n_pools != definitions->n_pools)
         *ret_is_other = true; /* something is gone */
     return r;
 }
 
 /* ---- the state as bytes ---- */
 
-static void visit_named(struct stable_ids_log *log, const struct stable_ids *numbering,
+static void visit_named(struct stable_ids_log *log, const struct stable_ids *stable_ids,
                         struct checkpoint_io *io)
 {
     state_keyed(io, &log->named, KEY_BYTES, sizeof(struct named));
@@ -429,9 +429,9 @@ static void visit_named(struct stable_ids_log *log, const struct stable_ids *num
                          : named->text && !checkpoint_io_is_loading(io) ? strlen(named->text)
                                                                         : 0;
         state_text(io, &named->text, &n_bytes);
-        uint32_t most = named->kind == OF_THREAD       ? numbering->n_threads
-                        : named->kind == LOG_DEF_GROUP ? numbering->n_groups
-                        : named->kind == LOG_DEF_POOL  ? numbering->n_pools
+        uint32_t most = named->kind == OF_THREAD       ? stable_ids->n_threads
+                        : named->kind == LOG_DEF_GROUP ? stable_ids->n_groups
+                        : named->kind == LOG_DEF_POOL  ? stable_ids->n_pools
                                                        : 0;
         state_check(io,
                     named->number <= most
@@ -459,14 +459,14 @@ static void visit_page(struct stable_ids_log *log, size_t page, uint32_t n_backt
         state_check(io, log->pages[page][i] <= n_backtraces, "a stack");
 }
 
-static void visit_log(struct stable_ids *numbering, struct stable_ids_log *log,
+static void visit_log(struct stable_ids *stable_ids, struct stable_ids_log *log,
                       struct checkpoint_io *io)
 {
     size_t n_pages = log->n_pages;
 
     state_u64(io, &log->run_id);
     state_u32(io, &log->unknown_thread);
-    state_check(io, log->unknown_thread <= numbering->n_threads, "a thread");
+    state_check(io, log->unknown_thread <= stable_ids->n_threads, "a thread");
     state_count(io, &n_pages, STATE_MOST);
     for (size_t page = 0; page < n_pages && checkpoint_io_code(io) == 0; page++) {
         if (checkpoint_io_is_loading(io)) {
@@ -479,37 +479,37 @@ static void visit_log(struct stable_ids *numbering, struct stable_ids_log *log,
             log->pages = pages;
             log->n_pages = page + 1;
         }
-        visit_page(log, page, numbering->n_backtraces, io);
+        visit_page(log, page, stable_ids->n_backtraces, io);
     }
-    visit_named(log, numbering, io);
+    visit_named(log, stable_ids, io);
 }
 
-static void visit_tags(struct stable_ids *numbering, struct checkpoint_io *io)
+static void visit_tags(struct stable_ids *stable_ids, struct checkpoint_io *io)
 {
-    size_t n = numbering->n_tags;
+    size_t n = stable_ids->n_tags;
 
     state_count(io, &n, STATE_MOST);
     for (uint32_t number = 1; number <= n && checkpoint_io_code(io) == 0; number++) {
         struct definitions_tag tag = {0};
         if (!checkpoint_io_is_loading(io))
-            tag = numbering->tags[number];
+            tag = stable_ids->tags[number];
         state_text(io, &tag.key, NULL);
         state_text(io, &tag.value, NULL);
         state_check(io, tag.key && tag.value, "a tag");
         if (checkpoint_io_code(io) == 0 && checkpoint_io_is_loading(io)
-            && number_tag(numbering, &tag) != number)
+            && number_tag(stable_ids, &tag) != number)
             state_check(io, false, "a tag");
     }
 }
 
 /* As many as somebody may name: of a number that was given to nothing it is 0. */
-static void make_ids(struct stable_ids *numbering, const struct stable_ids_room *room,
+static void make_ids(struct stable_ids *stable_ids, const struct stable_ids_room *room,
                      struct checkpoint_io *io)
 {
-    uint32_t **const ids[] = {&numbering->thread_ids, &numbering->backtrace_ids,
-                              &numbering->pool_ids};
-    size_t *const capacities[] = {&numbering->threads_capacity, &numbering->backtraces_capacity,
-                                  &numbering->pools_capacity};
+    uint32_t **const ids[] = {&stable_ids->thread_ids, &stable_ids->backtrace_ids,
+                              &stable_ids->pool_ids};
+    size_t *const capacities[] = {&stable_ids->threads_capacity, &stable_ids->backtraces_capacity,
+                                  &stable_ids->pools_capacity};
     const uint32_t numbers[] = {room->n_threads, room->n_backtraces, room->n_pools};
 
     for (int i = 0; i < 3 && checkpoint_io_code(io) == 0; i++) {
@@ -522,40 +522,40 @@ static void make_ids(struct stable_ids *numbering, const struct stable_ids_room 
     }
 }
 
-void stable_ids_visit(struct stable_ids *numbering, const struct stable_ids_most *most,
+void stable_ids_visit(struct stable_ids *stable_ids, const struct stable_ids_most *most,
                       struct checkpoint_io *io)
 {
-    size_t n_logs = numbering->n_logs;
+    size_t n_logs = stable_ids->n_logs;
 
-    state_u32(io, &numbering->n_threads);
-    state_u32(io, &numbering->n_backtraces);
-    state_u32(io, &numbering->n_pools);
-    state_u32(io, &numbering->n_groups);
-    state_u32(io, &numbering->lost_group);
-    state_check(io,
-                numbering->n_threads <= most->n_threads
-                    && numbering->n_backtraces <= most->n_backtraces
-                    && numbering->n_pools <= most->n_pools && numbering->n_groups <= most->n_groups
-                    && numbering->n_threads <= most->room.n_threads
-                    && numbering->n_backtraces <= most->room.n_backtraces
-                    && numbering->n_pools <= most->room.n_pools
-                    && numbering->lost_group <= numbering->n_groups,
-                "more than the log defines");
+    state_u32(io, &stable_ids->n_threads);
+    state_u32(io, &stable_ids->n_backtraces);
+    state_u32(io, &stable_ids->n_pools);
+    state_u32(io, &stable_ids->n_groups);
+    state_u32(io, &stable_ids->lost_group);
+    state_check(
+        io,
+        stable_ids->n_threads <= most->n_threads && stable_ids->n_backtraces <= most->n_backtraces
+            && stable_ids->n_pools <= most->n_pools && stable_ids->n_groups <= most->n_groups
+            && stable_ids->n_threads <= most->room.n_threads
+            && stable_ids->n_backtraces <= most->room.n_backtraces
+            && stable_ids->n_pools <= most->room.n_pools
+            && stable_ids->lost_group <= stable_ids->n_groups,
+        "more than the log defines");
     state_count(io, &n_logs, most->n_logs);
     for (size_t i = 0; i < n_logs && checkpoint_io_code(io) == 0; i++) {
         if (checkpoint_io_is_loading(io)) {
             struct stable_ids_log *logs = dynamic_array_reserve(
-                numbering->logs, &numbering->logs_capacity, i + 1, sizeof *logs);
+                stable_ids->logs, &stable_ids->logs_capacity, i + 1, sizeof *logs);
             if (!logs) {
                 state_no_memory(io);
                 return;
             }
-            numbering->logs = logs;
-            numbering->n_logs = i + 1;
+            stable_ids->logs = logs;
+            stable_ids->n_logs = i + 1;
         }
-        visit_log(numbering, &numbering->logs[i], io);
+        visit_log(stable_ids, &stable_ids->logs[i], io);
     }
-    visit_tags(numbering, io);
+    visit_tags(stable_ids, io);
     if (checkpoint_io_is_loading(io))
-        make_ids(numbering, &most->room, io);
+        make_ids(stable_ids, &most->room, io);
 }

@@ -41,14 +41,14 @@ struct stable_ids {
     struct text_arena texts;
 };
 
-void stable_ids_done(struct stable_ids *numbering);
+void stable_ids_done(struct stable_ids *stable_ids);
 
 /*
  * Takes definitions that were built from these inputs, and changes the names of the inputs, and the order of
  * groups and tags. *ret_is_other: they are not
  * those taken before with more behind them; what has numbers is worth nothing then. ERROR_NOMEM or 0.
  */
-int stable_ids_take(struct stable_ids *numbering, struct log_input *const *inputs, size_t n_inputs,
+int stable_ids_take(struct stable_ids *stable_ids, struct log_input *const *inputs, size_t n_inputs,
                     struct definitions *definitions, bool *ret_is_other);
 
 struct stable_ids_room {
@@ -62,7 +62,7 @@ struct stable_ids_most {
 };
 
 /* Into the bytes or from them, into one that is all zero (checkpoint_io.h). The reader's arena is that of the texts. */
-void stable_ids_visit(struct stable_ids *numbering, const struct stable_ids_most *most,
+void stable_ids_visit(struct stable_ids *stable_ids, const struct stable_ids_most *most,
                       struct checkpoint_io *io);
 
 #endif

@@ -16,13 +16,13 @@ enum {
     READ_BYTES = SPILL_FILE_BUFFER_BYTES,
 
     /* Head of a birth: the call and the flags that most blocks share make one byte. */
-    BIRTH_CALL_BITS = LOG_CALL_MASK | LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED,
-    BIRTH_OTHER_THREAD = 1 << 7,
-    BIRTH_NON_MAIN = 1 << 8,
-    BIRTH_ALIGNED = 1 << 9,
-    BIRTH_LINKED = 1 << 10,
-    BIRTH_OTHER_GROUP = 1 << 11,
-    BIRTH_ABOVE = 1 << 12,
+    ALLOCATION_CALL_BITS = LOG_CALL_MASK | LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED,
+    ALLOCATION_OTHER_THREAD = 1 << 7,
+    ALLOCATION_NON_MAIN = 1 << 8,
+    ALLOCATION_ALIGNED = 1 << 9,
+    ALLOCATION_LINKED = 1 << 10,
+    ALLOCATION_OTHER_GROUP = 1 << 11,
+    ALLOCATION_ABOVE = 1 << 12,
 
     /* Head of an end, beside the low bits of the id. */
     END_KIND_MASK = 7,          /* enum pairing_ended_by, or */
@@ -45,7 +45,7 @@ struct bucket {
     uint32_t n_bytes;
 };
 
-struct fate {
+struct status {
     uint64_t lifetime_ns;
     uint64_t intervening;
     uint32_t node;
@@ -56,25 +56,25 @@ struct fate {
 };
 
 /* Of blocks that changed their group, or ended in another one; each + 1, 0: not so. */
-struct fate_groups {
+struct status_groups {
     uint64_t move; /* number of the last one */
     uint32_t group, free_group;
 };
 
 struct lifetimes {
-    struct spill_file births;
+    struct spill_file allocations;
     struct spill_file ends;
     struct bucket *buckets;
     size_t n_buckets, max_buckets;
-    uint64_t n_births;
+    uint64_t n_allocations;
     /* the birth before, that deltas are taken from */
     uint64_t last_ns, last_address;
     uint32_t last_thread, last_group;
     uint64_t n_moves;
     bool has_changes; /* some block changed its group, or ended in another one */
     /* reading */
-    struct fate *loaded;                /* LIFETIMES_BUCKET_IDS, as the next */
-    struct fate_groups *changed_groups; /* NULL without has_changes */
+    struct status *loaded;                /* LIFETIMES_BUCKET_IDS, as the next */
+    struct status_groups *changed_groups; /* NULL without has_changes */
     struct pairing_chain *chains;
     size_t n_chains, max_chains;
     uint64_t n_read;
@@ -85,54 +85,54 @@ struct lifetimes {
 
 int lifetimes_new(const char *beside, struct lifetimes **ret, struct error *err)
 {
-    struct lifetimes *fates = calloc(1, sizeof *fates);
+    struct lifetimes *statuses = calloc(1, sizeof *statuses);
 
-    if (!fates)
+    if (!statuses)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    fates->ends.fd = -1;
-    int code = spill_file_open(&fates->births, beside, err);
+    statuses->ends.fd = -1;
+    int code = spill_file_open(&statuses->allocations, beside, err);
     if (code == 0)
-        code = spill_file_open(&fates->ends, beside, err);
+        code = spill_file_open(&statuses->ends, beside, err);
     if (code) {
-        lifetimes_free(fates);
+        lifetimes_free(statuses);
         return code;
     }
-    *ret = fates;
+    *ret = statuses;
     return 0;
 }
 
-void lifetimes_free(struct lifetimes *fates)
+void lifetimes_free(struct lifetimes *statuses)
 {
-    if (!fates)
+    if (!statuses)
         return;
-    for (size_t i = 0; i < fates->n_buckets; i++)
-        free(fates->buckets[i].chunk);
-    free(fates->buckets);
-    free(fates->loaded);
-    free(fates->changed_groups);
-    free(fates->chains);
-    free(fates->input);
-    spill_file_done(&fates->births);
-    spill_file_done(&fates->ends);
-    free(fates);
+    for (size_t i = 0; i < statuses->n_buckets; i++)
+        free(statuses->buckets[i].chunk);
+    free(statuses->buckets);
+    free(statuses->loaded);
+    free(statuses->changed_groups);
+    free(statuses->chains);
+    free(statuses->input);
+    spill_file_done(&statuses->allocations);
+    spill_file_done(&statuses->ends);
+    free(statuses);
 }
 
-uint64_t lifetimes_disk_bytes(const struct lifetimes *fates)
+uint64_t lifetimes_disk_bytes(const struct lifetimes *statuses)
 {
-    return fates->births.size_bytes + fates->ends.size_bytes;
+    return statuses->allocations.size_bytes + statuses->ends.size_bytes;
 }
 
 /* ---- writing births ---- */
 
-static int add_bucket(struct lifetimes *fates, struct error *err)
+static int add_bucket(struct lifetimes *statuses, struct error *err)
 {
-    struct bucket *buckets = dynamic_array_reserve(fates->buckets, &fates->max_buckets,
-                                                   fates->n_buckets + 1, sizeof *buckets);
+    struct bucket *buckets = dynamic_array_reserve(statuses->buckets, &statuses->max_buckets,
+                                                   statuses->n_buckets + 1, sizeof *buckets);
 
     if (!buckets)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", fates->n_buckets);
-    fates->buckets = buckets;
-    buckets[fates->n_buckets++] = (struct bucket){0};
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", statuses->n_buckets);
+    statuses->buckets = buckets;
+    buckets[statuses->n_buckets++] = (struct bucket){0};
     return 0;
 }
 
@@ -143,66 +143,66 @@ static uint8_t *put_link(uint8_t *out, uint64_t id, const struct pairing_link *l
     return varint_put(out, id - link->realloc_from_id);
 }
 
-int lifetimes_born(struct lifetimes *fates, const struct live_block *block, uint32_t group,
-                   bool is_above, const struct pairing_link *link, struct error *err)
+int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
+                        bool is_above, const struct pairing_link *link, struct error *err)
 {
     uint8_t record[MAX_RECORD_BYTES];
     uint8_t *out = record;
     uint64_t slack = live_block_slack(block);
-    unsigned head = block->call & BIRTH_CALL_BITS;
+    unsigned head = block->call & ALLOCATION_CALL_BITS;
 
-    MTRACE_ASSERT(block->allocation_id == fates->n_births + 1);
-    if (fates->n_births % LIFETIMES_BUCKET_IDS == 0) {
-        int code = add_bucket(fates, err);
+    MTRACE_ASSERT(block->allocation_id == statuses->n_allocations + 1);
+    if (statuses->n_allocations % LIFETIMES_BUCKET_IDS == 0) {
+        int code = add_bucket(statuses, err);
         if (code)
             return code;
     }
-    fates->n_births++;
-    head |= block->thread != fates->last_thread ? BIRTH_OTHER_THREAD : 0;
-    head |= block->call & LOG_CHUNK_NON_MAIN ? BIRTH_NON_MAIN : 0;
-    head |= block->alignment_log2 ? BIRTH_ALIGNED : 0;
-    head |= link ? BIRTH_LINKED : 0;
-    head |= group != fates->last_group ? BIRTH_OTHER_GROUP : 0;
-    head |= is_above ? BIRTH_ABOVE : 0;
+    statuses->n_allocations++;
+    head |= block->thread != statuses->last_thread ? ALLOCATION_OTHER_THREAD : 0;
+    head |= block->call & LOG_CHUNK_NON_MAIN ? ALLOCATION_NON_MAIN : 0;
+    head |= block->alignment_log2 ? ALLOCATION_ALIGNED : 0;
+    head |= link ? ALLOCATION_LINKED : 0;
+    head |= group != statuses->last_group ? ALLOCATION_OTHER_GROUP : 0;
+    head |= is_above ? ALLOCATION_ABOVE : 0;
     out = varint_put(out, head);
-    out = varint_put(out, block->alloc_ns - fates->last_ns);
-    out = varint_put(out, zigzag_encode((int64_t)(block->address - fates->last_address)));
+    out = varint_put(out, block->alloc_ns - statuses->last_ns);
+    out = varint_put(out, zigzag_encode((int64_t)(block->address - statuses->last_address)));
     out = varint_put(out, block->size);
     out = varint_put(out, slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack + 1);
     out = varint_put(out, block->node);
-    if (head & BIRTH_OTHER_THREAD)
+    if (head & ALLOCATION_OTHER_THREAD)
         out = varint_put(out, block->thread);
-    if (head & BIRTH_ALIGNED)
+    if (head & ALLOCATION_ALIGNED)
         out = varint_put(out, block->alignment_log2);
-    if (head & BIRTH_OTHER_GROUP)
+    if (head & ALLOCATION_OTHER_GROUP)
         out = varint_put(out, group);
     if (link)
         out = put_link(out, block->allocation_id, link);
-    fates->last_ns = block->alloc_ns;
-    fates->last_address = block->address;
-    fates->last_thread = block->thread;
-    fates->last_group = group;
-    return spill_file_append(&fates->births, record, (size_t)(out - record), err);
+    statuses->last_ns = block->alloc_ns;
+    statuses->last_address = block->address;
+    statuses->last_thread = block->thread;
+    statuses->last_group = group;
+    return spill_file_append(&statuses->allocations, record, (size_t)(out - record), err);
 }
 
 /* ---- writing ends ---- */
 
-static int write_chunk(struct lifetimes *fates, struct bucket *bucket, struct error *err)
+static int write_chunk(struct lifetimes *statuses, struct bucket *bucket, struct error *err)
 {
     struct chunk_header header = {.previous = bucket->previous, .n_bytes = bucket->n_bytes};
-    uint64_t number = fates->ends.size_bytes / CHUNK_BYTES;
+    uint64_t number = statuses->ends.size_bytes / CHUNK_BYTES;
 
     memcpy(bucket->chunk, &header, sizeof header);
     memset(bucket->chunk + bucket->n_bytes, 0, CHUNK_BYTES - bucket->n_bytes);
     bucket->previous = (uint32_t)number + 1;
     bucket->n_bytes = sizeof header;
-    return spill_file_append(&fates->ends, bucket->chunk, CHUNK_BYTES, err);
+    return spill_file_append(&statuses->ends, bucket->chunk, CHUNK_BYTES, err);
 }
 
 /* Where a record of the id may be written: MAX_RECORD_BYTES of room. */
-static int reserve(struct lifetimes *fates, uint64_t id, struct bucket **ret, struct error *err)
+static int reserve(struct lifetimes *statuses, uint64_t id, struct bucket **ret, struct error *err)
 {
-    struct bucket *bucket = &fates->buckets[(id - 1) / LIFETIMES_BUCKET_IDS];
+    struct bucket *bucket = &statuses->buckets[(id - 1) / LIFETIMES_BUCKET_IDS];
 
     *ret = bucket;
     if (!bucket->chunk) {
@@ -212,7 +212,7 @@ static int reserve(struct lifetimes *fates, uint64_t id, struct bucket **ret, st
         bucket->n_bytes = sizeof(struct chunk_header);
     }
     if (bucket->n_bytes + MAX_RECORD_BYTES > CHUNK_BYTES)
-        return write_chunk(fates, bucket, err);
+        return write_chunk(statuses, bucket, err);
     return 0;
 }
 
@@ -221,14 +221,14 @@ static uint64_t end_head(uint64_t id, unsigned kind)
     return (id - 1) % LIFETIMES_BUCKET_IDS << END_HEAD_BITS | kind;
 }
 
-int lifetimes_ended(struct lifetimes *fates, const struct live_block *block,
+int lifetimes_ended(struct lifetimes *statuses, const struct live_block *block,
                     const struct pairing_end *end, struct error *err)
 {
     struct bucket *bucket;
     bool own_thread = end->thread == block->thread;
     bool is_call = end->ended_by == PAIRING_FREED || end->ended_by == PAIRING_REALLOCATED;
     bool other_group = is_call && end->group != end->block_group;
-    int code = reserve(fates, block->allocation_id, &bucket, err);
+    int code = reserve(statuses, block->allocation_id, &bucket, err);
 
     if (code)
         return code;
@@ -246,34 +246,34 @@ int lifetimes_ended(struct lifetimes *fates, const struct live_block *block,
     }
     if (other_group) {
         out = varint_put(out, end->group);
-        fates->has_changes = true;
+        statuses->has_changes = true;
     }
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
     return 0;
 }
 
-int lifetimes_moved(struct lifetimes *fates, const struct live_block *block, uint32_t group,
+int lifetimes_moved(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
                     struct error *err)
 {
     struct bucket *bucket;
-    int code = reserve(fates, block->allocation_id, &bucket, err);
+    int code = reserve(statuses, block->allocation_id, &bucket, err);
 
     if (code)
         return code;
     uint8_t *out = bucket->chunk + bucket->n_bytes;
     out = varint_put(out, end_head(block->allocation_id, END_MOVED));
-    out = varint_put(out, ++fates->n_moves);
+    out = varint_put(out, ++statuses->n_moves);
     out = varint_put(out, group);
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
-    fates->has_changes = true;
+    statuses->has_changes = true;
     return 0;
 }
 
-int lifetimes_chain_ended(struct lifetimes *fates, const struct pairing_chain *chain,
+int lifetimes_chain_ended(struct lifetimes *statuses, const struct pairing_chain *chain,
                           struct error *err)
 {
     struct bucket *bucket;
-    int code = reserve(fates, chain->chain_id, &bucket, err);
+    int code = reserve(statuses, chain->chain_id, &bucket, err);
 
     if (code)
         return code;
@@ -294,33 +294,34 @@ int lifetimes_chain_ended(struct lifetimes *fates, const struct pairing_chain *c
 
 /* ---- reading ---- */
 
-int lifetimes_rewind(struct lifetimes *fates, struct error *err)
+int lifetimes_rewind(struct lifetimes *statuses, struct error *err)
 {
     int code = 0;
 
-    for (size_t i = 0; code == 0 && i < fates->n_buckets; i++) {
-        struct bucket *bucket = &fates->buckets[i];
+    for (size_t i = 0; code == 0 && i < statuses->n_buckets; i++) {
+        struct bucket *bucket = &statuses->buckets[i];
         if (bucket->chunk && bucket->n_bytes > sizeof(struct chunk_header))
-            code = write_chunk(fates, bucket, err);
+            code = write_chunk(statuses, bucket, err);
         free(bucket->chunk);
         bucket->chunk = NULL;
     }
     if (code == 0)
-        code = spill_file_flush(&fates->births, err);
+        code = spill_file_flush(&statuses->allocations, err);
     if (code == 0)
-        code = spill_file_flush(&fates->ends, err);
+        code = spill_file_flush(&statuses->ends, err);
     if (code)
         return code;
-    fates->loaded = malloc(LIFETIMES_BUCKET_IDS * sizeof *fates->loaded);
-    fates->input = malloc(READ_BYTES);
-    if (fates->has_changes)
-        fates->changed_groups = malloc(LIFETIMES_BUCKET_IDS * sizeof *fates->changed_groups);
-    if (!fates->loaded || !fates->input || (fates->has_changes && !fates->changed_groups))
+    statuses->loaded = malloc(LIFETIMES_BUCKET_IDS * sizeof *statuses->loaded);
+    statuses->input = malloc(READ_BYTES);
+    if (statuses->has_changes)
+        statuses->changed_groups = malloc(LIFETIMES_BUCKET_IDS * sizeof *statuses->changed_groups);
+    if (!statuses->loaded || !statuses->input
+        || (statuses->has_changes && !statuses->changed_groups))
         return error_set(err, ERROR_NOMEM, "out of memory for a bucket");
-    fates->input_at = fates->input_end = fates->input;
-    fates->input_offset = 0;
-    fates->n_read = 0;
-    fates->last_ns = fates->last_address = fates->last_thread = fates->last_group = 0;
+    statuses->input_at = statuses->input_end = statuses->input;
+    statuses->input_offset = 0;
+    statuses->n_read = 0;
+    statuses->last_ns = statuses->last_address = statuses->last_thread = statuses->last_group = 0;
     return 0;
 }
 
@@ -345,18 +346,18 @@ static const uint8_t *get32(const uint8_t *in, uint32_t *ret_value)
     return in;
 }
 
-static int load_chain(struct lifetimes *fates, const uint8_t **in, uint64_t chain_id,
-                      struct fate *fate, struct error *err)
+static int load_chain(struct lifetimes *statuses, const uint8_t **in, uint64_t chain_id,
+                      struct status *status, struct error *err)
 {
     struct pairing_chain chain = {.chain_id = chain_id};
     uint64_t duration = 0;
 
-    struct pairing_chain *chains = dynamic_array_reserve(fates->chains, &fates->max_chains,
-                                                         fates->n_chains + 1, sizeof *chains);
+    struct pairing_chain *chains = dynamic_array_reserve(statuses->chains, &statuses->max_chains,
+                                                         statuses->n_chains + 1, sizeof *chains);
 
     if (!chains)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", fates->n_chains);
-    fates->chains = chains;
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", statuses->n_chains);
+    statuses->chains = chains;
     *in = get(*in, &chain.last_allocation_id);
     chain.last_allocation_id += chain_id;
     *in = get(*in, &chain.length);
@@ -367,13 +368,13 @@ static int load_chain(struct lifetimes *fates, const uint8_t **in, uint64_t chai
     *in = get(*in, &chain.moves);
     *in = get32(*in, &chain.last_node);
     *in = get32(*in, &chain.process);
-    fates->chains[fates->n_chains++] = chain;
-    fate->chain = (uint32_t)fates->n_chains;
+    statuses->chains[statuses->n_chains++] = chain;
+    status->chain = (uint32_t)statuses->n_chains;
     return 0;
 }
 
 /* Chunks are read from the last to the first, so that what came later may be read before. */
-static void load_move(const uint8_t **in, struct fate_groups *groups)
+static void load_move(const uint8_t **in, struct status_groups *groups)
 {
     uint64_t move = 0;
     uint32_t group = 0;
@@ -396,29 +397,29 @@ static unsigned plain_head(unsigned head, bool *ret_other_group)
     return *ret_other_group ? head - END_OTHER_GROUP : head;
 }
 
-static void load_end(const uint8_t **in, struct fate *into, unsigned head)
+static void load_end(const uint8_t **in, struct status *into, unsigned head)
 {
-    struct fate fate = {
+    struct status status = {
         .lifetime_ns = PAIRING_UNKNOWN,
         .intervening = PAIRING_UNKNOWN,
         .chain = into->chain,
         .ended_by = head & END_KIND_MASK,
         .is_own_thread = (head & END_OWN_THREAD) != 0,
     };
-    if (fate.ended_by != PAIRING_EXEC)
-        *in = get(*in, &fate.lifetime_ns);
-    if (fate.ended_by == PAIRING_FREED || fate.ended_by == PAIRING_REALLOCATED) {
-        *in = get32(*in, &fate.node);
-        if (!fate.is_own_thread)
-            *in = get32(*in, &fate.thread);
-        *in = get(*in, &fate.intervening);
-        fate.intervening--;
+    if (status.ended_by != PAIRING_EXEC)
+        *in = get(*in, &status.lifetime_ns);
+    if (status.ended_by == PAIRING_FREED || status.ended_by == PAIRING_REALLOCATED) {
+        *in = get32(*in, &status.node);
+        if (!status.is_own_thread)
+            *in = get32(*in, &status.thread);
+        *in = get(*in, &status.intervening);
+        status.intervening--;
     }
-    if (into->ended_by != PAIRING_FREED || fate.ended_by != PAIRING_UNSEEN) /* FA-4 */
-        *into = fate;
+    if (into->ended_by != PAIRING_FREED || status.ended_by != PAIRING_UNSEEN) /* FA-4 */
+        *into = status;
 }
 
-static int load_chunk(struct lifetimes *fates, const uint8_t *chunk, uint32_t n_bytes,
+static int load_chunk(struct lifetimes *statuses, const uint8_t *chunk, uint32_t n_bytes,
                       uint64_t first_id, struct error *err)
 {
     const uint8_t *in = chunk + sizeof(struct chunk_header);
@@ -427,71 +428,73 @@ static int load_chunk(struct lifetimes *fates, const uint8_t *chunk, uint32_t n_
         uint64_t head = 0;
         in = get(in, &head);
         uint64_t index = head >> END_HEAD_BITS;
-        struct fate *fate = &fates->loaded[index];
+        struct status *status = &statuses->loaded[index];
         if ((head & END_KIND_MASK) == END_CHAIN) {
-            int code = load_chain(fates, &in, first_id + index, fate, err);
+            int code = load_chain(statuses, &in, first_id + index, status, err);
             if (code)
                 return code;
         } else if ((head & END_KIND_MASK) == END_MOVED) {
-            load_move(&in, &fates->changed_groups[index]);
+            load_move(&in, &statuses->changed_groups[index]);
         } else {
             bool other_group;
-            load_end(&in, fate,
+            load_end(&in, status,
                      plain_head((unsigned)head & ((1 << END_HEAD_BITS) - 1), &other_group));
             if (other_group) {
-                in = get32(in, &fates->changed_groups[index].free_group);
-                fates->changed_groups[index].free_group++;
+                in = get32(in, &statuses->changed_groups[index].free_group);
+                statuses->changed_groups[index].free_group++;
             }
         }
     }
     return 0;
 }
 
-static int load_bucket(struct lifetimes *fates, size_t index, struct error *err)
+static int load_bucket(struct lifetimes *statuses, size_t index, struct error *err)
 {
     uint8_t chunk[CHUNK_BYTES + VARINT_MAX_BYTES] = {0};
     struct chunk_header header;
-    uint32_t number = fates->buckets[index].previous;
-    uint64_t n_left = fates->n_births - (uint64_t)index * LIFETIMES_BUCKET_IDS;
+    uint32_t number = statuses->buckets[index].previous;
+    uint64_t n_left = statuses->n_allocations - (uint64_t)index * LIFETIMES_BUCKET_IDS;
 
-    memset(fates->loaded, 0,
+    memset(statuses->loaded, 0,
            (size_t)(n_left < LIFETIMES_BUCKET_IDS ? n_left : LIFETIMES_BUCKET_IDS)
-               * sizeof *fates->loaded);
-    if (fates->changed_groups)
-        memset(fates->changed_groups, 0, LIFETIMES_BUCKET_IDS * sizeof *fates->changed_groups);
-    fates->n_chains = 0;
+               * sizeof *statuses->loaded);
+    if (statuses->changed_groups)
+        memset(statuses->changed_groups, 0,
+               LIFETIMES_BUCKET_IDS * sizeof *statuses->changed_groups);
+    statuses->n_chains = 0;
     for (; number; number = header.previous) {
         size_t n_read;
-        int code = spill_file_read(&fates->ends, (uint64_t)(number - 1) * CHUNK_BYTES, chunk,
+        int code = spill_file_read(&statuses->ends, (uint64_t)(number - 1) * CHUNK_BYTES, chunk,
                                    CHUNK_BYTES, &n_read, err);
         if (code)
             return code;
         memcpy(&header, chunk, sizeof header);
-        code = load_chunk(fates, chunk, header.n_bytes, (uint64_t)index * LIFETIMES_BUCKET_IDS + 1,
-                          err);
+        code = load_chunk(statuses, chunk, header.n_bytes,
+                          (uint64_t)index * LIFETIMES_BUCKET_IDS + 1, err);
         if (code)
             return code;
     }
     return 0;
 }
 
-static int fill_input(struct lifetimes *fates, struct error *err)
+static int fill_input(struct lifetimes *statuses, struct error *err)
 {
-    size_t left = (size_t)(fates->input_end - fates->input_at);
+    size_t left = (size_t)(statuses->input_end - statuses->input_at);
     size_t n_read;
 
-    memmove(fates->input, fates->input_at, left);
-    int code = spill_file_read(&fates->births, fates->input_offset, fates->input + left,
-                               READ_BYTES - left - VARINT_MAX_BYTES, &n_read, err);
-    fates->input_offset += n_read;
-    fates->input_at = fates->input;
-    fates->input_end = fates->input + left + n_read;
+    memmove(statuses->input, statuses->input_at, left);
+    int code =
+        spill_file_read(&statuses->allocations, statuses->input_offset, statuses->input + left,
+                        READ_BYTES - left - VARINT_MAX_BYTES, &n_read, err);
+    statuses->input_offset += n_read;
+    statuses->input_at = statuses->input;
+    statuses->input_end = statuses->input + left + n_read;
     return code;
 }
 
-static void read_birth(struct lifetimes *fates, struct allocation *ret)
+static void read_allocation(struct lifetimes *statuses, struct allocation *ret)
 {
-    const uint8_t *in = fates->input_at;
+    const uint8_t *in = statuses->input_at;
     uint64_t head = 0;
     uint64_t delta = 0;
     uint64_t slack = 0;
@@ -499,76 +502,76 @@ static void read_birth(struct lifetimes *fates, struct allocation *ret)
 
     in = get(in, &head);
     in = get(in, &delta);
-    ret->alloc_ns = fates->last_ns += delta;
+    ret->alloc_ns = statuses->last_ns += delta;
     in = get(in, &delta);
-    ret->address = fates->last_address += (uint64_t)zigzag_decode(delta);
+    ret->address = statuses->last_address += (uint64_t)zigzag_decode(delta);
     in = get(in, &ret->size_bytes);
     in = get(in, &slack);
     ret->slack_bytes = slack ? slack - 1 : LIVE_BLOCK_SLACK_UNKNOWN;
     in = get32(in, &ret->node);
-    if (head & BIRTH_OTHER_THREAD)
-        in = get32(in, &fates->last_thread);
-    if (head & BIRTH_ALIGNED)
+    if (head & ALLOCATION_OTHER_THREAD)
+        in = get32(in, &statuses->last_thread);
+    if (head & ALLOCATION_ALIGNED)
         in = get(in, &alignment);
-    if (head & BIRTH_OTHER_GROUP)
-        in = get32(in, &fates->last_group);
-    ret->thread = fates->last_thread;
-    ret->group = fates->last_group;
-    ret->is_above = (head & BIRTH_ABOVE) != 0;
+    if (head & ALLOCATION_OTHER_GROUP)
+        in = get32(in, &statuses->last_group);
+    ret->thread = statuses->last_thread;
+    ret->group = statuses->last_group;
+    ret->is_above = (head & ALLOCATION_ABOVE) != 0;
     ret->alignment_log2 = (uint8_t)alignment;
-    ret->call =
-        (uint8_t)((head & BIRTH_CALL_BITS) | (head & BIRTH_NON_MAIN ? LOG_CHUNK_NON_MAIN : 0));
-    if (head & BIRTH_LINKED) {
+    ret->call = (uint8_t)((head & ALLOCATION_CALL_BITS)
+                          | (head & ALLOCATION_NON_MAIN ? LOG_CHUNK_NON_MAIN : 0));
+    if (head & ALLOCATION_LINKED) {
         in = get(in, &delta);
         ret->chain_id = ret->allocation_id - delta;
         in = get(in, &ret->chain_position);
         in = get(in, &delta);
         ret->realloc_from_id = ret->allocation_id - delta;
     }
-    fates->input_at = in;
+    statuses->input_at = in;
 }
 
-static void take_fate(const struct fate *fate, struct allocation *ret)
+static void take_status(const struct status *status, struct allocation *ret)
 {
-    ret->ended_by = fate->ended_by;
-    ret->lifetime_ns = fate->ended_by ? fate->lifetime_ns : PAIRING_UNKNOWN;
-    ret->intervening = fate->ended_by ? fate->intervening : PAIRING_UNKNOWN;
-    ret->free_node = fate->node;
-    ret->free_thread = fate->is_own_thread ? ret->thread : fate->thread;
+    ret->ended_by = status->ended_by;
+    ret->lifetime_ns = status->ended_by ? status->lifetime_ns : PAIRING_UNKNOWN;
+    ret->intervening = status->ended_by ? status->intervening : PAIRING_UNKNOWN;
+    ret->free_node = status->node;
+    ret->free_thread = status->is_own_thread ? ret->thread : status->thread;
 }
 
-static void take_groups(const struct fate_groups *groups, struct allocation *ret)
+static void take_groups(const struct status_groups *groups, struct allocation *ret)
 {
     if (groups && groups->group)
         ret->group = groups->group - 1;
     ret->free_group = groups && groups->free_group ? groups->free_group - 1 : ret->group;
 }
 
-int lifetimes_next(struct lifetimes *fates, struct allocation *ret,
+int lifetimes_next(struct lifetimes *statuses, struct allocation *ret,
                    const struct pairing_chain **ret_chain, struct error *err)
 {
     int code = 0;
 
-    if (fates->n_read == fates->n_births)
+    if (statuses->n_read == statuses->n_allocations)
         return 0;
-    if (fates->n_read % LIFETIMES_BUCKET_IDS == 0)
-        code = load_bucket(fates, (size_t)(fates->n_read / LIFETIMES_BUCKET_IDS), err);
-    if (code == 0 && fates->input_end - fates->input_at < MAX_RECORD_BYTES)
-        code = fill_input(fates, err);
+    if (statuses->n_read % LIFETIMES_BUCKET_IDS == 0)
+        code = load_bucket(statuses, (size_t)(statuses->n_read / LIFETIMES_BUCKET_IDS), err);
+    if (code == 0 && statuses->input_end - statuses->input_at < MAX_RECORD_BYTES)
+        code = fill_input(statuses, err);
     if (code)
         return code;
-    const struct fate *fate = &fates->loaded[fates->n_read % LIFETIMES_BUCKET_IDS];
+    const struct status *status = &statuses->loaded[statuses->n_read % LIFETIMES_BUCKET_IDS];
     memset(ret, 0, sizeof *ret);
-    ret->allocation_id = ++fates->n_read;
-    read_birth(fates, ret);
-    take_fate(fate, ret);
-    take_groups(fates->changed_groups
-                    ? &fates->changed_groups[(fates->n_read - 1) % LIFETIMES_BUCKET_IDS]
+    ret->allocation_id = ++statuses->n_read;
+    read_allocation(statuses, ret);
+    take_status(status, ret);
+    take_groups(statuses->changed_groups
+                    ? &statuses->changed_groups[(statuses->n_read - 1) % LIFETIMES_BUCKET_IDS]
                     : NULL,
                 ret);
     *ret_chain = NULL;
-    if (fate->chain) {
-        struct pairing_chain *chain = &fates->chains[fate->chain - 1];
+    if (status->chain) {
+        struct pairing_chain *chain = &statuses->chains[status->chain - 1];
         ret->chain_id = ret->allocation_id;
         ret->chain_position = 1;
         chain->first_size = ret->size_bytes;

@@ -124,51 +124,53 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
 /* ---- what is expected ---- */
 
 void live_table_expect(const struct live_table *table, uint64_t address,
-                       struct live_table_seat *ret_seat)
+                       struct live_table_prefetch_slot *ret_prefetch_slot)
 {
     uint64_t hash = hash_of(address);
 
-    ret_seat->table = table;
-    ret_seat->address = address;
-    ret_seat->hash = hash;
-    ret_seat->block = NULL;
+    ret_prefetch_slot->table = table;
+    ret_prefetch_slot->address = address;
+    ret_prefetch_slot->hash = hash;
+    ret_prefetch_slot->block = NULL;
     if (table->n_slots)
         __builtin_prefetch(&table->slots[home_of(table, hash)], 1);
 }
 
 const struct live_block *live_table_guess(const struct live_table *table,
-                                          struct live_table_seat *seat)
+                                          struct live_table_prefetch_slot *prefetch_slot)
 {
     if (table->n_slots == 0)
         return NULL;
-    uint32_t tag = tag_of(table, seat->hash);
+    uint32_t tag = tag_of(table, prefetch_slot->hash);
     size_t mask = table->n_slots - 1;
-    size_t i = home_of(table, seat->hash);
+    size_t i = home_of(table, prefetch_slot->hash);
 
     do { /* in the one line that was fetched */
         uint32_t slot = table->slots[i];
         if (slot == SLOT_EMPTY)
             return NULL;
         if (slot != SLOT_REMOVED && has_tag(table, slot, tag)) {
-            seat->block = block_at(table, number_in(table, slot));
-            seat->slot = i;
-            seat->content = slot;
-            return seat->block;
+            prefetch_slot->block = block_at(table, number_in(table, slot));
+            prefetch_slot->slot = i;
+            prefetch_slot->content = slot;
+            return prefetch_slot->block;
         }
         i = (i + 1) & mask;
     } while (i % SLOTS_PER_LINE != 0);
     return NULL;
 }
 
-struct live_block *live_table_find_seat(const struct live_table *table,
-                                        struct live_table_seat *seat)
+struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
+                                                 struct live_table_prefetch_slot *prefetch_slot)
 {
-    struct live_block *block = seat->block;
+    struct live_block *block = prefetch_slot->block;
 
-    if (mtrace_likely(block && block->address == seat->address
-                      && table->slots[seat->slot] == seat->content))
+    if (mtrace_likely(block && block->address == prefetch_slot->address
+                      && table->slots[prefetch_slot->slot] == prefetch_slot->content))
         return block;
-    return table->n_blocks ? seek(table, seat->address, seat->hash, &seat->slot) : NULL;
+    return table->n_blocks
+               ? seek(table, prefetch_slot->address, prefetch_slot->hash, &prefetch_slot->slot)
+               : NULL;
 }
 
 /* The first slot on the address's way that may be filled. */
@@ -318,22 +320,23 @@ static bool take_place(struct live_table *table, uint32_t *ret_number)
     return has_one && take_number(table, ret_number, NULL) == 0;
 }
 
-struct live_block *live_table_put_seat(struct live_table *table, const struct live_table_seat *seat)
+struct live_block *live_table_put_prefetch_slot(
+    struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot)
 {
     uint32_t number;
     size_t slot;
 
     if (mtrace_unlikely((table->n_blocks + table->n_removed + 1) * 10
                         > table->n_slots * MOST_TENTHS)
-        || table->n_blocks == 0 || seek(table, seat->address, seat->hash, &slot)
+        || table->n_blocks == 0 || seek(table, prefetch_slot->address, prefetch_slot->hash, &slot)
         || !take_place(table, &number))
         return NULL;
     struct live_block *block = block_at(table, number);
     table->sought = 0;
     table->n_removed -= table->slots[slot] == SLOT_REMOVED;
-    table->slots[slot] = tag_of(table, seat->hash) + number + SLOT_FIRST;
+    table->slots[slot] = tag_of(table, prefetch_slot->hash) + number + SLOT_FIRST;
     table->n_blocks++;
-    block->address = seat->address & ((UINT64_C(1) << 48) - 1);
+    block->address = prefetch_slot->address & ((UINT64_C(1) << 48) - 1);
     return block;
 }
 
@@ -374,9 +377,10 @@ static void remove_at(struct live_table *table, size_t i)
     table->n_blocks--;
 }
 
-void live_table_remove_seat(struct live_table *table, const struct live_table_seat *seat)
+void live_table_remove_prefetch_slot(struct live_table *table,
+                                     const struct live_table_prefetch_slot *prefetch_slot)
 {
-    remove_at(table, seat->slot);
+    remove_at(table, prefetch_slot->slot);
 }
 
 void live_table_remove(struct live_table *table, const struct live_block *gone)

@@ -36,15 +36,15 @@ struct live_block {
     uint64_t allocation_id : 46;
     uint64_t alignment_log2 : 6; /* 0: malloc's own */
     uint64_t call : 8;           /* enum log_call | LOG_CHUNK_* */
-    uint64_t births_middle : 4;
+    uint64_t allocations_middle : 4;
     uint64_t alloc_ns : 56;
     uint64_t slack_high : 4;
-    uint64_t births_high : 4;
+    uint64_t allocations_high : 4;
     uint64_t size : 48;
     uint64_t slack_middle : 16;
     uint32_t node;
     uint32_t thread;
-    uint32_t births_low;
+    uint32_t allocations_low;
     uint32_t chain; /* of pairing.c; 0: not reallocated so far */
 };
 
@@ -79,23 +79,23 @@ static inline void live_block_set_slack(struct live_block *block, uint64_t slack
 }
 
 /* How many allocations its thread had made, this one included, modulo 2^40. */
-static inline uint64_t live_block_births(const struct live_block *block)
+static inline uint64_t live_block_allocations(const struct live_block *block)
 {
-    return (uint64_t)block->births_low | (uint64_t)block->births_middle << 32
-           | (uint64_t)block->births_high << 36;
+    return (uint64_t)block->allocations_low | (uint64_t)block->allocations_middle << 32
+           | (uint64_t)block->allocations_high << 36;
 }
 
-static inline void live_block_set_births(struct live_block *block, uint64_t births)
+static inline void live_block_set_allocations(struct live_block *block, uint64_t allocations)
 {
-    block->births_low = (uint32_t)births;
-    block->births_middle = births >> 32 & 0xf;
-    block->births_high = births >> 36 & 0xf;
+    block->allocations_low = (uint32_t)allocations;
+    block->allocations_middle = allocations >> 32 & 0xf;
+    block->allocations_high = allocations >> 36 & 0xf;
 }
 
 /* For sample_weight.h: which birth of its thread it was, and where; a thread may have all its blocks at one address, and threads their nth ones of one size. */
 static inline uint64_t live_block_salt(const struct live_block *block)
 {
-    return live_block_births(block) * 0x9e3779b97f4a7c15u ^ block->address;
+    return live_block_allocations(block) * 0x9e3779b97f4a7c15u ^ block->address;
 }
 
 enum {
@@ -122,7 +122,7 @@ struct live_table {
 };
 
 /* Of one address; all zero: of none. Another one for each event that is expected. */
-struct live_table_seat {
+struct live_table_prefetch_slot {
     const struct live_table *table;
     uint64_t address, hash;
     struct live_block *block; /* NULL: none was found so far */
@@ -138,30 +138,31 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
 /* Takes a seat for the address, which is not 0: the first slot on its way is fetched. */
 void live_table_expect(const struct live_table *table, uint64_t address,
-                       struct live_table_seat *ret_seat);
+                       struct live_table_prefetch_slot *ret_prefetch_slot);
 
 /* When that is there: a block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. */
 const struct live_block *live_table_guess(const struct live_table *table,
-                                          struct live_table_seat *seat);
+                                          struct live_table_prefetch_slot *prefetch_slot);
 
 /* live_table_find, and live_table_remove of what it found. The seat is one of the address. */
-struct live_block *live_table_find_seat(const struct live_table *table,
-                                        struct live_table_seat *seat);
-void live_table_remove_seat(struct live_table *table, const struct live_table_seat *seat);
+struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
+                                                 struct live_table_prefetch_slot *prefetch_slot);
+void live_table_remove_prefetch_slot(struct live_table *table,
+                                     const struct live_table_prefetch_slot *prefetch_slot);
 
 /* A block for an address that is not in the table; all but the address is zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err);
 
 /* The same in one look, but the rest is as it comes; NULL, and nothing was done: the address is in the table, or the table has to grow. */
-struct live_block *live_table_put_seat(struct live_table *table,
-                                       const struct live_table_seat *seat);
+struct live_block *live_table_put_prefetch_slot(
+    struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot);
 
 /* Is it a seat of this address? */
-static inline bool live_table_is_seat(const struct live_table *table, uint64_t address,
-                                      const struct live_table_seat *seat)
+static inline bool live_table_is_prefetch_slot(const struct live_table *table, uint64_t address,
+                                               const struct live_table_prefetch_slot *prefetch_slot)
 {
-    return seat->address == address && seat->table == table;
+    return prefetch_slot->address == address && prefetch_slot->table == table;
 }
 
 /* `block` is one of the table's; its content is lost. */

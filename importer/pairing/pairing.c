@@ -40,7 +40,7 @@ struct process {
 };
 
 /* Blocks that were made under its number. */
-struct thread_births {
+struct thread_allocations {
     uint64_t n;
     uint64_t n_before; /* by those that had the number before */
 };
@@ -48,9 +48,9 @@ struct thread_births {
 struct pairing {
     struct pairing_sink sink;
     struct pairing_counts counts;
-    bool keeps_memory;            /* of pairing_keep_memory */
-    struct process *processes;    /* by id */
-    struct thread_births *births; /* by thread id */
+    bool keeps_memory;                      /* of pairing_keep_memory */
+    struct process *processes;              /* by id */
+    struct thread_allocations *allocations; /* by thread id */
     uint32_t n_processes, n_threads;
     struct chain *chains; /* 1-based */
     uint32_t n_chains, free_chain;
@@ -68,9 +68,9 @@ int pairing_new(uint32_t n_processes, uint32_t n_threads, const struct pairing_s
 
     if (pairing) {
         pairing->processes = calloc((size_t)n_processes + 1, sizeof *pairing->processes);
-        pairing->births = calloc((size_t)n_threads + 1, sizeof *pairing->births);
+        pairing->allocations = calloc((size_t)n_threads + 1, sizeof *pairing->allocations);
     }
-    if (!pairing || !pairing->processes || !pairing->births) {
+    if (!pairing || !pairing->processes || !pairing->allocations) {
         pairing_free(pairing);
         return error_set(err, ERROR_NOMEM, "out of memory for %u processes and %u threads",
                          n_processes, n_threads);
@@ -91,7 +91,7 @@ void pairing_free(struct pairing *pairing)
     for (uint32_t i = 0; pairing->processes && i <= pairing->n_processes; i++)
         live_table_done(&pairing->processes[i].live);
     free(pairing->processes);
-    free(pairing->births);
+    free(pairing->allocations);
     free(pairing->chains);
     free(pairing->open);
     free(pairing);
@@ -141,7 +141,7 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
                      uint64_t end_ns, struct error *err)
 {
     const struct chain *chain = &pairing->chains[last->chain];
-    struct pairing_chain told = {
+    struct pairing_chain reported = {
         .chain_id = chain->chain_id,
         .last_allocation_id = last->allocation_id,
         .length = chain->length,
@@ -156,12 +156,12 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
         .last_node = last->node,
     };
     chain_free(pairing, last->chain);
-    return pairing->sink.chain_ended(pairing->sink.context, &told, err);
+    return pairing->sink.chain_ended(pairing->sink.context, &reported, err);
 }
 
 /* ---- what did not find its partner ---- */
 
-static bool has_all_births(const struct process *process)
+static bool has_all_allocations(const struct process *process)
 {
     const struct pairing_process *traits = &process->traits;
 
@@ -218,7 +218,7 @@ static MTRACE_COLD void unknown_end(struct pairing *pairing, const struct event 
     struct process *process = &pairing->processes[event->process];
 
     expire_ends(pairing, event->time_ns);
-    if (has_all_births(process))
+    if (has_all_allocations(process))
         pending_push(&pairing->ends, event);
     else
         count_unknown_end(pairing, process, event->kind == EVENT_REALLOC_BEGIN);
@@ -238,19 +238,21 @@ static int end_block(struct pairing *pairing, uint32_t process, struct live_bloc
 }
 
 /* By the thread itself; PAIRING_UNKNOWN: the block is of one that had the number before it. */
-static uint64_t births_since(const struct thread_births *births, const struct live_block *block)
+static uint64_t allocations_since(const struct thread_allocations *allocations,
+                                  const struct live_block *block)
 {
-    uint64_t n = (births->n - live_block_births(block)) & ((UINT64_C(1) << 40) - 1);
+    uint64_t n = (allocations->n - live_block_allocations(block)) & ((UINT64_C(1) << 40) - 1);
 
-    return mtrace_likely(n < births->n - births->n_before) ? n : PAIRING_UNKNOWN;
+    return mtrace_likely(n < allocations->n - allocations->n_before) ? n : PAIRING_UNKNOWN;
 }
 
 /* PA-4 */
 static uint64_t intervening_of(const struct pairing *pairing, const struct event *event,
                                const struct live_block *block)
 {
-    return event->thread == block->thread ? births_since(&pairing->births[event->thread], block)
-                                          : PAIRING_UNKNOWN;
+    return event->thread == block->thread
+               ? allocations_since(&pairing->allocations[event->thread], block)
+               : PAIRING_UNKNOWN;
 }
 
 static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
@@ -314,11 +316,11 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
 
 /* The end of the block just born was stamped before the birth. What a realloc made of it was born
  * without it, so that it ends unseen. */
-static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event *event,
-                                    struct live_block *block, struct error *err)
+static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct event *event,
+                                         struct live_block *block, struct error *err)
 {
     expire_ends(pairing, event->time_ns);
-    struct pending *item = has_all_births(&pairing->processes[event->process])
+    struct pending *item = has_all_allocations(&pairing->processes[event->process])
                                ? pending_find(&pairing->ends, event, PAIRING_INVERSION_NS)
                                : NULL;
     if (!item)
@@ -338,9 +340,9 @@ static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event 
 }
 
 /* No field is longer than what it has in its first word. */
-static bool is_small(const struct event *event, uint64_t slack, uint64_t births)
+static bool is_small(const struct event *event, uint64_t slack, uint64_t allocations)
 {
-    return slack >> 16 == 0 && births >> 32 == 0 && event->alignment_log2 == 0;
+    return slack >> 16 == 0 && allocations >> 32 == 0 && event->alignment_log2 == 0;
 }
 
 static void fill_block(struct pairing *pairing, const struct event *event, uint32_t chain,
@@ -354,8 +356,8 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
             slack = LIVE_BLOCK_SLACK_UNKNOWN - 1;
     }
     /* All fields at once: what is stored bit by bit is waited for when it is loaded as a whole. */
-    uint64_t births = ++pairing->births[event->thread].n;
-    if (mtrace_likely(is_small(event, slack, births))) {
+    uint64_t allocations = ++pairing->allocations[event->thread].n;
+    if (mtrace_likely(is_small(event, slack, allocations))) {
         *block = (struct live_block){
             .address = block->address,
             .slack_low = slack & 0xffff,
@@ -365,7 +367,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
             .size = event->size & ((UINT64_C(1) << 48) - 1),
             .node = event->node,
             .thread = event->thread,
-            .births_low = (uint32_t)births,
+            .allocations_low = (uint32_t)allocations,
             .chain = chain,
         };
         return;
@@ -376,15 +378,15 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
         .allocation_id = ++pairing->counts.allocations & LIVE_BLOCK_MOST_ID,
         .alignment_log2 = event->alignment_log2 & 63U, /* EV-6 */
         .call = (uint8_t)(event->call | event->chunk_flags),
-        .births_middle = births >> 32 & 0xf,
+        .allocations_middle = allocations >> 32 & 0xf,
         .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
         .slack_high = slack >> 32 & 0xf,
-        .births_high = births >> 36 & 0xf,
+        .allocations_high = allocations >> 36 & 0xf,
         .size = event->size & ((UINT64_C(1) << 48) - 1),
         .slack_middle = slack >> 16 & 0xffff,
         .node = event->node,
         .thread = event->thread,
-        .births_low = (uint32_t)births,
+        .allocations_low = (uint32_t)allocations,
         .chain = chain,
     };
 }
@@ -395,8 +397,8 @@ static bool has_no_id_left(const struct pairing *pairing)
     return pairing->counts.allocations >= LIVE_BLOCK_MOST_ID;
 }
 
-static int give_birth(struct pairing *pairing, const struct event *event, uint32_t chain,
-                      const struct pairing_link *link, struct error *err)
+static int give_allocation(struct pairing *pairing, const struct event *event, uint32_t chain,
+                           const struct pairing_link *link, struct error *err)
 {
     struct live_table *live = &pairing->processes[event->process].live;
     struct live_block *block = live_table_find(live, event->address);
@@ -414,10 +416,10 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
     code = live_table_set_group(live, block, event->group, err);
     if (code)
         return code;
-    code =
-        pairing->sink.born(pairing->sink.context, event->process, block, event->group, link, err);
+    code = pairing->sink.allocated(pairing->sink.context, event->process, block, event->group, link,
+                                   err);
     if (code == 0 && mtrace_unlikely(pairing->ends.n > 0))
-        code = end_at_birth(pairing, event, block, err);
+        code = end_at_allocation(pairing, event, block, err);
     return code;
 }
 
@@ -516,7 +518,7 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
         && (event->address == 0 || pairing->processes[event->process].traits.is_untraced))
         return 0;
     if (open.old_id == 0)
-        return give_birth(pairing, event, 0, NULL, err);
+        return give_allocation(pairing, event, 0, NULL, err);
     struct chain *chain = &pairing->chains[open.chain];
     if (event->address == 0) {
         chain_free(pairing, open.chain);
@@ -532,7 +534,7 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
         link.copied_bytes = open.old_size < event->size ? open.old_size : event->size;
     chain->copied_bytes += link.copied_bytes;
     chain->moves += moved;
-    return give_birth(pairing, event, open.chain, &link, err);
+    return give_allocation(pairing, event, open.chain, &link, err);
 }
 
 /* ---- change of owner ---- */
@@ -565,7 +567,7 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     MTRACE_ASSERT(event->process <= pairing->n_processes && event->thread <= pairing->n_threads);
     switch (event->kind) {
     case EVENT_ALLOC:
-        return give_birth(pairing, event, 0, NULL, err);
+        return give_allocation(pairing, event, 0, NULL, err);
     case EVENT_FREE:
         return on_free(pairing, event, err);
     case EVENT_REALLOC_BEGIN:
@@ -574,11 +576,11 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
         return on_realloc_end(pairing, event, err);
     case EVENT_MOVE:
         return on_move(pairing, event, err);
-    case EVENT_CULLED_BIRTHS:
-        pairing->births[event->thread].n += event->n_culled;
+    case EVENT_ELIDED_ALLOCATIONS:
+        pairing->allocations[event->thread].n += event->n_elided;
         return 0;
     case EVENT_NEXT_OWNER:
-        pairing->births[event->thread].n_before = pairing->births[event->thread].n;
+        pairing->allocations[event->thread].n_before = pairing->allocations[event->thread].n;
         return 0;
     case EVENT_LOST:
         pairing->processes[event->process].traits.has_lost_events = true;
@@ -593,15 +595,16 @@ struct live_table *pairing_live(struct pairing *pairing, uint32_t process)
     return &pairing->processes[process].live;
 }
 
-const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event,
-                                             const struct live_table_seat *seat)
+const struct live_block *pairing_plain_allocation(
+    struct pairing *pairing, const struct event *event,
+    const struct live_table_prefetch_slot *prefetch_slot)
 {
     struct live_table *live = &pairing->processes[event->process].live;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
                         || has_no_id_left(pairing)))
         return NULL;
-    struct live_block *block = live_table_put_seat(live, seat);
+    struct live_block *block = live_table_put_prefetch_slot(live, prefetch_slot);
     if (mtrace_unlikely(!block)
         && (live_table_find(live, event->address)
             || live_table_add(live, event->address, &block, NULL) != 0))
@@ -611,13 +614,14 @@ const struct live_block *pairing_plain_birth(struct pairing *pairing, const stru
 }
 
 const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
-                                           struct live_table_seat *seat, uint64_t *ret_intervening)
+                                           struct live_table_prefetch_slot *prefetch_slot,
+                                           uint64_t *ret_intervening)
 {
     const struct live_table *live = &pairing->processes[event->process].live;
 
     if (mtrace_unlikely(event->group || live->groups || pairing->unseen.n > 0))
         return NULL;
-    const struct live_block *block = live_table_find_seat(live, seat);
+    const struct live_block *block = live_table_find_prefetch_slot(live, prefetch_slot);
     if (mtrace_unlikely(!block || block->chain))
         return NULL;
     *ret_intervening = intervening_of(pairing, event, block);
@@ -635,7 +639,7 @@ const struct live_block *pairing_next_live(const struct pairing *pairing, uint32
     return live_table_next(&pairing->processes[process].live, cursor);
 }
 
-static int tell_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
+static int emit_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
                      struct error *err)
 {
     const struct process *own = &pairing->processes[process];
@@ -647,7 +651,7 @@ static int tell_left(struct pairing *pairing, uint32_t process, const struct liv
     return code || !block->chain ? code : chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
 }
 
-static int tell_all_left(struct pairing *pairing, uint32_t process, struct error *err)
+static int emit_all_left(struct pairing *pairing, uint32_t process, struct error *err)
 {
     const struct live_table *live = &pairing->processes[process].live;
     bool has_runs = pairing->sink.left_run && !live->groups
@@ -663,7 +667,7 @@ static int tell_all_left(struct pairing *pairing, uint32_t process, struct error
                 pairing->sink.left_run(pairing->sink.context, process, places, n, &n_others, err);
         for (size_t k = 0; code == 0 && n_others && k < n; k++)
             if (places[k].address && !(has_runs && pairing_is_single(&places[k])))
-                code = tell_left(pairing, process, &places[k], err);
+                code = emit_left(pairing, process, &places[k], err);
     }
     return code;
 }
@@ -678,7 +682,7 @@ int pairing_finish(struct pairing *pairing, struct error *err)
     expire_ends(pairing, UINT64_MAX);
     expire_unseen(pairing, UINT64_MAX);
     for (uint32_t process = 1; process <= pairing->n_processes; process++) {
-        int code = tell_all_left(pairing, process, err);
+        int code = emit_all_left(pairing, process, err);
         if (!pairing->keeps_memory)
             live_table_done(&pairing->processes[process].live);
         if (code)
@@ -781,9 +785,10 @@ void pairing_visit(struct pairing *pairing, const struct live_table_most *limits
     visit_pending(&pairing->unseen, true, &most, io);
     state_count(io, &n_threads, pairing->n_threads);
     for (size_t i = 1; i <= n_threads; i++) {
-        state_u64(io, &pairing->births[i].n);
-        state_u64(io, &pairing->births[i].n_before);
-        state_check(io, pairing->births[i].n_before <= pairing->births[i].n, "births of a thread");
+        state_u64(io, &pairing->allocations[i].n);
+        state_u64(io, &pairing->allocations[i].n_before);
+        state_check(io, pairing->allocations[i].n_before <= pairing->allocations[i].n,
+                    "births of a thread");
     }
     state_count(io, &n_processes, pairing->n_processes);
     for (uint32_t i = 1; i <= n_processes && checkpoint_io_code(io) == 0; i++) {

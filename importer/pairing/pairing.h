@@ -102,8 +102,8 @@ struct pairing_move {
 struct pairing_sink {
     void *context;
     /* link is NULL for a block that no realloc of a known block made. */
-    int (*born)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                const struct pairing_link *link, struct error *err);
+    int (*allocated)(void *context, uint32_t process, const struct live_block *block,
+                     uint32_t group, const struct pairing_link *link, struct error *err);
     int (*moved)(void *context, uint32_t process, const struct live_block *block,
                  const struct pairing_move *move, struct error *err);
     /* end->time_ns never decreases within a process. */
@@ -171,11 +171,13 @@ struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
 
 /* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of
  * no group, while nothing waits for its partner. The seat is one of the event's address, in the table of its process. NULL: nothing was done, it is for
- * pairing_event. Else what the sink would be told, and behind an end its block is to be given to live_table_remove_seat. */
-const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event,
-                                             const struct live_table_seat *seat);
+ * pairing_event. Else what the sink would be told, and behind an end its block is to be given to live_table_remove_prefetch_slot. */
+const struct live_block *pairing_plain_allocation(
+    struct pairing *pairing, const struct event *event,
+    const struct live_table_prefetch_slot *prefetch_slot);
 const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
-                                           struct live_table_seat *seat, uint64_t *ret_intervening);
+                                           struct live_table_prefetch_slot *prefetch_slot,
+                                           uint64_t *ret_intervening);
 
 /* The end of that block. */
 static inline struct pairing_end pairing_end_of_free(const struct event *event,

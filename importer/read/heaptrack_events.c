@@ -10,7 +10,7 @@ enum {
     /* Made-up addresses of blocks are multiples of it; none is 8. */
     ADDRESS_STEP = 16,
     NOT_LIVE_ADDRESS = 8,
-    LAST_STRETCH_NS = 1000000, /* events behind the last instant */
+    LAST_BATCH_NS = 1000000, /* events behind the last instant */
 };
 
 struct heaptrack_events {
@@ -83,7 +83,7 @@ static uint64_t next_time(struct heaptrack_events *events)
     first = at > 0 ? instants[at - 1].n_events : 0;
     first_ns = at > 0 ? instants[at - 1].ns : 0;
     n = (at < reader->n_instants ? instants[at].n_events : reader->n_events) - first;
-    length_ns = at < reader->n_instants ? instants[at].ns - first_ns : LAST_STRETCH_NS;
+    length_ns = at < reader->n_instants ? instants[at].ns - first_ns : LAST_BATCH_NS;
     ns = first_ns
          + (uint64_t)((double)length_ns * (double)(events->n_events - first) / (double)(n ? n : 1));
     if (events->n_events > 0 && ns <= events->last_ns)

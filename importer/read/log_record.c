@@ -21,28 +21,28 @@ static size_t length_of(const uint64_t *words, size_t n_left)
     return n <= n_left ? n : 0;
 }
 
-static uint64_t n_culled(const uint64_t *words)
+static uint64_t n_elided(const uint64_t *words)
 {
     return words[2] >> 16 & 0xffff;
 }
 
 /* Of all of them. */
-static uint64_t culled_lifetime(const uint64_t *words)
+static uint64_t elided_lifetime(const uint64_t *words)
 {
-    return n_culled(words) == 1 ? words[4] >> 32 : words[5];
+    return n_elided(words) == 1 ? words[4] >> 32 : words[5];
 }
 
-static uint64_t culled_slack(const uint64_t *words)
+static uint64_t elided_slack(const uint64_t *words)
 {
     return words[3] >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1);
 }
 
-static uint64_t n_culled_temporary(const uint64_t *words)
+static uint64_t n_elided_temporary(const uint64_t *words)
 {
     return words[1] << 16 >> 48;
 }
 
-/* Of LOG_CULLED_SIZES. */
+/* Of LOG_ELIDED_SIZES. */
 static uint64_t n_of_class(const uint64_t *words)
 {
     return event_words_address(words) & 0xffffff;
@@ -55,12 +55,12 @@ static uint64_t n_temporary_of_class(const uint64_t *words)
 
 static bool is_possible_mixed(const uint64_t *words)
 {
-    uint64_t n = n_culled(words);
+    uint64_t n = n_elided(words);
     uint32_t bytes = (uint32_t)words[3];
     uint32_t least = (uint32_t)words[6];
     uint32_t largest = (uint32_t)(words[6] >> 32);
 
-    return n && n_culled_temporary(words) <= n && culled_lifetime(words) >> 32 < n
+    return n && n_elided_temporary(words) <= n && elided_lifetime(words) >> 32 < n
            && least <= largest && largest <= bytes && n * least <= bytes && bytes <= n * largest
            && (uint32_t)words[7] <= bytes;
 }
@@ -104,16 +104,16 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_OBJECT_CLAIM:
     case LOG_OBJECT_WARNING:
         return true;
-    case LOG_CULLED_BIRTHS:
-    case LOG_CULLED_LIVES:
-    case LOG_CULLED_SIZES:
+    case LOG_ELIDED_ALLOCATIONS:
+    case LOG_ELIDED_LIVES:
+    case LOG_ELIDED_SIZES:
     case LOG_NEXT_OWNER:
         return true;
-    case LOG_CULLED:
-        return n_words >= LOG_CULLED_WORDS
-               || (n_words == LOG_CULLED_ONE_WORDS && n_culled(words) == 1);
-    case LOG_CULLED_MIXED:
-        return n_words >= LOG_CULLED_MIXED_WORDS;
+    case LOG_ELIDED:
+        return n_words >= LOG_ELIDED_WORDS
+               || (n_words == LOG_ELIDED_ONE_WORDS && n_elided(words) == 1);
+    case LOG_ELIDED_MIXED:
+        return n_words >= LOG_ELIDED_MIXED_WORDS;
     default:
         return false;
     }
@@ -150,16 +150,16 @@ static bool is_possible(const uint64_t *words)
     case LOG_MREMAP:
         return is_page(event_words_address(words)) && is_page(words[2])
                && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
-    case LOG_CULLED:
-        return n_culled(words) && n_culled_temporary(words) <= n_culled(words)
-               && culled_lifetime(words) >> 32 < n_culled(words);
-    case LOG_CULLED_MIXED:
+    case LOG_ELIDED:
+        return n_elided(words) && n_elided_temporary(words) <= n_elided(words)
+               && elided_lifetime(words) >> 32 < n_elided(words);
+    case LOG_ELIDED_MIXED:
         return is_possible_mixed(words);
-    case LOG_CULLED_SIZES:
+    case LOG_ELIDED_SIZES:
         return is_possible_class(words);
-    case LOG_CULLED_LIVES:
+    case LOG_ELIDED_LIVES:
         return event_words_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
-    case LOG_CULLED_BIRTHS:
+    case LOG_ELIDED_ALLOCATIONS:
         return event_words_address(words) <= EVENT_MAX_BYTES;
     case LOG_OBJECT_NODE:
         return words[4] <= EVENT_MAX_SUM;
@@ -334,15 +334,15 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
         return larger(words[3], usable_of(words[4], words[3]));
     case LOG_REALLOC_WIDE:
         return larger(words[4], usable_of(words[5], words[4]));
-    case LOG_CULLED:
-        return n_culled(words) * ((words[3] & EVENT_WORDS_SIZE_MASK) + culled_slack(words) + 1);
-    case LOG_CULLED_MIXED:
-        return n_culled(words) + (uint32_t)words[3] + (words[3] >> 32);
-    case LOG_CULLED_SIZES:
+    case LOG_ELIDED:
+        return n_elided(words) * ((words[3] & EVENT_WORDS_SIZE_MASK) + elided_slack(words) + 1);
+    case LOG_ELIDED_MIXED:
+        return n_elided(words) + (uint32_t)words[3] + (words[3] >> 32);
+    case LOG_ELIDED_SIZES:
         return n_of_class(words) + words[2] + words[3];
-    case LOG_CULLED_LIVES:
+    case LOG_ELIDED_LIVES:
         return larger(event_words_address(words), words[2]);
-    case LOG_CULLED_BIRTHS:
+    case LOG_ELIDED_ALLOCATIONS:
         return event_words_node(words);
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
@@ -406,24 +406,24 @@ static void decode_memory(const uint64_t *words, struct event *ret)
     }
 }
 
-static void decode_culled(const uint64_t *words, const struct log_names *names, uint64_t *n_lost,
+static void decode_elided(const uint64_t *words, const struct log_names *names, uint64_t *n_lost,
                           struct event *ret)
 {
-    ret->kind = EVENT_CULLED;
+    ret->kind = EVENT_ELIDED;
     ret->group = log_names_group(names, log_group_code((uint32_t)ret->address));
     ret->result = (int32_t)(ret->address >> 32);
     ret->address = 0;
-    ret->n_culled = n_culled(words);
-    ret->size = ret->n_culled * (words[3] & EVENT_WORDS_SIZE_MASK);
-    ret->slack_bytes = (uint32_t)(ret->n_culled * culled_slack(words));
-    ret->lifetime_ns = culled_lifetime(words);
-    ret->pair = ret->n_culled == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
+    ret->n_elided = n_elided(words);
+    ret->size = ret->n_elided * (words[3] & EVENT_WORDS_SIZE_MASK);
+    ret->slack_bytes = (uint32_t)(ret->n_elided * elided_slack(words));
+    ret->lifetime_ns = elided_lifetime(words);
+    ret->pair = ret->n_elided == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
     ret->free_node = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
 }
 
-static void decode_culled_mixed(const uint64_t *words, struct event *ret)
+static void decode_elided_mixed(const uint64_t *words, struct event *ret)
 {
-    ret->kind = EVENT_CULLED_MIXED;
+    ret->kind = EVENT_ELIDED_MIXED;
     ret->size = (uint32_t)words[3];
     ret->slack_bytes = (uint32_t)(words[3] >> 32);
     ret->largest_ns_ago = (uint32_t)(words[7] >> 32);
@@ -434,25 +434,25 @@ static void decode_culled_mixed(const uint64_t *words, struct event *ret)
     ret->temporary_bytes = (uint32_t)words[7];
 }
 
-/* Of LOG_CULLED_SIZES, LOG_CULLED_LIVES and LOG_CULLED_BIRTHS, whose numbers stand where others have a stack. */
-static void decode_culled_more(const uint64_t *words, struct event *ret)
+/* Of LOG_ELIDED_SIZES, LOG_ELIDED_LIVES and LOG_ELIDED_ALLOCATIONS, whose numbers stand where others have a stack. */
+static void decode_elided_more(const uint64_t *words, struct event *ret)
 {
     ret->node = DEFINITIONS_NO_BACKTRACE;
-    if (event_words_kind(words) == LOG_CULLED_SIZES) {
-        ret->kind = EVENT_CULLED_SIZES;
+    if (event_words_kind(words) == LOG_ELIDED_SIZES) {
+        ret->kind = EVENT_ELIDED_SIZES;
         ret->call = (uint8_t)event_words_node(words);
-        ret->n_culled = n_of_class(words);
+        ret->n_elided = n_of_class(words);
         ret->result = (int32_t)n_temporary_of_class(words);
         ret->size = words[2];
         ret->slack_bytes = (uint32_t)words[3];
-    } else if (event_words_kind(words) == LOG_CULLED_LIVES) {
-        ret->kind = EVENT_CULLED_LIVES;
+    } else if (event_words_kind(words) == LOG_ELIDED_LIVES) {
+        ret->kind = EVENT_ELIDED_LIVES;
         ret->value = event_words_node(words);
-        ret->n_culled = ret->address;
+        ret->n_elided = ret->address;
         ret->size = words[2];
     } else {
-        ret->kind = EVENT_CULLED_BIRTHS;
-        ret->n_culled = event_words_node(words);
+        ret->kind = EVENT_ELIDED_ALLOCATIONS;
+        ret->n_elided = event_words_node(words);
         ret->size = ret->address;
     }
     ret->address = 0;
@@ -461,8 +461,8 @@ static void decode_culled_more(const uint64_t *words, struct event *ret)
 /* Is what other records have a stack for something else? */
 static bool has_no_stack(unsigned kind)
 {
-    return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_CULLED_LIVES
-           || kind == LOG_CULLED_BIRTHS || kind == LOG_CULLED_SIZES;
+    return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_ELIDED_LIVES
+           || kind == LOG_ELIDED_ALLOCATIONS || kind == LOG_ELIDED_SIZES;
 }
 
 /* NULL: it ends. */
@@ -558,7 +558,7 @@ static void decode_object(const uint64_t *words, const struct log_names *names, 
         ret->value = (int64_t)(words[2] >> 40);
         ret->text = label_of(names, label);
         ret->old_address = (uint32_t)words[3];
-        ret->n_culled = words[3] >> 32;
+        ret->n_elided = words[3] >> 32;
         ret->size = words[4];
         break;
     case LOG_OBJECT_CLAIM:
@@ -623,17 +623,17 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_MALLOPT:
         decode_memory(words, ret);
         break;
-    case LOG_CULLED:
-        decode_culled(words, names, n_lost, ret);
+    case LOG_ELIDED:
+        decode_elided(words, names, n_lost, ret);
         break;
-    case LOG_CULLED_MIXED:
-        decode_culled(words, names, n_lost, ret);
-        decode_culled_mixed(words, ret);
+    case LOG_ELIDED_MIXED:
+        decode_elided(words, names, n_lost, ret);
+        decode_elided_mixed(words, ret);
         break;
-    case LOG_CULLED_SIZES:
-    case LOG_CULLED_LIVES:
-    case LOG_CULLED_BIRTHS:
-        decode_culled_more(words, ret);
+    case LOG_ELIDED_SIZES:
+    case LOG_ELIDED_LIVES:
+    case LOG_ELIDED_ALLOCATIONS:
+        decode_elided_more(words, ret);
         break;
     case LOG_POOL_ALLOC:
     case LOG_POOL_FREE:

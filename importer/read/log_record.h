@@ -53,7 +53,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
 /* Is it a realloc with an old and a new block, and so two events? */
 bool log_record_is_pair(const struct log_record *record);
 
-/* Bytes that its block occupies, culled blocks and their number in one; 0: it makes none. */
+/* Bytes that its block occupies, elided blocks and their number in one; 0: it makes none. */
 uint64_t log_record_claimed_bytes(const struct log_record *record);
 
 /* When the first half of a pair happened. */

@@ -271,14 +271,14 @@ static int find_last_sample(const struct log_set *set, const struct log_input *i
 }
 
 /* The last time of what is packed as it is (GR-3). */
-static uint64_t steady_time(const struct log_set *set, const struct log_input *input)
+static uint64_t watermark_time(const struct log_set *set, const struct log_input *input)
 {
     struct clock_cursor cursor = {0};
 
-    if (!input->is_growing || input->steady_ticks == 0 || input->steady_ticks == UINT64_MAX)
+    if (!input->is_growing || input->watermark_ticks == 0 || input->watermark_ticks == UINT64_MAX)
         return UINT64_MAX;
     uint64_t end =
-        log_set_time(set, input, &cursor, input->steady_ticks & UINT64_MAX << input->time_shift);
+        log_set_time(set, input, &cursor, input->watermark_ticks & UINT64_MAX << input->time_shift);
     return end ? end - 1 : 0;
 }
 
@@ -295,7 +295,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
         return UINT64_MAX;
     if (final_ticks == 0 || (input->n_files > 1 && !input->has_time_shift)) /* LI-4 */
         return 0;
-    mark = min_time(log_set_time(set, input, &cursor, final_ticks), steady_time(set, input));
+    mark = min_time(log_set_time(set, input, &cursor, final_ticks), watermark_time(set, input));
     if (input->header.end_kind != LOG_END_UNKNOWN || !find_last_sample(set, input, &sample_ns))
         return mark;
     sample_ns <<= CLOCK_MAP_FRACTION_BITS;
@@ -310,22 +310,22 @@ static uint64_t opening_time(const struct log_set *set)
                : 0;
 }
 
-uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
+uint64_t log_set_mark(const struct log_set *set, uint64_t time_limit_ns)
 {
-    const uint64_t patience = patience_ns << CLOCK_MAP_FRACTION_BITS;
+    const uint64_t time_limit = time_limit_ns << CLOCK_MAP_FRACTION_BITS;
     uint64_t furthest = opening_time(set);
     uint64_t mark = UINT64_MAX;
-    uint64_t steady = UINT64_MAX;
+    uint64_t watermark = UINT64_MAX;
 
     for (size_t i = 0; i < set->n_inputs; i++) {
         uint64_t own = mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks);
         mark = min_time(mark, own);
-        steady = min_time(steady, steady_time(set, set->inputs[i]));
+        watermark = min_time(watermark, watermark_time(set, set->inputs[i]));
         if (own != UINT64_MAX && own > furthest)
             furthest = own;
     }
-    if (patience && mark < furthest && furthest - mark > patience)
-        mark = min_time(furthest - patience, steady);
+    if (time_limit && mark < furthest && furthest - mark > time_limit)
+        mark = min_time(furthest - time_limit, watermark);
     return mark;
 }
 
@@ -539,7 +539,7 @@ uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id)
 }
 
 /* What another process made after they parted has an id of the merged groups, which this one may have given, too. */
-static void tell_groups(struct log_set *set, const struct log_names *names)
+static void emit_groups(struct log_set *set, const struct log_names *names)
 {
     struct definitions_group *groups = set->definitions.groups;
 
@@ -553,15 +553,15 @@ static void tell_groups(struct log_set *set, const struct log_names *names)
     }
 }
 
-bool log_set_tell_only(struct log_set *set, uint64_t run_id)
+bool log_set_emit_only(struct log_set *set, uint64_t run_id)
 {
-    uint32_t told = log_set_find_process(set, run_id);
+    uint32_t reported = log_set_find_process(set, run_id);
 
-    for (uint32_t id = 1; told && id <= set->n_inputs; id++)
-        set->definitions.processes[id].is_left_out = id != told;
-    if (told)
-        tell_groups(set, &set->inputs[told - 1]->names);
-    return told != 0;
+    for (uint32_t id = 1; reported && id <= set->n_inputs; id++)
+        set->definitions.processes[id].is_left_out = id != reported;
+    if (reported)
+        emit_groups(set, &set->inputs[reported - 1]->names);
+    return reported != 0;
 }
 
 void log_set_close(struct log_set *set)

@@ -63,7 +63,7 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
 
 /* The log of this run alone is told: all other processes are left out, and so are groups that its process does not have. The others have the ids by which it
  * knows them (GM-1). After numbers were given (stable_ids_take). False: there is none. */
-bool log_set_tell_only(struct log_set *set, uint64_t run_id);
+bool log_set_emit_only(struct log_set *set, uint64_t run_id);
 
 /* Its process; 0: there is none. */
 uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id);
@@ -94,9 +94,9 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state);
 int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
- * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. patience_ns: no log is waited for
+ * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. time_limit_ns: no log is waited for
  * that is so far behind the furthest one, or behind the time when the set was opened, as one is that has nothing to write; 0: any may hold up the others. */
-uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns);
+uint64_t log_set_mark(const struct log_set *set, uint64_t time_limit_ns);
 
 /* A time behind `after`, both as log_set_mark: of the segments that begin behind `after` those that hold anything up to it have n_bytes, and one segment
  * more at most. UINT64_MAX: all of them have no more. */

@@ -27,11 +27,11 @@ struct event_stream {
     struct heap_entry *heap;
     size_t n_heap, heap_capacity;
     struct segment_source *spare;
-    size_t n_opened;    /* places of set->order */
-    uint64_t next_due;  /* first time of the next place, UINT64_MAX if there is none */
-    uint64_t last_time; /* handed out */
-    uint64_t mark;      /* UINT64_MAX: no end but that of the log */
-    uint64_t told_mark; /* SX-4: what lies before it is handed out at it; 0: nothing does */
+    size_t n_opened;        /* places of set->order */
+    uint64_t next_due;      /* first time of the next place, UINT64_MAX if there is none */
+    uint64_t last_time;     /* handed out */
+    uint64_t mark;          /* UINT64_MAX: no end but that of the log */
+    uint64_t reported_mark; /* SX-4: what lies before it is handed out at it; 0: nothing does */
     uint64_t bound; /* the root is next as long as its key is less: nothing else is due; 0: look */
     uint64_t opened_bytes;
     struct log_damage_report ignored; /* takes the damage of a second reading */
@@ -92,7 +92,7 @@ static struct segment_source *new_source(struct event_stream *stream)
 static void close_source(struct event_stream *stream, struct segment_source *source)
 {
     segment_source_close(&stream->sources, source);
-    source->n_told = 0;
+    source->n_reported = 0;
     source->next = stream->spare;
     stream->spare = source;
 }
@@ -227,8 +227,8 @@ static void emit(struct event_stream *stream, struct segment_source *source, str
     stream->sources.n_backward += source->is_backward || source->time < stream->last_time;
     if (source->time >= stream->last_time)
         stream->last_time = source->time;
-    source->told_time = source->time;
-    source->n_told++;
+    source->reported_time = source->time;
+    source->n_reported++;
     ret->time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS;
 }
 
@@ -337,7 +337,7 @@ static int stop(struct event_stream *stream, struct error *err)
     state->lost_bytes = stream->sources.lost_bytes;
     state->n_unknown = stream->sources.n_unknown;
     for (size_t i = 0; i < stream->n_heap; i++)
-        if (stream->heap[i].source->n_told)
+        if (stream->heap[i].source->n_reported)
             state->n_unknown += stream->heap[i].source->reader.n_unknown;
     state->has_begun = true;
     return 0;
@@ -350,7 +350,7 @@ static void take_impossible(struct event_stream *stream)
 
     for (size_t i = 0; !sources->lost && i < stream->n_heap; i++) {
         struct segment_source *source = stream->heap[i].source;
-        if (source->n_told && !source->items)
+        if (source->n_reported && !source->items)
             segment_source_take_impossible(sources, source);
     }
 }
@@ -408,8 +408,9 @@ static int find_next(struct event_stream *stream, struct error *err)
     }
     while (stream->heap[0].source->is_at_first)
         keep_own_order(stream);
-    if (stream->heap[0].source->time < stream->told_mark && stream->last_time < stream->told_mark)
-        stream->last_time = stream->told_mark;
+    if (stream->heap[0].source->time < stream->reported_mark
+        && stream->last_time < stream->reported_mark)
+        stream->last_time = stream->reported_mark;
     stream->bound = find_bound(stream);
     return FOUND_ROOT;
 }
@@ -531,7 +532,7 @@ int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_
     stream->sources.state = state;
     stream->mark = mark;
     if (state) {
-        stream->told_mark = state->is_sole && state->has_begun ? state->mark : 0;
+        stream->reported_mark = state->is_sole && state->has_begun ? state->mark : 0;
         stream->last_time = state->last_time;
         stream->sources.claimed_bytes = state->claimed_bytes;
         stream->sources.n_lost_nodes = state->n_lost_nodes;

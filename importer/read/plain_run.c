@@ -150,7 +150,7 @@ void plain_run_take(struct segment_sources *all, struct segment_source *source,
 {
     struct ground ground;
     uint64_t last_time = run->last_time;
-    uint64_t told_time = source->told_time;
+    uint64_t reported_time = source->reported_time;
     uint64_t key;
     size_t n = 0;
 
@@ -166,14 +166,14 @@ void plain_run_take(struct segment_sources *all, struct segment_source *source,
         all->n_backward += place.is_backward || place.time < last_time;
         if (place.time >= last_time)
             last_time = place.time;
-        told_time = place.time;
+        reported_time = place.time;
         fill_event(&ground, place.words, stack, last_time, &events[n++]);
         run->is_at_next = go_on(&place, &ground);
         key = place.time << 1 | (event_words_kind(place.words) != LOG_FREE);
     } while (mtrace_likely(run->is_at_next) && key < run->bound && n < run->most);
     leave(all, source, &place, &ground);
-    source->told_time = told_time;
-    source->n_told += n;
+    source->reported_time = reported_time;
+    source->n_reported += n;
     run->last_time = last_time;
     run->n = n;
 }

@@ -66,14 +66,14 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
 }
 
 /* Another one was handed out. */
-static void count_told(struct sample_cursor *cursor, const struct log_sample *sample)
+static void count_reported(struct sample_cursor *cursor, const struct log_sample *sample)
 {
     cursor->n_at = sample->monotonic_ns == cursor->last_ns ? cursor->n_at + 1 : 1;
     cursor->last_ns = sample->monotonic_ns;
 }
 
-static int skip_told(struct sample_stream *stream, uint32_t process,
-                     const struct sample_place *place, struct error *err)
+static int skip_reported(struct sample_stream *stream, uint32_t process,
+                         const struct sample_place *place, struct error *err)
 {
     struct sample_cursor *cursor = &stream->cursors[process - 1];
     uint64_t n_at = place->n_at;
@@ -101,7 +101,7 @@ static int go_to(struct sample_stream *stream, uint32_t process, const struct sa
         cursor->n_at = place->n_at;
     }
     if (place && place->is_by_time)
-        return skip_told(stream, process, place, err);
+        return skip_reported(stream, process, place, err);
     cursor->next_frame = place ? place->frame : 0;
     r = next_frame(stream, process, err);
     if (r != 0 || !place || !cursor->samples)
@@ -213,7 +213,7 @@ int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t 
                                 .a = from->a,
                                 .b = from->b,
                                 .c = from->c};
-        count_told(cursor, from);
+        count_reported(cursor, from);
         if (is_possible(from))
             r = on_sample(context, &sample);
         if (r == 0 && cursor->at == cursor->n_samples)

@@ -276,12 +276,12 @@ static void go_on(struct segment_sources *all, struct segment_source *source,
     source->reader.base_ticks = position->base_ticks;
     source->reader.thread = position->thread;
     source->reader.group = position->group;
-    source->time = source->told_time = position->time;
+    source->time = source->reported_time = position->time;
 }
 
 /* Behind the items up to the mark: those that were handed out, unless others came between them. */
-static void skip_told_items(struct segment_sources *all, struct segment_source *source,
-                            const struct segment_position *position)
+static void skip_reported_items(struct segment_sources *all, struct segment_source *source,
+                                const struct segment_position *position)
 {
     size_t n = 0;
 
@@ -289,11 +289,11 @@ static void skip_told_items(struct segment_sources *all, struct segment_source *
         if (log_set_time(all->set, source->input, &source->cursor, source->items[n].ticks)
             > all->state->mark)
             break;
-    size_t n_told = position ? position->n_items : 0;
-    if (all->state->is_sole && n > n_told)
-        n = n_told;
+    size_t n_reported = position ? position->n_items : 0;
+    if (all->state->is_sole && n > n_reported)
+        n = n_reported;
     else
-        all->state->is_late |= n != n_told;
+        all->state->is_late |= n != n_reported;
     source->next_item = n;
 }
 
@@ -314,15 +314,15 @@ int segment_source_save(struct segment_sources *all, const struct segment_source
 
     if (!is_at_end) {
         all->claimed_bytes -= source->claimed_bytes;
-        if (source->n_told == 0)
+        if (source->n_reported == 0)
             return 0; /* it is as it was */
     }
     position = stream_state_get(all->state, source->input->header.run_id, ref->sequence);
     if (!position)
         return ERROR_NOMEM;
     position->is_done = is_at_end && ref->is_complete;
-    position->has_told |= source->n_told > 0;
-    position->time = source->told_time;
+    position->has_reported |= source->n_reported > 0;
+    position->time = source->reported_time;
     position->base_ticks = source->reader.base_ticks;
     position->thread = source->reader.thread;
     position->group = source->reader.group;
@@ -350,7 +350,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     if (ref->kind == LOG_SEGMENT_SIDE) {
         r = open_side(all, source, ref->raw_bytes, err);
         if (all->state && all->state->has_begun)
-            skip_told_items(all, source, position);
+            skip_reported_items(all, source, position);
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         if (position)
@@ -361,7 +361,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     }
     if (*ret_has_event)
         check_late(all, source);
-    source->is_at_first = !position || !position->has_told;
+    source->is_at_first = !position || !position->has_reported;
     return r;
 }
 
@@ -406,7 +406,7 @@ void segment_source_event(struct segment_sources *all, struct segment_source *so
     }
     log_record_decode(record, source->half, &source->input->names, source->thread,
                       &all->n_lost_nodes, ret);
-    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED && ret->kind != EVENT_CULLED_MIXED)
+    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_ELIDED && ret->kind != EVENT_ELIDED_MIXED)
         ret->group = source->group;
     if (source->half != LOG_RECORD_WHOLE)
         ret->pair = pair_of(source);

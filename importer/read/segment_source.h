@@ -38,9 +38,9 @@ struct segment_source {
     struct segment_source *next; /* its owner's */
     uint64_t time;               /* of `record`; fixed point, clock_map.h */
     uint64_t ticks;              /* what that was made of */
-    uint64_t told_time;          /* of the event handed out last */
+    uint64_t reported_time;      /* of the event handed out last */
     uint64_t claimed_bytes;      /* EV-6: of what is to be read again if it stops here */
-    size_t n_told;               /* since it was opened */
+    size_t n_reported;           /* since it was opened */
     bool
         is_backward; /* its stamp lies before that of the event before, and not as the beginning of a realloc's may */
     struct log_record record;

@@ -35,7 +35,7 @@ void stream_state_visit(struct stream_state *state, struct checkpoint_io *io)
     positions = state->positions.elements;
     for (size_t i = 0; i < state->positions.n; i++) {
         state_check_bool(io, &positions[i].is_half);
-        state_check_bool(io, &positions[i].has_told);
+        state_check_bool(io, &positions[i].has_reported);
         state_check_bool(io, &positions[i].is_done);
     }
     state_u64(io, &state->mark);

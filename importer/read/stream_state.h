@@ -29,10 +29,10 @@ struct segment_position {
     uint64_t base_ticks;       /* of the reader, as thread and group */
     uint64_t time;             /* of the event handed out last */
     uint32_t thread, group;
-    uint32_t n_words; /* in front of the record that comes next */
-    uint32_t n_items; /* SIDE: handed out, in order of time */
-    bool is_half;     /* of that record, a realloc, the first half was handed out */
-    bool has_told;    /* any event of it was handed out */
+    uint32_t n_words;  /* in front of the record that comes next */
+    uint32_t n_items;  /* SIDE: handed out, in order of time */
+    bool is_half;      /* of that record, a realloc, the first half was handed out */
+    bool has_reported; /* any event of it was handed out */
     bool is_done;
 };
 

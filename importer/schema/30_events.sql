@@ -87,7 +87,7 @@ CREATE VIEW allocations(        -- the public face of allocation_rows: one heap 
   free_backtrace_id,       -- stack that ended it; NULL: frees have no stacks, or it was not ended by a call
   ended_by,                -- 'free', 'realloc', 'unseen' (its address was given out again), 'exec'; NULL: never ended
   is_leaked,               -- 1: never ended while the process lived
-  intervening_allocations, -- others that its thread made before it freed it; of a culled log it is only known whether they were more than one; NULL: another thread did, or never ended
+  intervening_allocations, -- others that its thread made before it freed it; of a elided log it is only known whether they were more than one; NULL: another thread did, or never ended
   chain_id,                -- joins realloc_chains; NULL: never reallocated
   chain_position,          -- 1 for the first block of the chain
   realloc_from_id,         -- allocation_id of the block that realloc made it of; NULL: none

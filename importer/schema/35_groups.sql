@@ -30,7 +30,7 @@ CREATE TABLE group_moves (      -- blocks that mtrace_move charged to another gr
 CREATE TABLE group_totals (     -- empty where the program has no groups; allocated + moved in = freed + moved out + live
   process_id INTEGER NOT NULL,          -- that was in the group
   group_id INTEGER NOT NULL,            -- joins allocation_groups
-  allocated_blocks INTEGER NOT NULL,    -- born while their thread was in it, culled ones included
+  allocated_blocks INTEGER NOT NULL,    -- born while their thread was in it, elided ones included
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   freed_blocks INTEGER NOT NULL,        -- ended while charged to it, by free, realloc or unseen
   freed_bytes INTEGER NOT NULL,         -- requested by those

@@ -11,7 +11,7 @@
 CREATE TABLE backtrace_totals (
   process_id INTEGER NOT NULL,          -- that ran the stack
   backtrace_id INTEGER NOT NULL,        -- where the blocks were born
-  allocated_blocks INTEGER NOT NULL,    -- born here, reallocs and culled ones included
+  allocated_blocks INTEGER NOT NULL,    -- born here, reallocs and elided ones included
   allocated_bytes INTEGER NOT NULL,     -- requested by them
   freed_blocks INTEGER NOT NULL,        -- of them ended, by free, realloc or unseen
   freed_bytes INTEGER NOT NULL,         -- requested by those
@@ -20,7 +20,7 @@ CREATE TABLE backtrace_totals (
   leaked_first_ns INTEGER, leaked_last_ns INTEGER, -- birth of the first and last leaked block
   temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL, -- intervening_allocations <= 1
   peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL, -- live at the process's peak
-  own_peak_bytes INTEGER NOT NULL,      -- highest sum of its own live bytes; where blocks were culled it may have been higher by meta culled.most_live_bytes
+  own_peak_bytes INTEGER NOT NULL,      -- highest sum of its own live bytes; where blocks were elided it may have been higher by meta elided.most_live_bytes
   own_peak_ns INTEGER NOT NULL,         -- the first time that was reached
   first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- birth of the first and last block
   min_size_bytes INTEGER NOT NULL,      -- smallest request
@@ -29,7 +29,7 @@ CREATE TABLE backtrace_totals (
   lifetime_sum_ns REAL NOT NULL,        -- of freed blocks; exact up to 2^53
   chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
-  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
+  elided_blocks INTEGER NOT NULL, elided_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
   allocated_blocks_margin REAL, allocated_bytes_margin REAL, -- half of the width of the 95 % interval of allocated_blocks and allocated_bytes; NULL: they are exact
   leaked_blocks_margin REAL, leaked_bytes_margin REAL, -- the same of leaked_blocks and leaked_bytes
   peak_blocks_margin REAL, peak_bytes_margin REAL, -- the same of peak_blocks and peak_bytes
@@ -62,7 +62,7 @@ CREATE TABLE free_sites (       -- who frees what is born there; by free only
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE leaked_births (    -- when leaked blocks were born
+CREATE TABLE leaked_allocations (    -- when leaked blocks were born
   process_id INTEGER NOT NULL,          -- that never freed them
   backtrace_id INTEGER NOT NULL,        -- where they were born
   part INTEGER NOT NULL,                -- of the time from the first window to the end of the last one, the process's life where all of it was recorded; it has 64 equal ones: 0 to 63
@@ -76,7 +76,7 @@ CREATE TABLE timeline (
   start_ns INTEGER NOT NULL,            -- included
   end_ns INTEGER NOT NULL,              -- where the next begins; of the last, the end of the process
   live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL, -- at end_ns
-  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL, -- inside the bucket; of culled blocks: meta culled.most_live_bytes
+  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL, -- inside the bucket; of elided blocks: meta elided.most_live_bytes
   allocated_blocks INTEGER NOT NULL,    -- born inside the bucket
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   freed_blocks INTEGER NOT NULL,        -- ended inside the bucket
@@ -155,7 +155,7 @@ CREATE TABLE site_totals (      -- backtrace_totals summed by call site
   own_peak_bytes INTEGER NOT NULL,                       -- sum of the stacks' own peaks, which need not coincide
   slack_bytes INTEGER NOT NULL, lifetime_sum_ns REAL NOT NULL, -- as in backtrace_totals, summed
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
-  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  elided_blocks INTEGER NOT NULL, elided_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
   allocated_blocks_margin REAL, allocated_bytes_margin REAL, -- as in backtrace_totals, of the sums
   leaked_blocks_margin REAL, leaked_bytes_margin REAL,   -- as in backtrace_totals, of the sums
   peak_blocks_margin REAL, peak_bytes_margin REAL        -- as in backtrace_totals, of the sums
@@ -193,10 +193,10 @@ CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: w
   call_site_id INTEGER,                                  -- where the blocks were born; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- of what is live since the snapshot before
 ) STRICT;
-CREATE TABLE site_births (      -- leaked_births by call site and rule; what exec took away is no leak
+CREATE TABLE site_births (      -- leaked_allocations by call site and rule; what exec took away is no leak
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
-  part INTEGER NOT NULL,                                 -- 0 to 63, as in leaked_births
+  part INTEGER NOT NULL,                                 -- 0 to 63, as in leaked_allocations
   blocks INTEGER NOT NULL,                               -- born in it
   bytes INTEGER NOT NULL                                 -- requested by them; 1 for each of a stack none of whose blocks in it asked for more
 ) STRICT;

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 
 enum {
-    N_FIGURES = 5,  /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
+    N_NUMBERS = 5,  /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
     N_ESTIMATED = 4 /* the first of them, where blocks are samples */
 };
 
-struct figures {
-    int64_t value[N_FIGURES];
+struct numbers {
+    int64_t value[N_NUMBERS];
     double square[N_ESTIMATED]; /* of the margins: those of parts add up */
 };
 
@@ -30,15 +30,15 @@ struct node {
 };
 
 struct function {
-    struct figures self, total;
-    struct figures before; /* what had been counted when the outermost node that holds it began */
+    struct numbers self, total;
+    struct numbers before; /* what had been counted when the outermost node that holds it began */
     uint32_t n_open;       /* nodes on the way to the current one that hold it */
 };
 
 struct tree {
     struct node *nodes;         /* by backtrace id */
-    struct figures *own;        /* by backtrace id, of one process */
-    struct figures counted;     /* of all nodes up to the current one */
+    struct numbers *own;        /* by backtrace id, of one process */
+    struct numbers counted;     /* of all nodes up to the current one */
     struct touched_ids touched; /* nodes of the process: its stacks, and what is above them */
     struct touched_ids used;    /* functions and modules of it */
     uint32_t *open;             /* nodes on the way to the current one, outermost first */
@@ -156,19 +156,19 @@ static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
     return end_read(db, statement, step, err);
 }
 
-static void grow_all(struct figures *sum, const struct figures *value)
+static void grow_all(struct numbers *sum, const struct numbers *value)
 {
-    for (int i = 0; i < N_FIGURES; i++)
+    for (int i = 0; i < N_NUMBERS; i++)
         saturating_grow(&sum->value[i], value->value[i]);
     for (int i = 0; i < N_ESTIMATED; i++)
         sum->square[i] += value->square[i];
 }
 
 /* What was counted since then. */
-static void grow_by_difference(struct figures *sum, const struct figures *now,
-                               const struct figures *then)
+static void grow_by_difference(struct numbers *sum, const struct numbers *now,
+                               const struct numbers *then)
 {
-    for (int i = 0; i < N_FIGURES; i++)
+    for (int i = 0; i < N_NUMBERS; i++)
         saturating_grow(&sum->value[i], saturating_subtract(now->value[i], then->value[i]));
     for (int i = 0; i < N_ESTIMATED; i++)
         sum->square[i] += now->square[i] - then->square[i];
@@ -182,10 +182,10 @@ static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, 
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         uint32_t id = (uint32_t)database_id(statement, 0, tree->n_nodes);
         const struct node *node = &tree->nodes[id];
-        for (int i = 0; i < N_FIGURES; i++)
+        for (int i = 0; i < N_NUMBERS; i++)
             tree->own[id].value[i] = sqlite3_column_int64(statement, i + 1);
         for (int i = 0; i < N_ESTIMATED; i++) {
-            double margin = sqlite3_column_double(statement, N_FIGURES + i + 1);
+            double margin = sqlite3_column_double(statement, N_NUMBERS + i + 1);
             tree->own[id].square[i] = margin * margin;
         }
         touched_ids_add(&tree->used, node->site_function);
@@ -230,7 +230,7 @@ static void open_node(struct tree *tree, uint32_t id)
 
 static void walk(struct tree *tree)
 {
-    tree->counted = (struct figures){{0}, {0}};
+    tree->counted = (struct numbers){{0}, {0}};
     for (size_t i = 0; i < tree->touched.n; i++) {
         uint32_t id = tree->touched.ids[i];
         while (tree->n_open && tree->nodes[tree->open[tree->n_open - 1]].last_descendant < id)
@@ -244,10 +244,10 @@ static void walk(struct tree *tree)
 static void forget_process(struct tree *tree)
 {
     for (size_t i = 0; i < tree->touched.n; i++)
-        tree->own[tree->touched.ids[i]] = (struct figures){{0}, {0}};
+        tree->own[tree->touched.ids[i]] = (struct numbers){{0}, {0}};
     for (size_t i = 0; i < tree->used.n; i++)
         tree->functions[tree->used.ids[i]] = (struct function){.n_open = 0};
-    tree->own[0] = (struct figures){{0}, {0}}; /* of stacks that a damaged file names */
+    tree->own[0] = (struct numbers){{0}, {0}}; /* of stacks that a damaged file names */
     touched_ids_clear(&tree->touched);
     touched_ids_clear(&tree->used);
 }
@@ -264,15 +264,15 @@ struct output {
 };
 
 enum {
-    FIRST_MARGIN = 3 + 2 * N_FIGURES /* number of the parameter */
+    FIRST_MARGIN = 3 + 2 * N_NUMBERS /* number of the parameter */
 };
 
 /* A difference of sums may be a little off 0. */
-static void bind_margins(sqlite3_stmt *insert, int first, const struct figures *figures)
+static void bind_margins(sqlite3_stmt *insert, int first, const struct numbers *numbers)
 {
     for (int i = 0; i < N_ESTIMATED; i++)
         sqlite3_bind_double(insert, first + i,
-                            figures->square[i] > 0 ? sqrt(figures->square[i]) : 0);
+                            numbers->square[i] > 0 ? sqrt(numbers->square[i]) : 0);
 }
 
 static int write_rows(const struct tree *tree, const struct process *process,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_tables.h"
 
-#include "importer/symbols/site_births.h"
+#include "importer/symbols/site_allocations.h"
 #include "importer/symbols/site_totals.h"
 #include "importer/symbols/stack_rules.h"
 #include "importer/symbols/touched_ids.h"
@@ -197,8 +197,8 @@ static int write_leaks_and_growth(sqlite3 *db, const struct statistics *facts, s
     if (code == 0)
         code = write_snapshots(db, sites, err);
     if (code == 0)
-        code = site_births_write(db, of_stack, rules,
-                                 facts ? statistics_leaked_births(facts) : NULL, err);
+        code = site_allocations_write(db, of_stack, rules,
+                                      facts ? statistics_leaked_allocations(facts) : NULL, err);
     if (code == 0)
         code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
     if (code == 0)

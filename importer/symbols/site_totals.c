@@ -115,7 +115,7 @@ static const char totals_sql[] =
     "INSERT INTO site_totals(process_id, call_site_id, stacks, complete_blocks, allocated_blocks,"
     " allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, temporary_blocks,"
     " temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, slack_bytes, realloc_count,"
-    " realloc_copied_bytes, culled_blocks, culled_bytes, lifetime_sum_ns, allocated_blocks_margin,"
+    " realloc_copied_bytes, elided_blocks, elided_bytes, lifetime_sum_ns, allocated_blocks_margin,"
     " allocated_bytes_margin, leaked_blocks_margin, leaked_bytes_margin, peak_blocks_margin,"
     " peak_bytes_margin)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -134,8 +134,8 @@ static int add_total(struct counting *counting, uint32_t process, uint32_t id,
 {
     const struct place place = {.process = process, .site = counting->sites->ids[id]};
     struct site_totals *site = sums_of(&counting->all, &place, sizeof *site, err);
-    const uint64_t blocks = stack->allocated_blocks + stack->culled_blocks;
-    const uint64_t bytes = stack->allocated_bytes + stack->culled_bytes;
+    const uint64_t blocks = stack->allocated_blocks + stack->elided_blocks;
+    const uint64_t bytes = stack->allocated_bytes + stack->elided_bytes;
     const uint64_t values[N_SUMS] = {blocks > 0,
                                      blocks,
                                      bytes,
@@ -151,8 +151,8 @@ static int add_total(struct counting *counting, uint32_t process, uint32_t id,
                                      stack->slack_bytes,
                                      stack->realloc_count,
                                      stack->realloc_copied_bytes,
-                                     stack->culled_blocks,
-                                     stack->culled_bytes};
+                                     stack->elided_blocks,
+                                     stack->elided_bytes};
 
     if (!site)
         return ERROR_NOMEM;

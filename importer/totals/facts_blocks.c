@@ -22,17 +22,18 @@ static inline void count(const struct statistics *facts, uint32_t process,
     ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
-int facts_born_in_heap(struct statistics *facts, const struct heap_birth *birth, struct error *err)
+int facts_allocated_in_heap(struct statistics *facts, const struct heap_allocation *allocation,
+                            struct error *err)
 {
-    int code = heap_ranges_born(facts->heaps, birth, err);
+    int code = heap_ranges_allocated(facts->heaps, allocation, err);
 
-    if (code || !(birth->call & LOG_CHUNK_KNOWN))
+    if (code || !(allocation->call & LOG_CHUNK_KNOWN))
         return code;
-    return memory_samples_born(
-        facts->memory_samples, birth->process,
-        &(struct seen_extent){.start = birth->address,
-                              .end = birth->address + birth->usable_bytes,
-                              .is_arena = (birth->call & LOG_CHUNK_NON_MAIN) != 0},
+    return memory_samples_allocated(
+        facts->memory_samples, allocation->process,
+        &(struct seen_extent){.start = allocation->address,
+                              .end = allocation->address + allocation->usable_bytes,
+                              .is_arena = (allocation->call & LOG_CHUNK_NON_MAIN) != 0},
         err);
 }
 
@@ -60,57 +61,59 @@ static bool is_above(const struct statistics *facts, uint32_t process,
            && sample_weight_is_above(mean_bytes, block->size, live_block_salt(block));
 }
 
-static inline int count_birth(struct statistics *facts, uint32_t process,
-                              const struct live_block *block, uint32_t group,
-                              const struct pairing_link *link, struct error *err)
+static inline int count_allocation(struct statistics *facts, uint32_t process,
+                                   const struct live_block *block, uint32_t group,
+                                   const struct pairing_link *link, struct error *err)
 {
     struct process_facts *own = &facts->processes[process];
     struct counted counted;
     const struct sample_weight *weight = &counted.block.weight;
 
     count(facts, process, block, &counted);
-    int code = totals_born(facts->totals, process, &counted.block, link, err);
+    int code = totals_allocated(facts->totals, process, &counted.block, link, err);
 
     if (counted.has_address)
         *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) +=
             counted.occupied * weight->blocks;
     own->allocated_bytes += weight->bytes;
-    timeline_count_birth(&own->timeline, weight);
+    timeline_count_allocation(&own->timeline, weight);
     if (code == 0 && mtrace_unlikely(weight->blocks > 1))
         code = check_sum(facts, &counted, err);
     if (code == 0 && counted.has_address && mtrace_likely(counted.is_heap_block))
-        code = facts_born_in_heap(facts,
-                                  &(struct heap_birth){.time_ns = counted.block.born_ns,
-                                                       .address = block->address,
-                                                       .usable_bytes = counted.occupied,
-                                                       .process = process,
-                                                       .call = block->call},
-                                  err);
+        code =
+            facts_allocated_in_heap(facts,
+                                    &(struct heap_allocation){.time_ns = counted.block.allocated_ns,
+                                                              .address = block->address,
+                                                              .usable_bytes = counted.occupied,
+                                                              .process = process,
+                                                              .call = block->call},
+                                    err);
     if (code == 0 && facts->groups)
-        code = group_totals_born(facts->groups, process, block, group, err);
+        code = group_totals_allocated(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
-        code = pool_blocks_outer_born(facts->pools, process, block, link, err);
-    return code || !facts->fates ? code
-                                 : lifetimes_born(facts->fates, block, group,
-                                                  is_above(facts, process, block), link, err);
+        code = pool_blocks_outer_allocated(facts->pools, process, block, link, err);
+    return code || !facts->statuses
+               ? code
+               : lifetimes_allocated(facts->statuses, block, group, is_above(facts, process, block),
+                                     link, err);
 }
 
-static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                   const struct pairing_link *link, struct error *err)
+static int on_allocated(void *context, uint32_t process, const struct live_block *block,
+                        uint32_t group, const struct pairing_link *link, struct error *err)
 {
-    return count_birth(context, process, block, group, link, err);
+    return count_allocation(context, process, block, group, link, err);
 }
 
 /* A row says only whose the block was at last. */
 static int write_move(const struct statistics *facts, const struct live_block *block,
                       const struct pairing_move *move, struct error *err)
 {
-    const struct facts_move told = {.allocation_id = block->allocation_id,
-                                    .at_ns = move->time_ns,
-                                    .from_group = move->from_group,
-                                    .group = move->group};
+    const struct facts_move reported = {.allocation_id = block->allocation_id,
+                                        .at_ns = move->time_ns,
+                                        .from_group = move->from_group,
+                                        .group = move->group};
 
-    return facts->sink.move ? facts->sink.move(facts->sink.context, &told, err) : 0;
+    return facts->sink.move ? facts->sink.move(facts->sink.context, &reported, err) : 0;
 }
 
 static int on_moved(void *context, uint32_t process, const struct live_block *block,
@@ -119,9 +122,9 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
     struct statistics *facts = context;
     int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
 
-    if (code || !facts->fates)
+    if (code || !facts->statuses)
         return code;
-    code = lifetimes_moved(facts->fates, block, move->group, err);
+    code = lifetimes_moved(facts->statuses, block, move->group, err);
     return code ? code : write_move(facts, block, move, err);
 }
 
@@ -146,7 +149,7 @@ static inline int count_end(struct statistics *facts, uint32_t process,
         code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, process, block, err);
-    return code || !facts->fates ? code : lifetimes_ended(facts->fates, block, end, err);
+    return code || !facts->statuses ? code : lifetimes_ended(facts->statuses, block, end, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,
@@ -159,21 +162,22 @@ bool facts_blocks_plain(struct statistics *facts, const struct event *event, int
                         struct error *err)
 {
     struct live_table *live = pairing_live(facts->pairing, event->process);
-    struct live_table_seat *seat = &facts_expected(facts, live, event)->seat;
+    struct live_table_prefetch_slot *prefetch_slot =
+        &facts_expected(facts, live, event)->prefetch_slot;
     const struct live_block *block;
 
     if (event->kind == EVENT_ALLOC) {
-        block = pairing_plain_birth(facts->pairing, event, seat);
+        block = pairing_plain_allocation(facts->pairing, event, prefetch_slot);
         if (block)
-            *ret_code = count_birth(facts, event->process, block, 0, NULL, err);
+            *ret_code = count_allocation(facts, event->process, block, 0, NULL, err);
     } else {
         uint64_t intervening;
-        block = pairing_plain_end(facts->pairing, event, seat, &intervening);
+        block = pairing_plain_end(facts->pairing, event, prefetch_slot, &intervening);
         if (block) {
             struct pairing_end end = pairing_end_of_free(event, intervening);
             end.node = facts_known_node(end.node);
             *ret_code = count_end(facts, event->process, block, &end, err);
-            live_table_remove_seat(live, seat);
+            live_table_remove_prefetch_slot(live, prefetch_slot);
         }
     }
     return block != NULL;
@@ -190,7 +194,7 @@ static int on_explained(void *context, uint32_t process, const struct live_block
 
     if (code == 0 && facts->groups)
         code = group_totals_explained(facts->groups, process, block, end, err);
-    return code || !facts->fates ? code : lifetimes_ended(facts->fates, block, end, err);
+    return code || !facts->statuses ? code : lifetimes_ended(facts->statuses, block, end, err);
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
@@ -200,22 +204,22 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
                   && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
     int code = chain_totals_add(&facts->chains, chain, leaked, err);
 
-    return code || !facts->fates ? code : lifetimes_chain_ended(facts->fates, chain, err);
+    return code || !facts->statuses ? code : lifetimes_chain_ended(facts->statuses, chain, err);
 }
 
-/* leaked_births.part: of the time from the first window to the end of the last one */
+/* leaked_allocations.part: of the time from the first window to the end of the last one */
 static struct life_part find_part(const struct statistics *facts, uint32_t process,
                                   uint64_t time_ns)
 {
     const struct process_facts *own = &facts->processes[process];
     uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
     uint64_t end_ns = windows_end_ns(&own->windows, own->last_ns);
-    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / BIRTH_PARTS : 0;
+    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / ALLOCATION_PARTS : 0;
     uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
 
-    if (part >= BIRTH_PARTS)
-        part = BIRTH_PARTS - 1;
-    bool is_last = part_ns == 0 || part == BIRTH_PARTS - 1;
+    if (part >= ALLOCATION_PARTS)
+        part = ALLOCATION_PARTS - 1;
+    bool is_last = part_ns == 0 || part == ALLOCATION_PARTS - 1;
     return (struct life_part){.from_ns = part ? start_ns + part * part_ns : 0,
                               .to_ns = is_last ? UINT64_MAX : start_ns + (part + 1) * part_ns,
                               .number = (uint32_t)part};
@@ -231,12 +235,12 @@ static inline uint32_t part_of_life(struct statistics *facts, uint32_t process, 
     return found->number;
 }
 
-static inline int count_leaked_birth(struct statistics *facts, uint32_t process,
-                                     const struct live_block *block,
-                                     const struct sample_weight *weight, struct error *err)
+static inline int count_leaked_allocation(struct statistics *facts, uint32_t process,
+                                          const struct live_block *block,
+                                          const struct sample_weight *weight, struct error *err)
 {
-    return totals_leaked_birth(facts->totals, process, block->node,
-                               part_of_life(facts, process, block->alloc_ns), weight, err);
+    return totals_leaked_allocation(facts->totals, process, block->node,
+                                    part_of_life(facts, process, block->alloc_ns), weight, err);
 }
 
 static int on_leaked(struct statistics *facts, uint32_t process, const struct live_block *block,
@@ -245,7 +249,7 @@ static int on_leaked(struct statistics *facts, uint32_t process, const struct li
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
     int code = facts->left_out >= LEFT_OUT_LEAKS
                    ? 0
-                   : count_leaked_birth(facts, process, block, &weight, err);
+                   : count_leaked_allocation(facts, process, block, &weight, err);
 
     timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, &weight);
     if (facts->processes[process].phases.n)
@@ -270,8 +274,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
         code = left_blocks_add(&facts->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
-    if (code == 0 && ended_by == PAIRING_EXEC && facts->fates)
-        code = lifetimes_ended(facts->fates, block, &end, err);
+    if (code == 0 && ended_by == PAIRING_EXEC && facts->statuses)
+        code = lifetimes_ended(facts->statuses, block, &end, err);
     return code;
 }
 
@@ -312,7 +316,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
             continue;
         timeline_count_leak(&own->timeline, places[i].alloc_ns, &weight);
         if (facts->left_out < LEFT_OUT_LEAKS)
-            code = count_leaked_birth(facts, process, &places[i], &weight, err);
+            code = count_leaked_allocation(facts, process, &places[i], &weight, err);
         all.blocks++;
         all.bytes += weight.bytes;
     }
@@ -322,6 +326,6 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
 
 struct pairing_sink facts_blocks_sink(struct statistics *facts)
 {
-    return (struct pairing_sink){facts,        on_born,        on_moved, on_ended,
+    return (struct pairing_sink){facts,        on_allocated,   on_moved, on_ended,
                                  on_explained, on_chain_ended, on_left,  on_left_run};
 }

@@ -17,15 +17,15 @@ static void plan_quiet(const struct statistics *facts, uint32_t process)
         own->quiet_until_ns = 0;
 }
 
-void facts_tell_peak(const struct statistics *facts, uint32_t id)
+void facts_emit_peak(const struct statistics *facts, uint32_t id)
 {
     struct process_facts *process = &facts->processes[id];
     const struct process_totals *totals = &facts->totals->processes[id];
 
-    if (!facts->blocks || totals->peak_epoch == process->told_epoch)
+    if (!facts->blocks || totals->peak_epoch == process->reported_epoch)
         return;
     moment_blocks_peak(facts->blocks, id, totals->peak_ns, statistics_n_allocations(facts));
-    process->told_epoch = totals->peak_epoch;
+    process->reported_epoch = totals->peak_epoch;
 }
 
 static MTRACE_NOINLINE int advance_slow(struct statistics *facts, const struct event *event,
@@ -37,7 +37,7 @@ static MTRACE_NOINLINE int advance_slow(struct statistics *facts, const struct e
                                 totals->live_blocks, err);
 
     phases_advance(&process->phases, totals->live_bytes);
-    facts_tell_peak(facts, event->process);
+    facts_emit_peak(facts, event->process);
     if (mtrace_unlikely(code == 0
                         && event->time_ns > snapshots_next_ns(facts->snapshots, event->process)))
         code =
@@ -58,7 +58,7 @@ static inline int advance(struct statistics *facts, const struct event *event, s
     if (mtrace_unlikely(event->time_ns >= process->quiet_until_ns))
         return advance_slow(facts, event, err);
     if (timeline_hold_outside(&process->timeline, totals->live_bytes, totals->live_blocks))
-        facts_tell_peak(facts, event->process);
+        facts_emit_peak(facts, event->process);
     return 0;
 }
 
@@ -86,13 +86,13 @@ static int break_moved(struct statistics *facts, const struct event *event, stru
     return heap_seen(facts, event, process->lowest_break, event->address, LOG_HEAP_BRK, err);
 }
 
-struct phase_figures statistics_phase_figures(const struct statistics *facts, uint32_t process)
+struct phase_numbers statistics_phase_numbers(const struct statistics *facts, uint32_t process)
 {
     const struct process_totals *totals = &facts->totals->processes[process];
     uint64_t allocated_bytes = facts->processes[process].allocated_bytes;
 
-    return (struct phase_figures){
-        .allocated_blocks = totals->n_births,
+    return (struct phase_numbers){
+        .allocated_blocks = totals->n_allocations,
         .allocated_bytes = allocated_bytes,
         .freed_blocks = totals->n_ends,
         .freed_bytes = allocated_bytes - totals->live_bytes,
@@ -102,9 +102,9 @@ struct phase_figures statistics_phase_figures(const struct statistics *facts, ui
 
 static int phase_event(struct statistics *facts, const struct event *event, struct error *err)
 {
-    struct phase_figures figures = statistics_phase_figures(facts, event->process);
+    struct phase_numbers numbers = statistics_phase_numbers(facts, event->process);
     bool is_known = true;
-    int code = phases_event(&facts->processes[event->process].phases, event, &figures,
+    int code = phases_event(&facts->processes[event->process].phases, event, &numbers,
                             statistics_n_allocations(facts), &is_known, err);
 
     facts->n_unknown_phase_ends += !is_known;
@@ -113,28 +113,28 @@ static int phase_event(struct statistics *facts, const struct event *event, stru
 }
 
 /* In one bucket of the timeline, where they were born and ended: elide.h has it so. */
-static void count_culled(struct statistics *facts, const struct event *event)
+static void count_elided(struct statistics *facts, const struct event *event)
 {
     struct process_facts *process = &facts->processes[event->process];
-    const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
+    const struct sample_weight weight = {.blocks = event->n_elided, .bytes = event->size};
 
-    timeline_count_birth(&process->timeline, &weight);
+    timeline_count_allocation(&process->timeline, &weight);
     timeline_count_end(&process->timeline, &weight);
     process->allocated_bytes += event->size;
 }
 
-static int culled_event(struct statistics *facts, const struct event *event, struct error *err)
+static int elided_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     int code = pairing_event(facts->pairing, event, err);
 
-    if (code == 0 && (event->kind == EVENT_CULLED || event->kind == EVENT_CULLED_MIXED)) {
-        count_culled(facts, event);
+    if (code == 0 && (event->kind == EVENT_ELIDED || event->kind == EVENT_ELIDED_MIXED)) {
+        count_elided(facts, event);
         if (facts->groups)
-            code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
+            code = group_totals_elided(facts->groups, event->process, event->group, event->n_elided,
                                        event->size, err);
     }
     return code ? code
-                : totals_culled(facts->totals, event, facts_known_node(event->free_node), err);
+                : totals_elided(facts->totals, event, facts_known_node(event->free_node), err);
 }
 
 static int pool_event(struct statistics *facts, const struct event *event, struct error *err)
@@ -158,12 +158,12 @@ static void end_event(struct statistics *facts, const struct event *event)
         pool_blocks_set_exec(facts->pools, event->process, own->has_exec);
 }
 
-struct window_figures statistics_window_figures(const struct statistics *facts, uint32_t process)
+struct window_numbers statistics_window_numbers(const struct statistics *facts, uint32_t process)
 {
     const struct process_facts *own = &facts->processes[process];
 
-    return (struct window_figures){
-        .allocated_blocks = facts->totals->processes[process].n_births,
+    return (struct window_numbers){
+        .allocated_blocks = facts->totals->processes[process].n_allocations,
         .allocated_bytes = own->allocated_bytes,
         .last_allocation = statistics_n_allocations(facts),
         .start_ns = own->timeline.start_ns,
@@ -187,7 +187,7 @@ static void plan_snapshots(struct statistics *facts, const struct event *event, 
 static int tracing_event(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
-    struct window_figures figures = statistics_window_figures(facts, event->process);
+    struct window_numbers numbers = statistics_window_numbers(facts, event->process);
     struct windows *windows = &facts->processes[event->process].windows;
     bool is_first = windows->n == 0;
 
@@ -199,7 +199,7 @@ static int tracing_event(struct statistics *facts, const struct event *event, st
     int code =
         windows_switch(windows, event->value != 0,
                        event->address > UINT8_MAX ? LOG_SWITCH_UNKNOWN : (unsigned)event->address,
-                       event->time_ns, &figures, err);
+                       event->time_ns, &numbers, err);
     plan_snapshots(facts, event, is_first);
     return code;
 }
@@ -259,14 +259,14 @@ static uint64_t n_recorded_as(const struct event *event)
     switch (event->kind) {
     case EVENT_REALLOC_END:
     case EVENT_LOST:
-    case EVENT_CULLED_SIZES:
-    case EVENT_CULLED_LIVES:
-    case EVENT_CULLED_BIRTHS:
+    case EVENT_ELIDED_SIZES:
+    case EVENT_ELIDED_LIVES:
+    case EVENT_ELIDED_ALLOCATIONS:
     case EVENT_NEXT_OWNER:
         return 0;
-    case EVENT_CULLED:
-    case EVENT_CULLED_MIXED:
-        return 2 * event->n_culled;
+    case EVENT_ELIDED:
+    case EVENT_ELIDED_MIXED:
+        return 2 * event->n_elided;
     default:
         return 1;
     }
@@ -300,12 +300,12 @@ int statistics_event(struct statistics *facts, const struct event *event, struct
             return pairing_event(facts->pairing, &bare, err);
         }
         return pairing_event(facts->pairing, event, err);
-    case EVENT_CULLED:
-    case EVENT_CULLED_MIXED:
-    case EVENT_CULLED_SIZES:
-    case EVENT_CULLED_LIVES:
-    case EVENT_CULLED_BIRTHS:
-        return culled_event(facts, event, err);
+    case EVENT_ELIDED:
+    case EVENT_ELIDED_MIXED:
+    case EVENT_ELIDED_SIZES:
+    case EVENT_ELIDED_LIVES:
+    case EVENT_ELIDED_ALLOCATIONS:
+        return elided_event(facts, event, err);
     default:
         return rare_event(facts, event, err);
     }

@@ -42,7 +42,7 @@ struct process_facts {
     uint64_t last_ns;        /* of its last event, or what the log's header knows */
     uint64_t event_ns;       /* of its last event */
     uint64_t quiet_until_ns; /* before this an instant is at most a new peak or low; 0: look */
-    uint64_t told_epoch;     /* of the peak that moment_blocks knows; 0: none, or ask */
+    uint64_t reported_epoch; /* of the peak that moment_blocks knows; 0: none, or ask */
     bool has_exec;           /* another image took its place */
     bool has_ended;          /* an event said so */
     bool is_untraced;        /* at times, its definition says */
@@ -65,7 +65,7 @@ enum {
 
 /* What was found out of an event before it comes: nothing, where its seat is none of its address. */
 struct expected {
-    struct live_table_seat seat;
+    struct live_table_prefetch_slot prefetch_slot;
     struct stack_totals *
         stack; /* whose block it begins or ends, most likely, in the process of the seat; NULL: not known */
 };
@@ -83,7 +83,7 @@ struct statistics {
     struct group_totals *groups; /* NULL: there are none */
     struct pool_blocks *pools;   /* NULL: there are none */
     struct object_walks walks;
-    struct lifetimes *fates;
+    struct lifetimes *statuses;
     struct heap_ranges *heaps;
     struct heap_pages pages[STATISTICS_MOMENTS];
     struct hash_map chains; /* chain_totals_entry */
@@ -116,7 +116,7 @@ struct statistics {
 /* Whom pairing tells what becomes of each block. */
 struct pairing_sink facts_blocks_sink(struct statistics *facts);
 
-struct window_figures statistics_window_figures(const struct statistics *facts, uint32_t process);
+struct window_numbers statistics_window_numbers(const struct statistics *facts, uint32_t process);
 
 /* A stack that was not taken is no stack of a free. */
 static inline uint32_t facts_known_node(uint32_t node)
@@ -125,10 +125,11 @@ static inline uint32_t facts_known_node(uint32_t node)
 }
 
 /* A block that heap_ranges_is_heap_block shows how far its heap reaches, and which blocks lie where. */
-int facts_born_in_heap(struct statistics *facts, const struct heap_birth *birth, struct error *err);
+int facts_allocated_in_heap(struct statistics *facts, const struct heap_allocation *allocation,
+                            struct error *err);
 
 /* The last instant of the process is over: before anything ends behind a new peak. */
-void facts_tell_peak(const struct statistics *facts, uint32_t process);
+void facts_emit_peak(const struct statistics *facts, uint32_t process);
 
 /* A process whose events come next, nearly always. */
 struct expecting {
@@ -145,7 +146,7 @@ static inline void facts_expect_slot(const struct expecting *own, const struct e
                                         ? own->live
                                         : pairing_live(own->facts->pairing, event->process);
 
-    live_table_expect(live, event->address, &ret->seat);
+    live_table_expect(live, event->address, &ret->prefetch_slot);
     ret->stack = NULL;
 }
 
@@ -153,9 +154,9 @@ static inline void facts_expect_slot(const struct expecting *own, const struct e
 static inline void facts_expect_block(const struct event *event, struct expected *expected)
 {
     if ((event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN)
-        && expected->seat.address == event->address && event->address
-        && live_table_guess(expected->seat.table, &expected->seat))
-        __builtin_prefetch(expected->seat.block, 1);
+        && expected->prefetch_slot.address == event->address && event->address
+        && live_table_guess(expected->prefetch_slot.table, &expected->prefetch_slot))
+        __builtin_prefetch(expected->prefetch_slot.block, 1);
 }
 
 /* What is gone, or was never there, has another address. A seat of an earlier event may be taken for that of a later one, and the stack with it. */
@@ -167,9 +168,9 @@ static inline void facts_expect_stack(const struct expecting *own, const struct 
         is_own ? own->live : pairing_live(own->facts->pairing, event->process);
     const struct process_totals *totals =
         is_own ? own->totals : &own->facts->totals->processes[event->process];
-    const struct live_block *block = expected->seat.block;
+    const struct live_block *block = expected->prefetch_slot.block;
 
-    if (!live_table_is_seat(live, event->address, &expected->seat))
+    if (!live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))
         return;
     if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
         expected->stack = totals_stack_find(totals, event->node);
@@ -204,18 +205,19 @@ static inline struct expected *facts_expected(struct statistics *facts,
 {
     struct expected *expected = &facts->expected[facts->n_expected % FACTS_EXPECTED];
 
-    if (mtrace_unlikely(!live_table_is_seat(live, event->address, &expected->seat))) {
-        live_table_expect(live, event->address, &expected->seat);
+    if (mtrace_unlikely(
+            !live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))) {
+        live_table_expect(live, event->address, &expected->prefetch_slot);
         expected->stack = NULL;
     }
     return expected;
 }
 
-/* An ALLOC or FREE as nearly all are (pairing_plain_birth), which need not be told by pairing. False: it is for pairing_event. */
+/* An ALLOC or FREE as nearly all are (pairing_plain_allocation), which need not be told by pairing. False: it is for pairing_event. */
 bool facts_blocks_plain(struct statistics *facts, const struct event *event, int *ret_code,
                         struct error *err);
 
 /* Of now; where a phase begins and ends. */
-struct phase_figures statistics_phase_figures(const struct statistics *facts, uint32_t process);
+struct phase_numbers statistics_phase_numbers(const struct statistics *facts, uint32_t process);
 
 #endif

@@ -50,7 +50,7 @@ int statistics_renumber(struct statistics *facts, const struct statistics_ids *i
     }
     renumber_tally(&totals->free_sites, ids->backtraces, ids->backtraces);
     renumber_tally(&totals->flows, ids->threads, ids->threads);
-    renumber_tally(&totals->leaked_births, ids->backtraces, NULL);
+    renumber_tally(&totals->leaked_allocations, ids->backtraces, NULL);
     renumber_tally(&facts->walks.unclaimed, ids->backtraces, NULL);
     for (size_t i = 0; i < facts->walks.n; i++)
         facts->walks.list[i].thread = ids->threads[facts->walks.list[i].thread];
@@ -76,7 +76,7 @@ static int init_pages(struct statistics *facts, struct error *err)
 
 int statistics_begin_rows(struct statistics *facts, struct error *err)
 {
-    int code = lifetimes_rewind(facts->fates, err);
+    int code = lifetimes_rewind(facts->statuses, err);
 
     return code ? code : init_pages(facts, err);
 }
@@ -134,7 +134,7 @@ static void renumber_row(struct statistics *facts, struct allocation *allocation
 int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err)
 {
-    int more = lifetimes_next(facts->fates, ret_allocation, ret_chain, err);
+    int more = lifetimes_next(facts->statuses, ret_allocation, ret_chain, err);
 
     if (more > 0 && mtrace_unlikely(facts->ids.threads != NULL))
         renumber_row(facts, ret_allocation, ret_chain);

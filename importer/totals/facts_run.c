@@ -9,11 +9,11 @@
 #include "lib/totals/size_class.h"
 
 enum {
-    TOLD_UNITS = 8
+    REPORTED_UNITS = 8
 };
 
 /* Addresses between which a birth tells nothing new of where heaps lie. */
-struct told {
+struct reported {
     uint64_t start, end;
 };
 
@@ -24,11 +24,12 @@ struct run {
     struct process_totals *totals;
     struct thread_totals *thread;
     struct timeline_bucket *bucket;
-    struct told told_heap;              /* to memory_samples */
-    struct told told_units[TOLD_UNITS]; /* to heap_ranges, of units of one class: by number */
-    uint32_t told_class;
+    struct reported reported_heap; /* to memory_samples */
+    struct reported
+        reported_units[REPORTED_UNITS]; /* to heap_ranges, of units of one class: by number */
+    uint32_t reported_class;
     uint64_t began_bytes, thread_began_bytes; /* live when it began */
-    uint64_t n_births, born_bytes, n_ends, ended_bytes;
+    uint64_t n_allocations, allocated_bytes, n_ends, ended_bytes;
     uint64_t heap_bytes,
         other_bytes; /* occupied by blocks in heaps and by others, more than at the beginning */
     uint64_t low_bytes, peak_bytes; /* of its instants */
@@ -71,27 +72,27 @@ static struct run begin(struct statistics *facts, const struct event *first, uin
     };
 }
 
-static void tell_live(const struct run *run)
+static void emit_live(const struct run *run)
 {
-    run->totals->live_bytes = run->began_bytes + run->born_bytes - run->ended_bytes;
+    run->totals->live_bytes = run->began_bytes + run->allocated_bytes - run->ended_bytes;
 }
 
-static MTRACE_NOINLINE void tell_peak(const struct run *run)
+static MTRACE_NOINLINE void emit_peak(const struct run *run)
 {
     struct process_totals *totals = run->totals;
     uint64_t began_blocks = totals->live_blocks;
 
-    tell_live(run);
-    totals->live_blocks += run->n_births - run->n_ends;
+    emit_live(run);
+    totals->live_blocks += run->n_allocations - run->n_ends;
     totals_compare_with_peak(totals);
-    facts_tell_peak(run->facts, run->process);
+    facts_emit_peak(run->facts, run->process);
     totals->live_blocks = began_blocks;
 }
 
 /* An instant is over (totals.h). */
 static inline void begin_instant(struct run *run, uint64_t time_ns)
 {
-    uint64_t more = run->born_bytes - run->ended_bytes;
+    uint64_t more = run->allocated_bytes - run->ended_bytes;
     uint64_t live_bytes = run->began_bytes + more;
     uint64_t thread_bytes = run->thread_began_bytes + more;
     struct process_totals *totals = run->totals;
@@ -101,59 +102,60 @@ static inline void begin_instant(struct run *run, uint64_t time_ns)
     if (live_bytes > run->peak_bytes)
         run->peak_bytes = live_bytes;
     if (mtrace_unlikely(live_bytes > totals->peak_bytes))
-        tell_peak(run);
+        emit_peak(run);
     if (thread_bytes > run->thread->peak_bytes)
         run->thread->peak_bytes = thread_bytes;
     totals->now_ns = time_ns;
 }
 
-static MTRACE_NOINLINE int tell_heaps(struct run *run, const struct heap_birth *birth,
-                                      struct told *unit, struct error *err)
+static MTRACE_NOINLINE int emit_heaps(struct run *run, const struct heap_allocation *allocation,
+                                      struct reported *unit, struct error *err)
 {
     const struct statistics *facts = run->facts;
-    int code = facts_born_in_heap(run->facts, birth, err);
+    int code = facts_allocated_in_heap(run->facts, allocation, err);
 
     if (code)
         return code;
-    if (run->told_class != (birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN)))
-        for (int i = 0; i < TOLD_UNITS; i++)
-            run->told_units[i] = (struct told){0};
-    run->told_class = birth->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
-    heap_ranges_told(facts->heaps, &unit->start, &unit->end);
-    run->told_heap = (struct told){.end = UINT64_MAX};
-    if (birth->call & LOG_CHUNK_KNOWN)
-        memory_samples_told(facts->memory_samples, run->process, birth->address,
-                            &run->told_heap.start, &run->told_heap.end);
+    if (run->reported_class != (allocation->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN)))
+        for (int i = 0; i < REPORTED_UNITS; i++)
+            run->reported_units[i] = (struct reported){0};
+    run->reported_class = allocation->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
+    heap_ranges_reported(facts->heaps, &unit->start, &unit->end);
+    run->reported_heap = (struct reported){.end = UINT64_MAX};
+    if (allocation->call & LOG_CHUNK_KNOWN)
+        memory_samples_reported(facts->memory_samples, run->process, allocation->address,
+                                &run->reported_heap.start, &run->reported_heap.end);
     return 0;
 }
 
-static inline bool lies_in(const struct told *told, uint64_t start, uint64_t end)
+static inline bool lies_in(const struct reported *reported, uint64_t start, uint64_t end)
 {
-    return start >= told->start && end <= told->end;
+    return start >= reported->start && end <= reported->end;
 }
 
-static inline int born_in_heap(struct run *run, const struct event *event, uint8_t call,
-                               uint64_t occupied, struct error *err)
+static inline int allocated_in_heap(struct run *run, const struct event *event, uint8_t call,
+                                    uint64_t occupied, struct error *err)
 {
     uint64_t end = event->address + (occupied ? occupied : 1);
-    struct told *unit = &run->told_units[(event->address >> REPORT_GRID_UNIT_SHIFT) % TOLD_UNITS];
+    struct reported *unit =
+        &run->reported_units[(event->address >> REPORT_GRID_UNIT_SHIFT) % REPORTED_UNITS];
 
     if (mtrace_likely(lies_in(unit, event->address, end)
-                      && lies_in(&run->told_heap, event->address, end)
-                      && run->told_class == (call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN))))
+                      && lies_in(&run->reported_heap, event->address, end)
+                      && run->reported_class == (call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN))))
         return 0;
-    return tell_heaps(run,
-                      &(struct heap_birth){.time_ns = event->time_ns,
-                                           .address = event->address,
-                                           .usable_bytes = occupied,
-                                           .process = run->process,
-                                           .call = call},
+    return emit_heaps(run,
+                      &(struct heap_allocation){.time_ns = event->time_ns,
+                                                .address = event->address,
+                                                .usable_bytes = occupied,
+                                                .process = run->process,
+                                                .call = call},
                       unit, err);
 }
 
-static inline int count_birth(struct run *run, struct stack_totals *stack,
-                              const struct event *event, const struct live_block *block,
-                              struct error *err)
+static inline int count_allocation(struct run *run, struct stack_totals *stack,
+                                   const struct event *event, const struct live_block *block,
+                                   struct error *err)
 {
     uint64_t size = event->size;
     uint64_t slack = live_block_known_slack(block);
@@ -177,18 +179,18 @@ static inline int count_birth(struct run *run, struct stack_totals *stack,
     class->allocated_blocks++;
     class->allocated_bytes += size;
     class->slack_bytes += slack;
-    run->n_births++;
-    run->born_bytes += size;
+    run->n_allocations++;
+    run->allocated_bytes += size;
     int code = 0;
     if (mtrace_likely(heap_ranges_is_heap_block(block->call, occupied))) {
         run->heap_bytes += occupied;
-        code = born_in_heap(run, event, block->call, occupied, err);
+        code = allocated_in_heap(run, event, block->call, occupied, err);
     } else {
         run->other_bytes += occupied;
     }
-    return code || !run->facts->fates
+    return code || !run->facts->statuses
                ? code
-               : lifetimes_born(run->facts->fates, block, 0, false, NULL, err);
+               : lifetimes_allocated(run->facts->statuses, block, 0, false, NULL, err);
 }
 
 static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
@@ -201,8 +203,8 @@ static inline struct stack_totals *stack_of(const struct run *run, const struct 
 }
 
 /* What comes first of a stack, of a class of sizes, or where nothing may come, is for others. */
-static inline bool take_birth(struct run *run, const struct event *event, int *ret_code,
-                              struct error *err)
+static inline bool take_allocation(struct run *run, const struct event *event, int *ret_code,
+                                   struct error *err)
 {
     const struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
     struct stack_totals *stack = stack_of(run, expected, event->node);
@@ -212,10 +214,10 @@ static inline bool take_birth(struct run *run, const struct event *event, int *r
     if (event->time_ns != run->totals->now_ns) /* before the block has a number */
         begin_instant(run, event->time_ns);
     const struct live_block *block =
-        pairing_plain_birth(run->facts->pairing, event, &expected->seat);
+        pairing_plain_allocation(run->facts->pairing, event, &expected->prefetch_slot);
     if (mtrace_unlikely(!block))
         return false;
-    *ret_code = count_birth(run, stack, event, block, err);
+    *ret_code = count_allocation(run, stack, event, block, err);
     return true;
 }
 
@@ -250,11 +252,11 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
         code = totals_count_free_site(facts->totals, run->process, stack, node, &weight, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, run->process, block, err);
-    if (code || !facts->fates)
+    if (code || !facts->statuses)
         return code;
     struct pairing_end end = pairing_end_of_free(event, intervening);
     end.node = node;
-    return lifetimes_ended(facts->fates, block, &end, err);
+    return lifetimes_ended(facts->statuses, block, &end, err);
 }
 
 static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
@@ -263,7 +265,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
     struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
     uint64_t intervening;
     const struct live_block *block =
-        pairing_plain_end(run->facts->pairing, event, &expected->seat, &intervening);
+        pairing_plain_end(run->facts->pairing, event, &expected->prefetch_slot, &intervening);
 
     if (mtrace_unlikely(!block || block->thread != run->thread_id))
         return false;
@@ -271,7 +273,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
         begin_instant(run, event->time_ns);
     *ret_code =
         count_end(run, stack_of(run, expected, block->node), event, block, intervening, err);
-    live_table_remove_seat(run->expecting.live, &expected->seat);
+    live_table_remove_prefetch_slot(run->expecting.live, &expected->prefetch_slot);
     return true;
 }
 
@@ -287,26 +289,26 @@ static int finish(const struct run *run, size_t n, struct error *err)
     own->event_ns = totals->now_ns;
     if (own->last_ns < totals->now_ns)
         own->last_ns = totals->now_ns;
-    tell_live(run);
-    totals->live_blocks += run->n_births - run->n_ends;
+    emit_live(run);
+    totals->live_blocks += run->n_allocations - run->n_ends;
     if (run->low_bytes <= run->peak_bytes) {
         timeline_hold_outside(&own->timeline, run->low_bytes, totals->live_blocks);
         timeline_hold_outside(&own->timeline, run->peak_bytes, totals->live_blocks);
     }
-    totals->n_births += run->n_births;
+    totals->n_allocations += run->n_allocations;
     totals->n_ends += run->n_ends;
-    own->allocated_bytes += run->born_bytes;
+    own->allocated_bytes += run->allocated_bytes;
     own->heap_block_bytes += run->heap_bytes;
     own->own_block_bytes += run->other_bytes;
-    run->bucket->allocated_blocks += run->n_births;
-    run->bucket->allocated_bytes += run->born_bytes;
+    run->bucket->allocated_blocks += run->n_allocations;
+    run->bucket->allocated_bytes += run->allocated_bytes;
     run->bucket->freed_blocks += run->n_ends;
     run->bucket->freed_bytes += run->ended_bytes;
-    run->thread->live_bytes += run->born_bytes - run->ended_bytes;
+    run->thread->live_bytes += run->allocated_bytes - run->ended_bytes;
     if (n)
         run->thread->changed_ns = run->last_ns;
-    run->thread->allocated_blocks += run->n_births;
-    run->thread->allocated_bytes += run->born_bytes;
+    run->thread->allocated_blocks += run->n_allocations;
+    run->thread->allocated_bytes += run->allocated_bytes;
     run->thread->freed_blocks += run->n_ends;
     run->thread->freed_bytes += run->ended_bytes;
     return run->n_ends ? totals_count_flow(run->facts->totals, run->process, run->thread_id,
@@ -330,7 +332,7 @@ int facts_run_take(struct statistics *facts, const struct event *events, size_t 
         if (mtrace_unlikely(event->kind > EVENT_FREE || event->thread != run.thread_id
                             || event->time_ns >= run.until_ns || event->process != run.process))
             break;
-        is_plain = event->kind == EVENT_ALLOC ? take_birth(&run, event, &code, err)
+        is_plain = event->kind == EVENT_ALLOC ? take_allocation(&run, event, &code, err)
                                               : take_end(&run, event, &code, err);
         if (mtrace_unlikely(!is_plain))
             break;

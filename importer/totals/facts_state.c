@@ -119,7 +119,7 @@ void statistics_visit(struct statistics *facts, struct checkpoint_io *io)
                                          .has_stack = has_stack,
                                          .context = facts->totals};
 
-    if (facts->fates)
+    if (facts->statuses)
         state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(facts, io);
     state_part(io, STATE_TOTALS, VERSION);

@@ -48,14 +48,14 @@ static void settle(struct group_account *account, uint64_t now_ns)
 
 /* What happens to an account. */
 enum change {
-    BORN,
+    ALLOCATED,
     ENDED,
     ENDED_ELSEWHERE,
     EXPLAINED, /* that it was elsewhere */
     MOVED_IN,
     MOVED_OUT,
     LEAKED,
-    CULLED,
+    ELIDED,
 };
 
 struct posting {
@@ -82,7 +82,7 @@ static void change_live(struct group_account *account, const struct posting *pos
 static void post(struct group_account *account, const struct posting *posting)
 {
     switch (posting->change) {
-    case BORN:
+    case ALLOCATED:
         change_live(account, posting, true);
         count(&account->allocated_blocks, &account->allocated_bytes, posting);
         account->allocated_variance += posting->bytes_variance;
@@ -155,10 +155,10 @@ static struct posting posting_of(const struct group_totals *totals, uint32_t pro
     return (struct posting){change, time_ns, weight.blocks, weight.bytes, weight.bytes_variance};
 }
 
-int group_totals_born(struct group_totals *totals, uint32_t process, const struct live_block *block,
-                      uint32_t group, struct error *err)
+int group_totals_allocated(struct group_totals *totals, uint32_t process,
+                           const struct live_block *block, uint32_t group, struct error *err)
 {
-    struct posting posting = posting_of(totals, process, block, BORN, block->alloc_ns);
+    struct posting posting = posting_of(totals, process, block, ALLOCATED, block->alloc_ns);
 
     return post_all(totals, process, group, &posting, err);
 }
@@ -221,10 +221,10 @@ int group_totals_leaked(struct group_totals *totals, uint32_t process,
     return post_all(totals, process, group, &posting, err);
 }
 
-int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t group,
+int group_totals_elided(struct group_totals *totals, uint32_t process, uint32_t group,
                         uint64_t n_blocks, uint64_t bytes, struct error *err)
 {
-    struct posting posting = {CULLED, 0, n_blocks, bytes, 0};
+    struct posting posting = {ELIDED, 0, n_blocks, bytes, 0};
     int code = post_all(totals, process, group, &posting, err);
 
     return code ? code

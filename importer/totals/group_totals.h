@@ -50,8 +50,8 @@ int group_totals_new(const struct definitions *definitions, struct group_totals 
                      struct error *err);
 void group_totals_free(struct group_totals *totals);
 
-int group_totals_born(struct group_totals *totals, uint32_t process, const struct live_block *block,
-                      uint32_t group, struct error *err);
+int group_totals_allocated(struct group_totals *totals, uint32_t process,
+                           const struct live_block *block, uint32_t group, struct error *err);
 int group_totals_ended(struct group_totals *totals, uint32_t process,
                        const struct live_block *block, const struct pairing_end *end,
                        struct error *err);
@@ -66,7 +66,7 @@ int group_totals_leaked(struct group_totals *totals, uint32_t process,
                         const struct live_block *block, uint32_t group, struct error *err);
 
 /* Blocks that were born and freed unseen, both in the group. */
-int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t group,
+int group_totals_elided(struct group_totals *totals, uint32_t process, uint32_t group,
                         uint64_t n_blocks, uint64_t bytes, struct error *err);
 
 /* Ends the last instant. */

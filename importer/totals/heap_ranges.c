@@ -122,31 +122,32 @@ static struct unit *touch_unit(struct heap_ranges *ranges, const struct unit_key
     return unit;
 }
 
-int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth, struct error *err)
+int heap_ranges_allocated(struct heap_ranges *ranges, const struct heap_allocation *allocation,
+                          struct error *err)
 {
-    uint64_t end = birth->address + (birth->usable_bytes ? birth->usable_bytes : 1);
-    struct unit_key key = {.number = birth->address / UNIT_BYTES,
-                           .process = birth->process,
-                           .class = class_of(birth->call)};
+    uint64_t end = allocation->address + (allocation->usable_bytes ? allocation->usable_bytes : 1);
+    struct unit_key key = {.number = allocation->address / UNIT_BYTES,
+                           .process = allocation->process,
+                           .class = class_of(allocation->call)};
     struct unit *unit = ranges->last;
 
-    if (!heap_ranges_is_heap_block(birth->call, birth->usable_bytes))
+    if (!heap_ranges_is_heap_block(allocation->call, allocation->usable_bytes))
         return 0;
     if (!unit || unit->key.number != key.number || unit->key.process != key.process
         || unit->key.class != key.class) {
-        unit = touch_unit(ranges, &key, birth->time_ns, err);
+        unit = touch_unit(ranges, &key, allocation->time_ns, err);
         if (!unit)
             return ERROR_NOMEM;
     }
-    if (birth->address < unit->lowest)
-        unit->lowest = birth->address;
+    if (allocation->address < unit->lowest)
+        unit->lowest = allocation->address;
     if (end > unit->highest_end)
         unit->highest_end = end;
     ranges->last = unit;
     return 0;
 }
 
-void heap_ranges_told(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end)
+void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end)
 {
     const struct unit *unit = ranges->last;
     uint64_t unit_end = (unit->key.number + 1) * UNIT_BYTES;

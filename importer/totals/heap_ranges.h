@@ -73,7 +73,7 @@ static inline bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes
 }
 
 /* A block that was born in this process. */
-struct heap_birth {
+struct heap_allocation {
     uint64_t time_ns;
     uint64_t address;
     uint64_t usable_bytes; /* what it occupies */
@@ -82,10 +82,11 @@ struct heap_birth {
 };
 
 /* In order of time. */
-int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth, struct error *err);
+int heap_ranges_allocated(struct heap_ranges *ranges, const struct heap_allocation *allocation,
+                          struct error *err);
 
-/* Behind heap_ranges_born: of a block of the same process and LOG_CHUNK_* that lies between these, in the same MiB, it would learn nothing. */
-void heap_ranges_told(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end);
+/* Behind heap_ranges_allocated: of a block of the same process and LOG_CHUNK_* that lies between these, in the same MiB, it would learn nothing. */
+void heap_ranges_reported(const struct heap_ranges *ranges, uint64_t *ret_start, uint64_t *ret_end);
 
 /* A heap was seen to reach from start to end. */
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,

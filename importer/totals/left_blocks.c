@@ -38,9 +38,9 @@ bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret)
     if (!blocks->is_sorted && blocks->n > 1)
         qsort(blocks->list, blocks->n, sizeof *blocks->list, by_id);
     blocks->is_sorted = true;
-    if (blocks->n_told == blocks->n)
+    if (blocks->n_reported == blocks->n)
         return false;
-    const struct left_block *left = &blocks->list[blocks->n_told++];
+    const struct left_block *left = &blocks->list[blocks->n_reported++];
     const struct live_block *block = &left->block;
     *ret = (struct allocation){.allocation_id = block->allocation_id,
                                .alloc_ns = block->alloc_ns,

@@ -30,7 +30,7 @@ struct left_block {
 struct left_blocks {
     struct left_block *list;
     size_t n, capacity;
-    size_t n_told;
+    size_t n_reported;
     bool is_wanted, is_sorted;
 };
 

@@ -218,8 +218,8 @@ static bool is_inside(const struct seen_extent *block, const struct seen_heap *h
     return heap->start <= block->start && block->end <= heap->end;
 }
 
-int memory_samples_born(struct memory_samples *samples, uint32_t id,
-                        const struct seen_extent *block, struct error *err)
+int memory_samples_allocated(struct memory_samples *samples, uint32_t id,
+                             const struct seen_extent *block, struct error *err)
 {
     struct process_samples *process = &samples->processes[id];
     size_t last = *last_at(process, block->start);
@@ -242,8 +242,8 @@ int memory_samples_born(struct memory_samples *samples, uint32_t id,
     return 0;
 }
 
-void memory_samples_told(const struct memory_samples *samples, uint32_t id, uint64_t address,
-                         uint64_t *ret_start, uint64_t *ret_end)
+void memory_samples_reported(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                             uint64_t *ret_start, uint64_t *ret_end)
 {
     const struct process_samples *process = &samples->processes[id];
     uint64_t region = address / process->arena_bytes * process->arena_bytes;

@@ -59,12 +59,12 @@ int memory_samples_extent(struct memory_samples *samples, uint32_t id,
                           const struct seen_extent *extent, struct error *err);
 
 /* A block of glibc's that lies in a heap was born in these addresses. */
-int memory_samples_born(struct memory_samples *samples, uint32_t id,
-                        const struct seen_extent *block, struct error *err);
+int memory_samples_allocated(struct memory_samples *samples, uint32_t id,
+                             const struct seen_extent *block, struct error *err);
 
-/* Until something else is told of the process: of a block that lies between these memory_samples_born would learn nothing. Perhaps nothing lies there. */
-void memory_samples_told(const struct memory_samples *samples, uint32_t id, uint64_t address,
-                         uint64_t *ret_start, uint64_t *ret_end);
+/* Until something else is told of the process: of a block that lies between these memory_samples_allocated would learn nothing. Perhaps nothing lies there. */
+void memory_samples_reported(const struct memory_samples *samples, uint32_t id, uint64_t address,
+                             uint64_t *ret_start, uint64_t *ret_end);
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);
 

@@ -74,7 +74,7 @@ static int add_node(struct object_walks *walks, struct object_walk *walk, const 
     nodes[++walk->n_nodes] = (struct object_node){.name = event->text,
                                                   .parent = (uint32_t)event->old_address,
                                                   .kind = event->call,
-                                                  .n_objects = event->n_culled,
+                                                  .n_objects = event->n_elided,
                                                   .self_bytes = event->size};
     return 0;
 }

@@ -71,7 +71,7 @@ static struct phase *add_row(struct phases *phases, size_t *ret_parent)
 }
 
 static int begin(struct phases *phases, const struct event *event,
-                 const struct phase_figures *figures, uint64_t last_allocation, struct error *err)
+                 const struct phase_numbers *numbers, uint64_t last_allocation, struct error *err)
 {
     bool has_row = phases->most == 0 || phases->n < phases->most;
     size_t parent = 0;
@@ -83,8 +83,8 @@ static int begin(struct phases *phases, const struct event *event,
         .name = event->text,
         .start_ns = event->time_ns,
         .first_allocation = last_allocation + 1,
-        .at_start = *figures,
-        .peak_bytes = figures->live_bytes,
+        .at_start = *numbers,
+        .peak_bytes = numbers->live_bytes,
         .number = (uint64_t)event->value,
         .parent = parent,
         .thread = event->thread,
@@ -125,21 +125,21 @@ static struct phase_name *get_name(struct phases *phases, const char *text)
 }
 
 static int close_phase(struct phases *phases, struct phase *phase,
-                       const struct phase_figures *figures, uint64_t last_allocation,
+                       const struct phase_numbers *numbers, uint64_t last_allocation,
                        struct error *err)
 {
-    const struct phase_figures *start = &phase->at_start;
+    const struct phase_numbers *start = &phase->at_start;
     struct phase_name *name = get_name(phases, phase->name);
 
     if (!name)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu names", phases->n_names);
     phase->last_allocation = last_allocation;
-    phase->in_it = (struct phase_figures){
-        .allocated_blocks = figures->allocated_blocks - start->allocated_blocks,
-        .allocated_bytes = figures->allocated_bytes - start->allocated_bytes,
-        .freed_blocks = figures->freed_blocks - start->freed_blocks,
-        .freed_bytes = figures->freed_bytes - start->freed_bytes,
-        .live_bytes = figures->live_bytes,
+    phase->in_it = (struct phase_numbers){
+        .allocated_blocks = numbers->allocated_blocks - start->allocated_blocks,
+        .allocated_bytes = numbers->allocated_bytes - start->allocated_bytes,
+        .freed_blocks = numbers->freed_blocks - start->freed_blocks,
+        .freed_bytes = numbers->freed_bytes - start->freed_bytes,
+        .live_bytes = numbers->live_bytes,
     };
     name->phases++;
     name->allocated_blocks += phase->in_it.allocated_blocks;
@@ -168,7 +168,7 @@ static void take_out(struct phases *phases, size_t i)
 
 /* The one begun last is looked at first. */
 static int end(struct phases *phases, const struct event *event,
-               const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+               const struct phase_numbers *numbers, uint64_t last_allocation, bool *ret_is_known,
                struct error *err)
 {
     *ret_is_known = false;
@@ -179,7 +179,7 @@ static int end(struct phases *phases, const struct event *event,
         *ret_is_known = true;
         phase->end_ns = event->time_ns;
         phase->is_open = false;
-        int code = close_phase(phases, phase, figures, last_allocation, err);
+        int code = close_phase(phases, phase, numbers, last_allocation, err);
         take_out(phases, i);
         return code;
     }
@@ -187,24 +187,24 @@ static int end(struct phases *phases, const struct event *event,
 }
 
 int phases_event(struct phases *phases, const struct event *event,
-                 const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+                 const struct phase_numbers *numbers, uint64_t last_allocation, bool *ret_is_known,
                  struct error *err)
 {
-    hand_out_peak(phases, figures->live_bytes);
+    hand_out_peak(phases, numbers->live_bytes);
     if (!event->text)
-        return end(phases, event, figures, last_allocation, ret_is_known, err);
+        return end(phases, event, numbers, last_allocation, ret_is_known, err);
     *ret_is_known = n_open(phases) < PHASES_OPEN;
-    return *ret_is_known ? begin(phases, event, figures, last_allocation, err) : 0;
+    return *ret_is_known ? begin(phases, event, numbers, last_allocation, err) : 0;
 }
 
-int phases_finish(struct phases *phases, const struct phase_figures *figures,
+int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
                   uint64_t last_allocation, struct error *err)
 {
     int code = 0;
 
-    hand_out_peak(phases, figures->live_bytes);
+    hand_out_peak(phases, numbers->live_bytes);
     for (size_t i = 0; code == 0 && i < n_open(phases); i++)
-        code = close_phase(phases, open_phase(phases, i), figures, last_allocation, err);
+        code = close_phase(phases, open_phase(phases, i), numbers, last_allocation, err);
     return code;
 }
 

@@ -34,7 +34,7 @@ enum {
 };
 
 /* Of the process, since its start. */
-struct phase_figures {
+struct phase_numbers {
     uint64_t allocated_blocks, allocated_bytes;
     uint64_t freed_blocks, freed_bytes;
     uint64_t live_bytes; /* now */
@@ -44,7 +44,7 @@ struct phase {
     const char *name;
     uint64_t start_ns, end_ns; /* end_ns: meant only when it is not open any more */
     uint64_t first_allocation, last_allocation; /* ids; last < first: none */
-    struct phase_figures at_start, in_it;       /* in_it.live_bytes: at its end */
+    struct phase_numbers at_start, in_it;       /* in_it.live_bytes: at its end */
     uint64_t peak_bytes;                        /* of the process, while it lasted */
     uint64_t leaked_blocks, leaked_bytes;       /* born in it and never freed */
     uint64_t number;
@@ -83,7 +83,7 @@ void phases_done(struct phases *phases);
 /* An EVENT_PHASE. last_allocation: the id given last. false: it ends what is not open, or begins one too
  * many (PS-3). */
 int phases_event(struct phases *phases, const struct event *event,
-                 const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+                 const struct phase_numbers *numbers, uint64_t last_allocation, bool *ret_is_known,
                  struct error *err);
 
 /* An instant ended with these. */
@@ -100,7 +100,7 @@ const char *phases_name(const struct phases *phases, size_t n);
 void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t blocks, uint64_t bytes);
 
 /* What is open is taken as it is now. */
-int phases_finish(struct phases *phases, const struct phase_figures *figures,
+int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
                   uint64_t last_allocation, struct error *err);
 
 /* Into the bytes or from them, into one that is all zero (checkpoint_io.h). */

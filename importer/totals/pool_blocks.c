@@ -22,7 +22,7 @@ struct movings {
 struct pool_blocks {
     const struct definitions *definitions;
     struct pairing *pairing; /* a pool is a process */
-    struct lifetimes *fates;
+    struct lifetimes *statuses;
     struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
     uint32_t *processes;           /* by number */
@@ -114,8 +114,8 @@ static int put_place(struct pool_blocks *blocks, uint32_t pool, uint64_t outer_i
     return spill_file_append(&blocks->places, bytes, (size_t)(end - bytes), err);
 }
 
-static int on_born(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
-                   const struct pairing_link *link, struct error *err)
+static int on_allocated(void *context, uint32_t pool, const struct live_block *block,
+                        uint32_t group, const struct pairing_link *link, struct error *err)
 {
     struct pool_blocks *blocks = context;
     uint32_t process = process_of(blocks, pool);
@@ -130,10 +130,10 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     account->live_bytes += block->size;
     if (code == 0 && outer)
         code = take_outer(blocks, process, pool, outer, err);
-    if (code || !blocks->fates)
+    if (code || !blocks->statuses)
         return code;
     code = put_place(blocks, pool, outer ? outer->id : 0, err);
-    return code ? code : lifetimes_born(blocks->fates, block, group, false, link, err);
+    return code ? code : lifetimes_allocated(blocks->statuses, block, group, false, link, err);
 }
 
 static int on_moved(void *context, uint32_t pool, const struct live_block *block,
@@ -154,7 +154,7 @@ static int on_ended(void *context, uint32_t pool, const struct live_block *block
     account->live_blocks--;
     account->live_bytes -= block->size;
     address_set_remove(&blocks->inner[process_of(blocks, pool)], block->address, pool);
-    return blocks->fates ? lifetimes_ended(blocks->fates, block, end, err) : 0;
+    return blocks->statuses ? lifetimes_ended(blocks->statuses, block, end, err) : 0;
 }
 
 static int on_explained(void *context, uint32_t pool, const struct live_block *block,
@@ -163,14 +163,14 @@ static int on_explained(void *context, uint32_t pool, const struct live_block *b
     struct pool_blocks *blocks = context;
 
     (void)pool;
-    return blocks->fates ? lifetimes_ended(blocks->fates, block, end, err) : 0;
+    return blocks->statuses ? lifetimes_ended(blocks->statuses, block, end, err) : 0;
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
     struct pool_blocks *blocks = context;
 
-    return blocks->fates ? lifetimes_chain_ended(blocks->fates, chain, err) : 0;
+    return blocks->statuses ? lifetimes_chain_ended(blocks->statuses, chain, err) : 0;
 }
 
 static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
@@ -182,8 +182,8 @@ static int on_left(void *context, uint32_t pool, const struct live_block *block,
     struct pool_blocks *blocks = context;
 
     (void)pool, (void)chain_node;
-    return ended_by == PAIRING_EXEC && blocks->fates
-               ? lifetimes_ended(blocks->fates, block, &end, err)
+    return ended_by == PAIRING_EXEC && blocks->statuses
+               ? lifetimes_ended(blocks->statuses, block, &end, err)
                : 0;
 }
 
@@ -225,7 +225,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct statisti
                     const char *target, struct pool_blocks **ret, struct error *err)
 {
     struct pool_blocks *blocks;
-    struct pairing_sink sink = {NULL,         on_born,        on_moved, on_ended,
+    struct pairing_sink sink = {NULL,         on_allocated,   on_moved, on_ended,
                                 on_explained, on_chain_ended, on_left,  NULL};
     int code;
 
@@ -243,7 +243,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct statisti
     if (code == 0)
         code = pairing_new(room->n_pools, room->n_threads, &sink, &blocks->pairing, err);
     if (code == 0)
-        code = lifetimes_new(target, &blocks->fates, err);
+        code = lifetimes_new(target, &blocks->statuses, err);
     if (code == 0)
         code = spill_file_open(&blocks->places, target, err);
     if (code) {
@@ -287,7 +287,7 @@ void pool_blocks_free(struct pool_blocks *blocks)
     free(blocks->moving.list);
     free(blocks->moving_taken.list);
     pairing_free(blocks->pairing);
-    lifetimes_free(blocks->fates);
+    lifetimes_free(blocks->statuses);
     spill_file_done(&blocks->places);
     free(blocks);
 }
@@ -426,9 +426,9 @@ static int settle_moving(struct pool_blocks *blocks, uint32_t process,
                                    old.address + old.size_bytes, err);
 }
 
-int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
-                           const struct live_block *block, const struct pairing_link *link,
-                           struct error *err)
+int pool_blocks_outer_allocated(struct pool_blocks *blocks, uint32_t process,
+                                const struct live_block *block, const struct pairing_link *link,
+                                struct error *err)
 {
     const struct address_item item = item_of(block, 0);
     struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
@@ -515,10 +515,10 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
     for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         account_at(blocks, pool, UINT64_MAX);
     code = pairing_finish(blocks->pairing, err);
-    if (code || !blocks->fates)
+    if (code || !blocks->statuses)
         return code;
     code = spill_file_flush(&blocks->places, err);
-    return code ? code : lifetimes_rewind(blocks->fates, err);
+    return code ? code : lifetimes_rewind(blocks->statuses, err);
 }
 
 int pool_blocks_renumber(struct pool_blocks *blocks, const struct statistics_ids *ids,
@@ -580,7 +580,7 @@ static int next_place(struct pool_blocks *blocks, struct pool_row *ret, struct e
 int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err)
 {
     const struct pairing_chain *chain = NULL;
-    int more = lifetimes_next(blocks->fates, &ret->block, &chain, err);
+    int more = lifetimes_next(blocks->statuses, &ret->block, &chain, err);
 
     if (more <= 0)
         return more;
@@ -623,8 +623,8 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
 
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
 {
-    lifetimes_free(blocks->fates);
-    blocks->fates = NULL;
+    lifetimes_free(blocks->statuses);
+    blocks->statuses = NULL;
     spill_file_done(&blocks->places);
 }
 

@@ -61,9 +61,9 @@ int pool_blocks_renumber(struct pool_blocks *blocks, const struct statistics_ids
 int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, struct error *err);
 
 /* malloc's. */
-int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
-                           const struct live_block *block, const struct pairing_link *link,
-                           struct error *err);
+int pool_blocks_outer_allocated(struct pool_blocks *blocks, uint32_t process,
+                                const struct live_block *block, const struct pairing_link *link,
+                                struct error *err);
 int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
                             const struct live_block *block, const struct pairing_end *end,
                             struct error *err);

@@ -30,7 +30,7 @@ struct kept {
 
 struct row_spool {
     struct spill_file file; /* of struct kept */
-    bool is_told;
+    bool is_reported;
     struct row_sink sink; /* when it is */
     struct statistics_ids ids;
     struct snapshot_stack *stacks;
@@ -87,7 +87,7 @@ uint64_t row_spool_n_left_out(const struct row_spool *kept, unsigned kind, const
     return kept->n_left_out[kind];
 }
 
-static int tell(struct row_spool *kept, struct kept *item, struct error *err)
+static int emit(struct row_spool *kept, struct kept *item, struct error *err)
 {
     const struct statistics_ids *ids = &kept->ids;
 
@@ -244,8 +244,8 @@ static int take_sample(struct row_spool *kept, const struct kept *item, struct e
 
 static int take(struct row_spool *kept, struct kept *item, struct error *err)
 {
-    if (kept->is_told)
-        return tell(kept, item, err);
+    if (kept->is_reported)
+        return emit(kept, item, err);
     if (item->kind == KEPT_MEMORY)
         return take_sample(kept, item, err);
     if (kept->most && kept->n[item->kind] >= kept->most) {
@@ -295,7 +295,7 @@ static int compare_stacks(const void *left, const void *right)
 static int on_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
 {
     struct row_spool *kept = context;
-    struct snapshot told = *snapshot;
+    struct snapshot reported = *snapshot;
     struct snapshot_stack *stacks = dynamic_array_reserve(kept->stacks, &kept->stacks_capacity,
                                                           snapshot->n_stacks + 1, sizeof *stacks);
 
@@ -309,8 +309,8 @@ static int on_snapshot(void *context, const struct snapshot *snapshot, struct er
     }
     if (!kept->sink.takes_any_order)
         qsort(stacks, snapshot->n_stacks, sizeof *stacks, compare_stacks);
-    told.stacks = stacks;
-    return kept->sink.snapshot(kept->sink.context, &told, err);
+    reported.stacks = stacks;
+    return kept->sink.snapshot(kept->sink.context, &reported, err);
 }
 
 struct row_sink row_spool_sink(struct row_spool *kept)
@@ -324,7 +324,7 @@ struct row_sink row_spool_sink(struct row_spool *kept)
                              .takes_any_order = true};
 }
 
-int row_spool_tell(struct row_spool *kept, const struct row_sink *sink,
+int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
                    const struct statistics_ids *ids, struct error *err)
 {
     struct kept item;
@@ -332,13 +332,13 @@ int row_spool_tell(struct row_spool *kept, const struct row_sink *sink,
 
     if (code == 0)
         code = spill_file_flush(&kept->file, err);
-    kept->is_told = true;
+    kept->is_reported = true;
     kept->sink = *sink;
     kept->ids = *ids;
     for (uint64_t i = 0; code == 0 && i < kept->file.size_bytes / sizeof item; i++) {
         code = read_item(kept, i, &item, err);
         if (code == 0)
-            code = tell(kept, &item, err);
+            code = emit(kept, &item, err);
     }
     return code;
 }

@@ -5,7 +5,7 @@
  * Model:   its sink appends what it is told to a temporary file. When it is given another sink it tells that
  *          all of it, and hands on at once whatever comes then: with the ids that stand for the numbers in it.
  * Invariants
- *   KF-1 Snapshots, which are told at the end, come only after row_spool_tell.
+ *   KF-1 Snapshots, which are told at the end, come only after row_spool_emit.
  *   KF-2 Where it is bounded: of samples of memory each process has the highest of each slot of time (the last of equally high ones), and slots get twice as long whenever there are too
  *        many, so that all of its life has as many, whenever it was, and the highest of all stays; of mappings, moves and other events those that come
  *        first stay. What is left out is counted.
@@ -40,7 +40,7 @@ uint64_t row_spool_n_left_out(const struct row_spool *kept, unsigned kind, const
 struct row_sink row_spool_sink(struct row_spool *kept);
 
 /* ids and what the sink needs must live until the last is told. */
-int row_spool_tell(struct row_spool *kept, const struct row_sink *sink,
+int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
                    const struct statistics_ids *ids, struct error *err);
 
 /* Into the bytes or from them, into one that is empty (checkpoint_io.h). */

@@ -37,7 +37,7 @@ struct plan {
 };
 
 struct snapshots {
-    snapshots_fn *told;
+    snapshots_fn *reported;
     void *context;
     bool leaves_order;
     struct plan *plans; /* by process */
@@ -49,14 +49,14 @@ struct snapshots {
     uint64_t last_id;
 };
 
-int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, void *context,
+int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *reported, void *context,
                   struct snapshots **ret, struct error *err)
 {
     struct snapshots *snapshots = calloc(1, sizeof *snapshots);
 
     if (!snapshots)
         return error_set(err, ERROR_NOMEM, "out of memory for snapshots");
-    snapshots->told = told;
+    snapshots->reported = reported;
     snapshots->context = context;
     snapshots->plans = calloc((size_t)n_processes + 1, sizeof *snapshots->plans);
     int code = spill_file_open(&snapshots->file, target, err);
@@ -196,7 +196,7 @@ static int take_regular(struct snapshots *snapshots, struct process_totals *proc
         code = put_change(snapshots, taken, stack, &now, err);
     }
     process->n_changed = 0;
-    process->told_epoch = taken->at_ns + 1;
+    process->reported_epoch = taken->at_ns + 1;
     plan_next(plan);
     return code;
 }
@@ -335,7 +335,7 @@ static int compare_stacks(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-static int tell(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, const char *reason,
+static int emit(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, const char *reason,
                 struct error *err)
 {
     struct snapshot snapshot = {.id = snapshots->last_id,
@@ -347,10 +347,10 @@ static int tell(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, c
 
     if (snapshots->n_stacks && !snapshots->leaves_order)
         qsort(snapshots->stacks, snapshots->n_stacks, sizeof *snapshots->stacks, compare_stacks);
-    return snapshots->told(snapshots->context, &snapshot, err);
+    return snapshots->reported(snapshots->context, &snapshot, err);
 }
 
-static int tell_regular(struct snapshots *snapshots, const struct process_totals *process,
+static int emit_regular(struct snapshots *snapshots, const struct process_totals *process,
                         uint32_t process_id, const struct taken *taken, struct error *err)
 {
     int code = read_changes(snapshots, taken, err);
@@ -363,11 +363,11 @@ static int tell_regular(struct snapshots *snapshots, const struct process_totals
         stack->snapshot_blocks = change->live_blocks;
         code = add_stack(snapshots, stack->node, change->live_bytes, change->live_blocks, err);
     }
-    return code ? code : tell(snapshots, process_id, taken->at_ns, "regular", err);
+    return code ? code : emit(snapshots, process_id, taken->at_ns, "regular", err);
 }
 
 /* SN-2 */
-static int tell_all_regular(struct snapshots *snapshots, const struct process_totals *process,
+static int emit_all_regular(struct snapshots *snapshots, const struct process_totals *process,
                             uint32_t process_id, uint64_t end_ns, struct error *err)
 {
     const struct plan *plan = &snapshots->plans[process_id];
@@ -379,7 +379,7 @@ static int tell_all_regular(struct snapshots *snapshots, const struct process_to
 
     forget_changes(process);
     for (unsigned i = 0; code == 0 && i < plan->n_taken && taken_ns(plan, i) <= until_ns; i++)
-        code = tell_regular(snapshots, process, process_id, &plan->taken[i], err);
+        code = emit_regular(snapshots, process, process_id, &plan->taken[i], err);
     return code;
 }
 
@@ -394,7 +394,7 @@ static int take_peak(struct snapshots *snapshots, const struct process_totals *p
         if (stack->peak_blocks)
             code = add_stack(snapshots, stack->node, stack->peak_bytes, stack->peak_blocks, err);
     }
-    return code ? code : tell(snapshots, process_id, process->peak_ns, "peak", err);
+    return code ? code : emit(snapshots, process_id, process->peak_ns, "peak", err);
 }
 
 static int take_end(struct snapshots *snapshots, const struct process_totals *process,
@@ -408,7 +408,7 @@ static int take_end(struct snapshots *snapshots, const struct process_totals *pr
         if (stack->live_blocks || stack->snapshot_blocks) /* also what ended since the last one */
             code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
     }
-    return code ? code : tell(snapshots, process_id, end_ns, "end", err);
+    return code ? code : emit(snapshots, process_id, end_ns, "end", err);
 }
 
 int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, uint32_t process_id,
@@ -416,7 +416,7 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
                      struct error *err)
 {
     const struct process_totals *process = &totals->processes[process_id];
-    int code = tell_all_regular(snapshots, process, process_id, end_ns, err);
+    int code = emit_all_regular(snapshots, process, process_id, end_ns, err);
 
     *ret_peak_id = 0;
     if (code == 0 && process->peak_ns != TOTALS_NEVER) {

@@ -54,7 +54,7 @@ typedef int snapshots_fn(void *context, const struct snapshot *snapshot, struct 
 struct snapshots;
 
 /* The temporary file lies beside `target`. */
-int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, void *context,
+int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *reported, void *context,
                   struct snapshots **ret, struct error *err);
 
 /* Who is told puts stacks in order, or needs none. */

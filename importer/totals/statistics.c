@@ -107,7 +107,7 @@ static int make_parts(struct statistics *facts, const char *target, struct error
     if (code == 0)
         code = pool_blocks_new(definitions, &facts->room, target, &facts->pools, err);
     if (code == 0)
-        code = lifetimes_new(target, &facts->fates, err);
+        code = lifetimes_new(target, &facts->statuses, err);
     if (code == 0)
         code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
                              &facts->snapshots, err);
@@ -160,9 +160,9 @@ void statistics_leave_out(struct statistics *facts, enum left_out left_out)
     facts->blocks = NULL;
 }
 
-const struct hash_map *statistics_leaked_births(const struct statistics *facts)
+const struct hash_map *statistics_leaked_allocations(const struct statistics *facts)
 {
-    return &facts->totals->leaked_births;
+    return &facts->totals->leaked_allocations;
 }
 
 void statistics_keep_memory(struct statistics *facts)
@@ -173,8 +173,8 @@ void statistics_keep_memory(struct statistics *facts)
 
 void statistics_leave_rows_out(struct statistics *facts)
 {
-    lifetimes_free(facts->fates);
-    facts->fates = NULL;
+    lifetimes_free(facts->statuses);
+    facts->statuses = NULL;
     if (facts->pools)
         pool_blocks_leave_rows_out(facts->pools);
 }
@@ -197,9 +197,9 @@ static uint64_t count_left_out(const struct statistics *facts, enum statistics_b
     case STATISTICS_EXTENTS:
         return heap_ranges_n_left_out(facts->heaps);
     case STATISTICS_FREE_SITES:
-        return facts->totals->n_untold_free_sites;
+        return facts->totals->n_unreported_free_sites;
     case STATISTICS_FLOWS:
-        return facts->totals->n_untold_flows;
+        return facts->totals->n_unreported_flows;
     case STATISTICS_WALKS:
         return facts->walks.n_left_out;
     default:
@@ -312,7 +312,7 @@ void statistics_free(struct statistics *facts)
     }
     memory_samples_free(facts->memory_samples);
     snapshots_free(facts->snapshots);
-    lifetimes_free(facts->fates);
+    lifetimes_free(facts->statuses);
     heap_ranges_free(facts->heaps);
     moment_blocks_free(facts->blocks);
     left_blocks_done(&facts->left);
@@ -380,11 +380,11 @@ int statistics_finish(struct statistics *facts, struct error *err)
         group_totals_finish(facts->groups);
     int code = 0;
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
-        struct phase_figures figures = statistics_phase_figures(facts, id);
-        struct window_figures window = statistics_window_figures(facts, id);
+        struct phase_numbers numbers = statistics_phase_numbers(facts, id);
+        struct window_numbers window = statistics_window_numbers(facts, id);
         code = windows_finish(&facts->processes[id].windows, &window, err);
         if (code == 0)
-            code = phases_finish(&facts->processes[id].phases, &figures,
+            code = phases_finish(&facts->processes[id].phases, &numbers,
                                  statistics_n_allocations(facts), err);
     }
     for (uint32_t id = 1; facts->blocks && id <= facts->definitions->n_processes; id++)
@@ -431,9 +431,9 @@ uint64_t statistics_n_allocations(const struct statistics *facts)
     return pairing_counts_get(facts->pairing)->allocations;
 }
 
-uint64_t statistics_n_culled(const struct statistics *facts)
+uint64_t statistics_n_elided(const struct statistics *facts)
 {
-    return totals_n_culled(facts->totals);
+    return totals_n_elided(facts->totals);
 }
 
 uint64_t statistics_n_events(const struct statistics *facts)

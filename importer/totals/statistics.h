@@ -51,8 +51,8 @@ int statistics_keep_moments(struct statistics *facts, struct error *err);
 /* Before statistics_finish: nothing is wanted of what only these tables say, nor are rows. */
 void statistics_leave_out(struct statistics *facts, enum left_out left_out);
 
-/* After statistics_finish: of pair_totals_entry, what leaked_births says. */
-const struct hash_map *statistics_leaked_births(const struct statistics *facts);
+/* After statistics_finish: of pair_totals_entry, what leaked_allocations says. */
+const struct hash_map *statistics_leaked_allocations(const struct statistics *facts);
 
 /* Before statistics_leave_out and statistics_finish: nothing is given back, as the process is about to end; nor is by statistics_free. */
 void statistics_keep_memory(struct statistics *facts);
@@ -132,8 +132,8 @@ uint64_t statistics_event_ns(const struct statistics *facts, uint32_t process);
 /* By the end that the import was asked for. */
 bool statistics_has_ended(const struct statistics *facts, uint32_t process);
 
-uint64_t statistics_n_allocations(const struct statistics *facts); /* culled ones not */
-uint64_t statistics_n_culled(const struct statistics *facts);
+uint64_t statistics_n_allocations(const struct statistics *facts); /* elided ones not */
+uint64_t statistics_n_elided(const struct statistics *facts);
 uint64_t statistics_n_events(const struct statistics *facts);
 
 /* Things the log got wrong, repaired ones included: for the closing line. */

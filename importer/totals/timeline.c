@@ -169,10 +169,10 @@ static struct timeline_bucket *find_again(struct timeline *timeline, uint64_t ti
     return &timeline->kept[found->index];
 }
 
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns,
+void timeline_count_leak(struct timeline *timeline, uint64_t allocated_ns,
                          const struct sample_weight *weight)
 {
-    struct timeline_bucket *bucket = find_again(timeline, born_ns);
+    struct timeline_bucket *bucket = find_again(timeline, allocated_ns);
 
     bucket->leaked_blocks += weight->blocks;
     bucket->leaked_bytes += weight->bytes;

@@ -106,8 +106,8 @@ static inline int timeline_advance(struct timeline *timeline, uint64_t now_ns, u
 }
 
 /* Count at the instant of the last timeline_advance. */
-static inline void timeline_count_birth(struct timeline *timeline,
-                                        const struct sample_weight *weight)
+static inline void timeline_count_allocation(struct timeline *timeline,
+                                             const struct sample_weight *weight)
 {
     struct timeline_bucket *bucket = timeline->last;
 
@@ -131,8 +131,8 @@ static inline void timeline_count_end(struct timeline *timeline, const struct sa
     }
 }
 
-/* Of a block that was counted as born at born_ns: it was never freed. In any order, fastest in that of the births, at the end. */
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns,
+/* Of a block that was counted as born at allocated_ns: it was never freed. In any order, fastest in that of the births, at the end. */
+void timeline_count_leak(struct timeline *timeline, uint64_t allocated_ns,
                          const struct sample_weight *weight);
 
 /* live_* held until end_ns, the last instant of the process, and at it. */

@@ -46,7 +46,7 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
     free(process->pieces);
     free(process->changed);
     free(process->left);
-    birth_parts_done(&process->births);
+    allocation_parts_done(&process->allocations);
     free(process->sizes);
     free(process->lifetimes);
 }
@@ -61,7 +61,7 @@ void totals_free(struct totals *totals)
     free(totals->threads);
     hash_map_done(&totals->free_sites);
     hash_map_done(&totals->flows);
-    hash_map_done(&totals->leaked_births);
+    hash_map_done(&totals->leaked_allocations);
     free(totals);
 }
 
@@ -164,13 +164,13 @@ bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns
     return true;
 }
 
-void totals_list_changed(struct process_totals *process, uint64_t told_epoch)
+void totals_list_changed(struct process_totals *process, uint64_t reported_epoch)
 {
-    process->told_epoch = told_epoch;
+    process->reported_epoch = reported_epoch;
     process->n_changed = 0;
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         struct stack_totals *stack = totals_stack(process, i);
-        if (stack->changed_epoch > told_epoch)
+        if (stack->changed_epoch > reported_epoch)
             process->changed[process->n_changed++] = stack;
     }
 }
@@ -216,25 +216,25 @@ void totals_bound(struct totals *totals, size_t most_pairs)
 /* TO-6 */
 static int flush_pair(const struct totals *totals, struct hash_map *tally,
                       struct pair_totals_run *run, uint32_t from, uint32_t *n_pairs,
-                      uint64_t *n_untold, struct error *err)
+                      uint64_t *n_unreported, struct error *err)
 {
     size_t n = tally->n;
 
     if (totals->most_pairs && *n_pairs >= totals->most_pairs && run->blocks
         && !pair_totals_find(tally, run->process, from, run->to)) {
-        *n_untold += run->blocks;
+        *n_unreported += run->blocks;
         run->to = 0;
     }
-    bool is_told = run->to != 0;
+    bool is_reported = run->to != 0;
     int code = pair_totals_flush(tally, run, from, err);
-    *n_pairs += is_told && tally->n > n;
+    *n_pairs += is_reported && tally->n > n;
     return code;
 }
 
 static int flush_free_site(struct totals *totals, struct stack_totals *stack, struct error *err)
 {
     return flush_pair(totals, &totals->free_sites, &stack->freed_at, stack->node,
-                      &stack->n_free_sites, &totals->n_untold_free_sites, err);
+                      &stack->n_free_sites, &totals->n_unreported_free_sites, err);
 }
 
 static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
@@ -242,7 +242,7 @@ static int flush_flow(struct totals *totals, uint32_t id, struct error *err)
     struct thread_totals *thread = &totals->threads[id];
 
     return flush_pair(totals, &totals->flows, &thread->freed_by, id, &thread->n_flows,
-                      &totals->n_untold_flows, err);
+                      &totals->n_unreported_flows, err);
 }
 
 int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
@@ -266,16 +266,16 @@ int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, ui
     return code;
 }
 
-static int flush_leaked_births(struct totals *totals, struct process_totals *process,
-                               struct error *err)
+static int flush_leaked_allocations(struct totals *totals, struct process_totals *process,
+                                    struct error *err)
 {
     uint32_t id = (uint32_t)(process - totals->processes);
     int code = 0;
 
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
-        code = birth_parts_tell(&process->births, i, id, totals_stack(process, i)->node,
-                                &totals->leaked_births, err);
-    birth_parts_done(&process->births);
+        code = allocation_parts_emit(&process->allocations, i, id, totals_stack(process, i)->node,
+                                     &totals->leaked_allocations, err);
+    allocation_parts_done(&process->allocations);
     return code;
 }
 
@@ -287,7 +287,7 @@ int totals_flush(struct totals *totals, struct error *err)
         struct process_totals *process = &totals->processes[id];
         take_all_left(process);
         if (code == 0)
-            code = flush_leaked_births(totals, process, err);
+            code = flush_leaked_allocations(totals, process, err);
         for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++)
             code = flush_free_site(totals, totals_stack(process, i), err);
     }
@@ -332,8 +332,8 @@ static int get_size_class(struct process_totals *process, uint64_t size_bytes,
     return get_class(process, size_class_of(size_bytes), ret, err);
 }
 
-static int count_birth(struct process_totals *process, struct thread_totals *thread,
-                       const struct totals_block *block, struct error *err)
+static int count_allocation(struct process_totals *process, struct thread_totals *thread,
+                            const struct totals_block *block, struct error *err)
 {
     const struct sample_weight *weight = &block->weight;
     struct size_class_totals *class;
@@ -341,10 +341,10 @@ static int count_birth(struct process_totals *process, struct thread_totals *thr
 
     if (code)
         return code;
-    process->n_births += weight->blocks;
+    process->n_allocations += weight->blocks;
     process->live_bytes += weight->bytes;
     process->live_blocks += weight->blocks;
-    totals_settle_thread(thread, block->born_ns);
+    totals_settle_thread(thread, block->allocated_ns);
     thread->live_bytes += weight->bytes;
     thread->allocated_bytes += weight->bytes;
     thread->allocated_blocks += weight->blocks;
@@ -366,8 +366,8 @@ static void subtract_variance(struct sums_variance *sum, const struct sample_wei
     sum->bytes -= weight->bytes_variance;
 }
 
-static MTRACE_COLD void vary_birth(struct process_totals *process, struct stack_totals *stack,
-                                   const struct sample_weight *weight)
+static MTRACE_COLD void vary_allocation(struct process_totals *process, struct stack_totals *stack,
+                                        const struct sample_weight *weight)
 {
     add_variance(&process->live_variance, weight);
     add_variance(&stack->variances->allocated, weight);
@@ -381,8 +381,8 @@ static MTRACE_COLD void vary_end(struct process_totals *process, struct stack_to
     subtract_variance(&stack->variances->live, weight);
 }
 
-int totals_born(struct totals *totals, uint32_t process_id, const struct totals_block *block,
-                const struct pairing_link *link, struct error *err)
+int totals_allocated(struct totals *totals, uint32_t process_id, const struct totals_block *block,
+                     const struct pairing_link *link, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     const struct sample_weight *weight = &block->weight;
@@ -391,17 +391,17 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct totals_
 
     if (code)
         return code;
-    totals_settle(process, stack, block->born_ns);
+    totals_settle(process, stack, block->allocated_ns);
     stack->live_bytes += weight->bytes;
     stack->live_blocks += weight->blocks;
     stack->allocated_bytes += weight->bytes;
     stack->allocated_blocks += weight->blocks;
     stack->slack_bytes += block->slack * weight->blocks;
     if (mtrace_unlikely(stack->variances != NULL))
-        vary_birth(process, stack, weight);
+        vary_allocation(process, stack, weight);
     if (stack->first_ns == TOTALS_NEVER)
-        stack->first_ns = block->born_ns;
-    stack->last_ns = block->born_ns;
+        stack->first_ns = block->allocated_ns;
+    stack->last_ns = block->allocated_ns;
     if (block->size < stack->min_size)
         stack->min_size = block->size;
     if (block->size > stack->max_size)
@@ -412,7 +412,7 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct totals_
     } else {
         stack->chains_started++;
     }
-    return count_birth(process, &totals->threads[block->thread], block, err);
+    return count_allocation(process, &totals->threads[block->thread], block, err);
 }
 
 static int tally_end(struct totals *totals, uint32_t process, struct stack_totals *stack,
@@ -439,7 +439,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct totals
     struct process_totals *process = &totals->processes[process_id];
     struct thread_totals *thread = &totals->threads[block->thread];
     struct stack_totals *stack = totals_stack_find(process, block->node);
-    uint64_t lifetime = end->time_ns - block->born_ns;
+    uint64_t lifetime = end->time_ns - block->allocated_ns;
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
     const struct sample_weight *weight = &block->weight;
 
@@ -542,16 +542,16 @@ int totals_left_run(struct totals *totals, uint32_t process_id, const struct liv
     return code;
 }
 
-int totals_leaked_birth(struct totals *totals, uint32_t process_id, uint32_t node, uint32_t part,
-                        const struct sample_weight *weight, struct error *err)
+int totals_leaked_allocation(struct totals *totals, uint32_t process_id, uint32_t node,
+                             uint32_t part, const struct sample_weight *weight, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
 
-    return birth_parts_add(&process->births, process->n_stacks, totals_stack_number(process, node),
-                           part, weight, err);
+    return allocation_parts_add(&process->allocations, process->n_stacks,
+                                totals_stack_number(process, node), part, weight, err);
 }
 
-static int count_culled_class(struct process_totals *process, const struct event *event,
+static int count_elided_class(struct process_totals *process, const struct event *event,
                               unsigned number, struct error *err)
 {
     struct size_class_totals *class;
@@ -559,57 +559,57 @@ static int count_culled_class(struct process_totals *process, const struct event
 
     if (code)
         return code;
-    class->allocated_blocks += event->n_culled;
+    class->allocated_blocks += event->n_elided;
     class->allocated_bytes += event->size;
     class->slack_bytes += event->slack_bytes;
     class->temporary_blocks += (uint64_t)event->result;
     return 0;
 }
 
-/* Those of several sizes have their classes in EVENT_CULLED_SIZES. */
-static int count_culled(struct process_totals *process, const struct event *event,
+/* Those of several sizes have their classes in EVENT_ELIDED_SIZES. */
+static int count_elided(struct process_totals *process, const struct event *event,
                         struct error *err)
 {
-    process->n_births += event->n_culled;
-    process->n_ends += event->n_culled;
-    return event->kind == EVENT_CULLED_MIXED
+    process->n_allocations += event->n_elided;
+    process->n_ends += event->n_elided;
+    return event->kind == EVENT_ELIDED_MIXED
                ? 0
-               : count_culled_class(process, event, size_class_of(event->size / event->n_culled),
+               : count_elided_class(process, event, size_class_of(event->size / event->n_elided),
                                     err);
 }
 
 /* What differs where sizes do. */
-struct culled_sizes {
+struct elided_sizes {
     uint64_t least, largest, temporary_bytes;
     uint64_t largest_ns; /* one of the largest was born */
 };
 
-static struct culled_sizes culled_sizes_of(const struct event *event)
+static struct elided_sizes elided_sizes_of(const struct event *event)
 {
-    uint64_t size = event->size / event->n_culled;
+    uint64_t size = event->size / event->n_elided;
 
-    if (event->kind == EVENT_CULLED_MIXED)
-        return (struct culled_sizes){.least = event->least_bytes,
+    if (event->kind == EVENT_ELIDED_MIXED)
+        return (struct elided_sizes){.least = event->least_bytes,
                                      .largest = event->largest_bytes,
                                      .temporary_bytes = event->temporary_bytes,
                                      .largest_ns = event->time_ns
                                                    - least(event->time_ns, event->largest_ns_ago)};
-    return (struct culled_sizes){.least = size,
+    return (struct elided_sizes){.least = size,
                                  .largest = size,
                                  .temporary_bytes = (uint64_t)event->result * size,
                                  .largest_ns =
                                      event->time_ns - least(event->time_ns, (uint32_t)event->pair)};
 }
 
-static void count_culled_stack(struct stack_totals *stack, const struct event *event)
+static void count_elided_stack(struct stack_totals *stack, const struct event *event)
 {
-    const struct culled_sizes sizes = culled_sizes_of(event);
+    const struct elided_sizes sizes = elided_sizes_of(event);
     uint64_t first_ns = event->time_ns - least(event->time_ns, (uint32_t)event->pair);
     uint64_t last_ns = event->time_ns - least(event->time_ns, event->pair >> 32);
 
-    stack->culled_blocks += event->n_culled;
-    stack->culled_bytes += event->size;
-    stack->chains_started += event->n_culled;
+    stack->elided_blocks += event->n_elided;
+    stack->elided_bytes += event->size;
+    stack->chains_started += event->n_elided;
     stack->slack_bytes += event->slack_bytes;
     stack->lifetime_sum_ns += (double)event->lifetime_ns;
     stack->temporary_blocks += (uint64_t)event->result;
@@ -626,23 +626,23 @@ static void count_culled_stack(struct stack_totals *stack, const struct event *e
         stack->max_size = sizes.largest;
 }
 
-static int culled(struct totals *totals, const struct event *event, uint32_t free_node,
+static int elided(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err)
 {
-    const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
+    const struct sample_weight weight = {.blocks = event->n_elided, .bytes = event->size};
     struct process_totals *process = &totals->processes[event->process];
     struct thread_totals *thread = &totals->threads[event->thread];
     struct stack_totals *stack;
     int code = stack_get(totals, process, event->node, &stack, err);
 
     if (code == 0)
-        code = count_culled(process, event, err);
+        code = count_elided(process, event, err);
     if (code)
         return code;
-    count_culled_stack(stack, event);
-    thread->allocated_blocks += event->n_culled;
+    count_elided_stack(stack, event);
+    thread->allocated_blocks += event->n_elided;
     thread->allocated_bytes += event->size;
-    thread->freed_blocks += event->n_culled;
+    thread->freed_blocks += event->n_elided;
     thread->freed_bytes += event->size;
     code = totals_count_flow(totals, event->process, event->thread, event->thread, &weight, err);
     return code || free_node == 0
@@ -650,58 +650,58 @@ static int culled(struct totals *totals, const struct event *event, uint32_t fre
                : totals_count_free_site(totals, event->process, stack, free_node, &weight, err);
 }
 
-static int culled_lives(struct totals *totals, const struct event *event, struct error *err)
+static int elided_lives(struct totals *totals, const struct event *event, struct error *err)
 {
     struct process_totals *process = &totals->processes[event->process];
     int code = process->lifetimes ? 0 : process_begin(totals, process, err);
 
     if (code == 0) {
-        process->lifetimes[event->value].blocks += event->n_culled;
+        process->lifetimes[event->value].blocks += event->n_elided;
         process->lifetimes[event->value].bytes += event->size;
     }
     return code;
 }
 
-static int culled_sizes(struct totals *totals, const struct event *event, struct error *err)
+static int elided_sizes(struct totals *totals, const struct event *event, struct error *err)
 {
     struct process_totals *process = &totals->processes[event->process];
     int code = process->lifetimes ? 0 : process_begin(totals, process, err);
 
-    return code ? code : count_culled_class(process, event, event->call, err);
+    return code ? code : count_elided_class(process, event, event->call, err);
 }
 
-int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
+int totals_elided(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err)
 {
     struct thread_totals *thread = &totals->threads[event->thread];
 
-    if (event->kind == EVENT_CULLED || event->kind == EVENT_CULLED_MIXED)
-        return culled(totals, event, free_node, err);
-    if (event->kind == EVENT_CULLED_SIZES)
-        return culled_sizes(totals, event, err);
-    if (event->kind == EVENT_CULLED_LIVES)
-        return culled_lives(totals, event, err);
-    if (event->size > thread->culled_live_bytes)
-        thread->culled_live_bytes = event->size;
+    if (event->kind == EVENT_ELIDED || event->kind == EVENT_ELIDED_MIXED)
+        return elided(totals, event, free_node, err);
+    if (event->kind == EVENT_ELIDED_SIZES)
+        return elided_sizes(totals, event, err);
+    if (event->kind == EVENT_ELIDED_LIVES)
+        return elided_lives(totals, event, err);
+    if (event->size > thread->elided_live_bytes)
+        thread->elided_live_bytes = event->size;
     return 0;
 }
 
-uint64_t totals_culled_live_bytes(const struct totals *totals)
+uint64_t totals_elided_live_bytes(const struct totals *totals)
 {
     uint64_t bytes = 0;
 
     for (uint32_t id = 1; id <= totals->n_threads; id++)
-        bytes += totals->threads[id].culled_live_bytes;
+        bytes += totals->threads[id].elided_live_bytes;
     return bytes;
 }
 
-uint64_t totals_n_culled(const struct totals *totals)
+uint64_t totals_n_elided(const struct totals *totals)
 {
     uint64_t n = 0;
 
     for (uint32_t id = 1; id <= totals->n_processes; id++)
         for (uint32_t i = 0; i < totals->processes[id].n_stacks; i++)
-            n += totals_stack(&totals->processes[id], i)->culled_blocks;
+            n += totals_stack(&totals->processes[id], i)->elided_blocks;
     return n;
 }
 
@@ -782,7 +782,7 @@ static void visit_process(struct totals *totals, struct process_totals *process,
     state_u64(io, &process->peak_epoch);
     STATE_IMAGE(io, &process->live_variance);
     STATE_IMAGE(io, &process->peak_variance);
-    state_u64(io, &process->n_births);
+    state_u64(io, &process->n_allocations);
     state_u64(io, &process->n_ends);
     process->sizes = state_array(io, process->sizes, &n_sizes, &max_sizes, 4 * SIZE_CLASSES,
                                  sizeof *process->sizes);
@@ -816,8 +816,8 @@ void totals_visit(struct totals *totals, struct checkpoint_io *io)
         visit_process(totals, &totals->processes[i], io);
     pair_totals_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
     pair_totals_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
-    state_u64(io, &totals->n_untold_free_sites);
-    state_u64(io, &totals->n_untold_flows);
+    state_u64(io, &totals->n_unreported_free_sites);
+    state_u64(io, &totals->n_unreported_flows);
 }
 
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)

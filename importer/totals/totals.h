@@ -28,7 +28,7 @@
 
 #include "importer/log/checkpoint_io.h"
 #include "importer/pairing/pairing.h"
-#include "importer/totals/birth_parts.h"
+#include "importer/totals/allocation_parts.h"
 #include "importer/totals/pair_totals.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
@@ -72,7 +72,7 @@ struct stack_totals {
     uint64_t realloc_count, realloc_copied_bytes;
     uint64_t leaked_blocks, leaked_bytes;
     uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
-    uint64_t culled_bytes, culled_blocks;
+    uint64_t elided_bytes, elided_blocks;
     uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
 };
 
@@ -89,7 +89,7 @@ struct thread_totals {
     uint64_t leaked_bytes, leaked_blocks;
     uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
     uint64_t changed_ns;
-    uint64_t culled_live_bytes;      /* at a time, at most */
+    uint64_t elided_live_bytes;      /* at a time, at most */
     struct pair_totals_run freed_by; /* of flows */
     uint32_t n_flows;                /* in flows, 0 not among them */
 };
@@ -117,18 +117,18 @@ struct process_totals {
     uint64_t
         peak_epoch; /* peak_ns + 1, 0 before the first: no change after it while changed_epoch <= peak_epoch */
     struct sums_variance live_variance, peak_variance;
-    uint64_t n_births, n_ends;
+    uint64_t n_allocations, n_ends;
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
     struct stack_totals **changed; /* after what was told, each once, in that order; room for all */
     size_t n_changed, max_changed;
-    uint64_t told_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
+    uint64_t reported_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
     struct stack_left *
         left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
-    struct birth_parts births;       /* the same of leaked_births */
-    struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
+    struct allocation_parts allocations; /* the same of leaked_allocations */
+    struct size_class_totals *sizes;     /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
 };
@@ -137,13 +137,13 @@ struct totals {
     struct process_totals *processes; /* by id */
     struct thread_totals *threads;    /* by id */
     uint32_t n_processes, n_threads, n_nodes;
-    uint32_t most_pairs;                          /* TO-6; 0: any number */
-    uint64_t n_untold_free_sites, n_untold_flows; /* blocks of 0 */
+    uint32_t most_pairs;                                  /* TO-6; 0: any number */
+    uint64_t n_unreported_free_sites, n_unreported_flows; /* blocks of 0 */
     struct hash_map
         free_sites; /* pair_totals_entry; from: stack of birth, to: stack of free; freed by free() only */
     struct hash_map flows; /* pair_totals_entry; from: allocating thread, to: ending thread */
     struct hash_map
-        leaked_births; /* pair_totals_entry; from: stack of birth, to: part of the process's life */
+        leaked_allocations; /* pair_totals_entry; from: stack of birth, to: part of the process's life */
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
@@ -166,7 +166,7 @@ static inline struct sample_weight totals_weight(const struct totals *totals, ui
 
 /* A block as it is counted, out of the bits of the live table. */
 struct totals_block {
-    uint64_t born_ns;
+    uint64_t allocated_ns;
     uint64_t size;
     uint64_t slack; /* 0: none, or not known */
     struct sample_weight weight;
@@ -179,7 +179,7 @@ static inline void totals_block_read(const struct totals *totals, uint32_t proce
 {
     uint64_t sample_bytes = totals->processes[process].sample_bytes;
 
-    ret->born_ns = block->alloc_ns;
+    ret->allocated_ns = block->alloc_ns;
     ret->size = block->size;
     ret->slack = live_block_known_slack(block);
     ret->node = block->node;
@@ -191,8 +191,8 @@ static inline void totals_block_read(const struct totals *totals, uint32_t proce
         ret->weight = sample_weight_estimate(sample_bytes, block->size, live_block_salt(block));
 }
 
-int totals_born(struct totals *totals, uint32_t process, const struct totals_block *block,
-                const struct pairing_link *link, struct error *err);
+int totals_allocated(struct totals *totals, uint32_t process, const struct totals_block *block,
+                     const struct pairing_link *link, struct error *err);
 int totals_ended(struct totals *totals, uint32_t process, const struct totals_block *block,
                  const struct pairing_end *end, struct error *err);
 
@@ -207,17 +207,17 @@ int totals_left(struct totals *totals, uint32_t process, const struct live_block
 int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
                     size_t n_places, size_t *ret_n_others, struct error *err);
 
-/* Into leaked_births: blocks that leaked of the stack were born in that part of the process's life. They are there after totals_flush. */
-int totals_leaked_birth(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
-                        const struct sample_weight *weight, struct error *err);
+/* Into leaked_allocations: blocks that leaked of the stack were born in that part of the process's life. They are there after totals_flush. */
+int totals_leaked_allocation(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
+                             const struct sample_weight *weight, struct error *err);
 
-/* EVENT_CULLED*. free_node 0: not known. */
-int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
+/* EVENT_ELIDED*. free_node 0: not known. */
+int totals_elided(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err);
 
-/* Of the blocks that were culled up to so many bytes were live at a time: what peaks of stacks, and of programs with threads, may be too low by. */
-uint64_t totals_culled_live_bytes(const struct totals *totals);
-uint64_t totals_n_culled(const struct totals *totals); /* blocks */
+/* Of the blocks that were elided up to so many bytes were live at a time: what peaks of stacks, and of programs with threads, may be too low by. */
+uint64_t totals_elided_live_bytes(const struct totals *totals);
+uint64_t totals_n_elided(const struct totals *totals); /* blocks */
 
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);
@@ -225,7 +225,7 @@ void totals_finish(struct totals *totals);
 /* Before the first event (TO-6). */
 void totals_bound(struct totals *totals, size_t most_pairs);
 
-/* After the last event, totals_left and totals_leaked_birth included: stacks, free_sites, flows and leaked_births are whole. */
+/* After the last event, totals_left and totals_leaked_allocation included: stacks, free_sites, flows and leaked_allocations are whole. */
 int totals_flush(struct totals *totals, struct error *err);
 
 /* number < n_stacks, in order of the first birth. */
@@ -234,7 +234,7 @@ struct stack_totals *totals_stack(const struct process_totals *process, uint32_t
 uint32_t totals_stack_number(const struct process_totals *process, uint32_t node);
 
 /* From now on process->changed are those whose changed_epoch is above. */
-void totals_list_changed(struct process_totals *process, uint64_t told_epoch);
+void totals_list_changed(struct process_totals *process, uint64_t reported_epoch);
 
 /* Into the bytes or from them, into new ones that have room for as much (checkpoint_io.h); before totals_finish. */
 void totals_visit(struct totals *totals, struct checkpoint_io *io);
@@ -295,7 +295,7 @@ static inline void totals_settle(struct process_totals *process, struct stack_to
         stack->own_peak_bytes = stack->live_bytes;
         stack->own_peak_ns = stack->changed_epoch - 1;
     }
-    if (stack->changed_epoch <= process->told_epoch && process->n_changed < process->n_stacks)
+    if (stack->changed_epoch <= process->reported_epoch && process->n_changed < process->n_stacks)
         process->changed[process->n_changed++] = stack;
     stack->changed_epoch = now_ns + 1;
 }

@@ -17,15 +17,15 @@ static struct window *last_of(struct windows *windows)
 }
 
 /* Whose blocks are counted until the next one begins (WN-1). */
-static void settle(struct window *window, const struct window_figures *figures)
+static void settle(struct window *window, const struct window_numbers *numbers)
 {
-    window->last_allocation = figures->last_allocation;
-    window->allocated_blocks = figures->allocated_blocks - window->allocated_blocks;
-    window->allocated_bytes = figures->allocated_bytes - window->allocated_bytes;
+    window->last_allocation = numbers->last_allocation;
+    window->allocated_blocks = numbers->allocated_blocks - window->allocated_blocks;
+    window->allocated_bytes = numbers->allocated_bytes - window->allocated_bytes;
 }
 
 static int begin(struct windows *windows, unsigned by, uint64_t time_ns,
-                 const struct window_figures *before, struct error *err)
+                 const struct window_numbers *before, struct error *err)
 {
     struct window *list =
         dynamic_array_reserve(windows->list, &windows->capacity, windows->n + 1, sizeof *list);
@@ -43,14 +43,14 @@ static int begin(struct windows *windows, unsigned by, uint64_t time_ns,
 }
 
 /* The one that began with the process, or WN-2. */
-static int begin_first(struct windows *windows, const struct window_figures *figures,
+static int begin_first(struct windows *windows, const struct window_numbers *numbers,
                        struct error *err)
 {
-    const struct window_figures none = {0};
+    const struct window_numbers none = {0};
 
-    return windows->n == 0 && (figures->began_on || figures->allocated_blocks > 0)
-               ? begin(windows, figures->began_on ? WINDOWS_BY_PROCESS : LOG_SWITCH_UNKNOWN,
-                       figures->start_ns, &none, err)
+    return windows->n == 0 && (numbers->began_on || numbers->allocated_blocks > 0)
+               ? begin(windows, numbers->began_on ? WINDOWS_BY_PROCESS : LOG_SWITCH_UNKNOWN,
+                       numbers->start_ns, &none, err)
                : 0;
 }
 
@@ -63,9 +63,9 @@ static void resume(struct windows *windows, struct window *last, uint64_t time_n
 }
 
 int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
-                   const struct window_figures *figures, struct error *err)
+                   const struct window_numbers *numbers, struct error *err)
 {
-    int code = begin_first(windows, figures, err);
+    int code = begin_first(windows, numbers, err);
     struct window *last = last_of(windows);
 
     if (code || is_on == (last && last->is_open))
@@ -81,8 +81,8 @@ int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t ti
         return 0;
     }
     if (last)
-        settle(last, figures);
-    return begin(windows, by, time_ns, figures, err);
+        settle(last, numbers);
+    return begin(windows, by, time_ns, numbers, err);
 }
 
 bool windows_is_open(const struct windows *windows)
@@ -90,12 +90,12 @@ bool windows_is_open(const struct windows *windows)
     return windows->n > 0 && windows->list[windows->n - 1].is_open;
 }
 
-int windows_finish(struct windows *windows, const struct window_figures *figures, struct error *err)
+int windows_finish(struct windows *windows, const struct window_numbers *numbers, struct error *err)
 {
-    int code = begin_first(windows, figures, err);
+    int code = begin_first(windows, numbers, err);
 
     if (code == 0 && windows->n)
-        settle(last_of(windows), figures);
+        settle(last_of(windows), numbers);
     return code;
 }
 

@@ -49,7 +49,7 @@ struct windows {
 };
 
 /* Of the process, since its start; last_allocation: of all processes. */
-struct window_figures {
+struct window_numbers {
     uint64_t allocated_blocks, allocated_bytes, last_allocation;
     uint64_t start_ns; /* of the process */
     bool began_on;
@@ -59,12 +59,12 @@ void windows_done(struct windows *windows);
 
 /* An EVENT_TRACING. */
 int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
-                   const struct window_figures *figures, struct error *err);
+                   const struct window_numbers *numbers, struct error *err);
 
 bool windows_is_open(const struct windows *windows);
 
 /* Nothing is born any more. */
-int windows_finish(struct windows *windows, const struct window_figures *figures,
+int windows_finish(struct windows *windows, const struct window_numbers *numbers,
                    struct error *err);
 
 /* From the beginning of the first one to the end of the last one, of a process of that time; after windows_finish. */

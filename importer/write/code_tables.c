@@ -312,7 +312,7 @@ static void meta_number_if_any(struct meta_writer *meta, const char *key, uint64
         meta_number(meta, key, value);
 }
 
-static bool is_told(const struct definitions *definitions, size_t process)
+static bool is_reported(const struct definitions *definitions, size_t process)
 {
     return !definitions->processes[process].is_left_out;
 }
@@ -359,8 +359,9 @@ static void write_dropped(struct statistics *facts, struct meta_writer *meta)
     for (int reason = 0; reason < LOG_DROP_REASONS; reason++) {
         uint64_t n = 0;
         for (uint32_t id = 1; id <= facts->definitions->n_processes; id++)
-            n += is_told(facts->definitions, id) ? facts->definitions->processes[id].dropped[reason]
-                                                 : 0;
+            n += is_reported(facts->definitions, id)
+                     ? facts->definitions->processes[id].dropped[reason]
+                     : 0;
         if (names[reason])
             meta_number(meta, names[reason], n);
         all += n;
@@ -373,7 +374,7 @@ static uint64_t count_partial(const struct definitions *definitions)
     uint64_t n = 0;
 
     for (size_t id = 1; id <= definitions->n_processes; id++)
-        n += is_told(definitions, id) && definitions_is_partial(&definitions->processes[id]);
+        n += is_reported(definitions, id) && definitions_is_partial(&definitions->processes[id]);
     return n;
 }
 
@@ -394,7 +395,7 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
         if (process->is_left_out)
             continue;
         write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
-        write_of_process(meta, "modules.untold", id, process->n_untold_modules);
+        write_of_process(meta, "modules.untold", id, process->n_unreported_modules);
         write_of_process(meta, "unreached.deepbound", id, process->unreached.n_deepbound);
         write_of_process(meta, "unreached.foreign", id, process->unreached.n_foreign);
         write_of_process(meta, "unreached.elsewhere", id, process->unreached.n_elsewhere);
@@ -407,30 +408,30 @@ static uint64_t count_unlooked(const struct statistics *facts)
     uint64_t n = 0;
 
     for (size_t id = 1; id <= facts->definitions->n_processes; id++)
-        n += is_told(facts->definitions, id) ? facts->processes[id].mappings.n_unknown : 0;
+        n += is_reported(facts->definitions, id) ? facts->processes[id].mappings.n_unknown : 0;
     return n;
 }
 
 static void write_recording(struct statistics *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
-    uint64_t n_told = 0;
+    uint64_t n_reported = 0;
     uint64_t n_events = 0;
     uint64_t log_bytes = 0;
     uint64_t checked = 0;
     uint64_t mismatches = 0;
-    uint64_t untold = 0;
+    uint64_t unreported = 0;
     char architecture[LOG_HEADER_ARCH_BYTES];
 
     for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
-        if (!is_told(facts->definitions, id))
+        if (!is_reported(facts->definitions, id))
             continue;
-        n_told++;
+        n_reported++;
         n_events += facts->processes[id].n_events;
         log_bytes += facts->definitions->processes[id].log_bytes;
         checked += facts->definitions->processes[id].unwind_checked;
         mismatches += facts->definitions->processes[id].unwind_mismatches;
-        untold += facts->definitions->processes[id].n_untold_modules;
+        unreported += facts->definitions->processes[id].n_unreported_modules;
     }
     meta_text(meta, "collector.version", first->collector_version);
     if (facts->definitions->recorder)
@@ -443,16 +444,16 @@ static void write_recording(struct statistics *facts, struct meta_writer *meta)
     meta_text(meta, "clock", first->clock == LOG_CLOCK_TSC ? "tsc" : "monotonic");
     meta_text(meta, "pairing", facts->definitions->has_no_addresses ? "size_and_stack" : "address");
     meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
-    meta_number(meta, "processes", n_told);
+    meta_number(meta, "processes", n_reported);
     meta_number(meta, "processes.partial", count_partial(facts->definitions));
     meta_number(meta, "mmaps.unlooked", count_unlooked(facts));
     meta_number(meta, "nodes", facts->definitions->n_backtraces);
     meta_number(meta, "log.bytes", log_bytes);
     meta_number(meta, "events",
-                n_told < facts->definitions->n_processes ? n_events : facts->n_events);
+                n_reported < facts->definitions->n_processes ? n_events : facts->n_events);
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
-    meta_number(meta, "modules.untold", untold);
+    meta_number(meta, "modules.untold", unreported);
     write_flaws(facts->definitions, meta);
 }
 
@@ -479,7 +480,7 @@ static void write_texts(const struct definitions *definitions, struct meta_write
     char key[64];
 
     for (size_t i = 0; i < definitions->n_messages; i++) {
-        if (!is_told(definitions, definitions->messages[i].process))
+        if (!is_reported(definitions, definitions->messages[i].process))
             continue;
         snprintf(key, sizeof key, "message.%04zu", i + 1);
         meta_text(meta, key, definitions->messages[i].text);
@@ -509,7 +510,7 @@ static int write_meta(sqlite3 *db, struct statistics *facts, struct error *err)
     if (facts->definitions->n_processes)
         write_recording(facts, &meta);
     write_anomalies(facts, &meta);
-    meta_number_if_any(&meta, "culled.most_live_bytes", totals_culled_live_bytes(facts->totals));
+    meta_number_if_any(&meta, "elided.most_live_bytes", totals_elided_live_bytes(facts->totals));
     write_misuse(facts, &meta);
     write_dropped(facts, &meta);
     write_unseen(facts->definitions, &meta);

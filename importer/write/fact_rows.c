@@ -47,7 +47,7 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
 }
 
 /* As statistics_next_left, of processes that are told. */
-static bool next_told(struct statistics *facts, struct allocation *ret)
+static bool next_reported(struct statistics *facts, struct allocation *ret)
 {
     const struct definitions *definitions = facts->definitions;
 
@@ -70,7 +70,7 @@ static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
     while (code == 0 && has_more) {
         struct allocation allocation;
         batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
-        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = next_told(facts, &allocation)))
+        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = next_reported(facts, &allocation)))
             row_batch_add(batch, &allocation, NULL);
         code = row_writer_write(writer, batch, err);
     }

@@ -153,7 +153,7 @@ static uint64_t depth_of(const struct phases *phases, const struct phase *phase)
 static int write_phase(sqlite3_stmt *insert, const struct phases *phases, uint32_t process,
                        const struct phase *phase, uint64_t first_id, struct error *err)
 {
-    bool has_births = phase->first_allocation <= phase->last_allocation;
+    bool has_allocations = phase->first_allocation <= phase->last_allocation;
 
     return database_insert(
         insert, err, "uuzzutumuuuuuuuuumm", first_id + (uint64_t)(phase - phases->list),
@@ -163,8 +163,8 @@ static int write_phase(sqlite3_stmt *insert, const struct phases *phases, uint32
         phase->in_it.allocated_bytes, phase->in_it.freed_blocks, phase->in_it.freed_bytes,
         phase->at_start.live_bytes, phase->in_it.live_bytes, phase->peak_bytes,
         phase->leaked_blocks, phase->leaked_bytes,
-        has_births ? phase->first_allocation : UINT64_MAX,
-        has_births ? phase->last_allocation : UINT64_MAX);
+        has_allocations ? phase->first_allocation : UINT64_MAX,
+        has_allocations ? phase->last_allocation : UINT64_MAX);
 }
 
 static int write_phases(sqlite3 *db, const struct statistics *facts, struct error *err)

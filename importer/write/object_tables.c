@@ -150,7 +150,7 @@ static int write_claims(struct writing *writing, struct error *err)
 {
     static const char *const kinds[] = {"root", "unique", "shared"};
     const struct object_walk *walk = writing->walk;
-    unsigned n_judged = 0;
+    unsigned n_in_range = 0;
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < walk->n_texts; i++)
@@ -164,7 +164,7 @@ static int write_claims(struct writing *writing, struct error *err)
                                claim->allocation_id, claim->pool_block_id,
                                (uint64_t)claim->is_repeated);
         if (code == 0)
-            code = judge(writing, claim, &n_judged, err);
+            code = judge(writing, claim, &n_in_range, err);
     }
     return code;
 }

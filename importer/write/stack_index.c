@@ -67,7 +67,7 @@ static int count_stacks(struct stack_index *index, struct error *err)
     if (!index->counts || !index->range_of)
         return out_of_memory(err);
     code = database_prepare(index->db,
-                            "SELECT backtrace_id, sum(allocated_blocks - culled_blocks)"
+                            "SELECT backtrace_id, sum(allocated_blocks - elided_blocks)"
                             " FROM backtrace_totals GROUP BY backtrace_id",
                             &statement, err);
     if (code)
@@ -120,8 +120,8 @@ static int flush_chunk(struct stack_index *index, struct range *range, struct er
                              err);
 }
 
-static int put_aside(struct stack_index *index, size_t stack, uint64_t allocation,
-                     struct error *err)
+static int put_fallback(struct stack_index *index, size_t stack, uint64_t allocation,
+                        struct error *err)
 {
     struct range *range = &index->ranges[index->range_of[stack]];
 
@@ -144,8 +144,8 @@ static int scan(struct stack_index *index, struct error *err)
     if (code)
         return code;
     while (code == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
-        code = put_aside(index, (size_t)sqlite3_column_int64(statement, 1),
-                         (uint64_t)sqlite3_column_int64(statement, 0), err);
+        code = put_fallback(index, (size_t)sqlite3_column_int64(statement, 1),
+                            (uint64_t)sqlite3_column_int64(statement, 0), err);
     if (code == 0 && step != SQLITE_DONE)
         code = database_error(index->db, err);
     sqlite3_finalize(statement);

@@ -22,7 +22,7 @@ static uint64_t least_size(const struct stack_totals *stack)
 {
     if (stack->min_size != UINT64_MAX)
         return stack->min_size;
-    return stack->culled_blocks ? stack->culled_bytes / stack->culled_blocks : 0;
+    return stack->elided_blocks ? stack->elided_bytes / stack->elided_blocks : 0;
 }
 
 enum {
@@ -47,10 +47,10 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
     const uint64_t values[] = {
         process,
         stack->node,
-        stack->allocated_blocks + stack->culled_blocks,
-        stack->allocated_bytes + stack->culled_bytes,
-        stack->allocated_blocks + stack->culled_blocks - stack->live_blocks,
-        stack->allocated_bytes + stack->culled_bytes - stack->live_bytes,
+        stack->allocated_blocks + stack->elided_blocks,
+        stack->allocated_bytes + stack->elided_bytes,
+        stack->allocated_blocks + stack->elided_blocks - stack->live_blocks,
+        stack->allocated_bytes + stack->elided_bytes - stack->live_bytes,
         stack->leaked_blocks,
         stack->leaked_bytes,
         stack->leaked_first_ns,
@@ -71,8 +71,8 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
         stack->chains_leaked,
         stack->realloc_count,
         stack->realloc_copied_bytes,
-        stack->culled_blocks,
-        stack->culled_bytes,
+        stack->elided_blocks,
+        stack->elided_bytes,
     };
     struct page_row row = {.nulls = stack->variances ? 0
                                                      : ((UINT64_C(1) << STACK_COLUMNS) - 1)
@@ -165,7 +165,7 @@ int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left
     if (code == 0)
         code = write_tally(pages, "free_sites", &facts->totals->free_sites, err);
     if (code == 0 && left_out < LEFT_OUT_MOMENTS)
-        code = write_tally(pages, "leaked_births", &facts->totals->leaked_births, err);
+        code = write_tally(pages, "leaked_allocations", &facts->totals->leaked_allocations, err);
     if (code == 0)
         code = write_chains(pages, facts, err);
     if (code == 0)

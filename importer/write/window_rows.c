@@ -48,15 +48,16 @@ static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
                         struct error *err)
 {
     uint64_t process_end_ns = facts->processes[process].last_ns;
-    bool has_births =
+    bool has_allocations =
         window->first_allocation <= window->last_allocation && window->allocated_blocks;
 
     return database_insert(insert, err, "uuumttuuuumms", id, (uint64_t)process, window->start_ns,
                            window->is_open ? UINT64_MAX : window->end_ns,
                            name_of(window->started_by, "start"), end_of(facts, process, window),
                            window->allocated_blocks, window->allocated_bytes, window->leaked_blocks,
-                           window->leaked_bytes, has_births ? window->first_allocation : UINT64_MAX,
-                           has_births ? window->last_allocation : UINT64_MAX,
+                           window->leaked_bytes,
+                           has_allocations ? window->first_allocation : UINT64_MAX,
+                           has_allocations ? window->last_allocation : UINT64_MAX,
                            recorded_share(window, process_end_ns));
 }
 

@@ -199,8 +199,8 @@ struct log_file {
     _Atomic uint32_t unwind_checked; /* stacks compared */
     uint64_t
         max_rss_bytes; /* written by the recorder: ru_maxrss where it is its own; 0: not known */
-    _Atomic uint32_t n_children;       /* processes started (fork, vfork and exec, posix_spawn) */
-    _Atomic uint32_t n_untold_modules; /* met while as many were loaded as are told apart */
+    _Atomic uint32_t n_children; /* processes started (fork, vfork and exec, posix_spawn) */
+    _Atomic uint32_t n_unreported_modules; /* met while as many were loaded as are told apart */
     /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
     char unseen_allocator[LOG_ALLOCATOR_BYTES];
     char unseen_why[LOG_WHY_BYTES];  /* as long as its name is there */
@@ -265,12 +265,12 @@ enum {
 };
 
 struct log_question {
-    _Atomic uint32_t asker; /* tid of the thread whose turn it is; 0: nobody's */
+    _Atomic uint32_t requester; /* tid of the thread whose turn it is; 0: nobody's */
     _Atomic uint32_t n_tickets,
         n_admitted; /* in order of asking: given out, up to which had theirs */
     _Atomic uint32_t n_asked, n_answered, n_read;
     _Atomic uint32_t
-        beat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
+        heartbeat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
     _Atomic uint32_t n_parts_wanted, n_parts_given;
     uint32_t part_bytes;
     uint64_t marker_ticks;                     /* its stamp; 0: not known */
@@ -308,7 +308,7 @@ enum {
  * recorder writes `wanted`, or name and n_marks, then counts n_given up; the program does what is new of the two and sets n_obeyed to the
  * n_given that it found. What is wanted may be replaced until then, so that the last one is obeyed; a name may not. The
  * program looks before it forks or executes, when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
- * kind once `nudge` is 1: a byte of its own memory, at nudge_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
+ * kind once `nudge` is 1: a byte of its own memory, at wakeup_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
  */
 enum {
     LOG_CONTROL_OFFSET = 3840,
@@ -319,7 +319,7 @@ struct log_control {
     _Atomic uint32_t n_given, n_obeyed;
     _Atomic uint32_t wanted;           /* enum log_order, enum log_switch, number; 0: nothing yet */
     _Atomic uint32_t n_marks;          /* names given */
-    _Atomic uint64_t nudge_address;    /* 0: there is none */
+    _Atomic uint64_t wakeup_address;   /* 0: there is none */
     _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
     uint32_t reserved;
@@ -333,9 +333,9 @@ enum {
 };
 
 struct log_packing {
-    /* where short-lived blocks are culled: what was stamped before is packed as it is, word for word, from when this was written on; only grows.
-     * 0: nothing is culled */
-    _Atomic uint64_t steady_ticks;
+    /* where short-lived blocks are elided: what was stamped before is packed as it is, word for word, from when this was written on; only grows.
+     * 0: nothing is elided */
+    _Atomic uint64_t watermark_ticks;
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -400,9 +400,9 @@ enum log_event_kind {
                   a segment and after LOG_THREAD */
     LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
     LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
-    LOG_CULLED_BIRTHS = LOG_EVENT_KIND(
+    LOG_ELIDED_ALLOCATIONS = LOG_EVENT_KIND(
         1,
-        8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_CULLED; address
+        8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_ELIDED; address
                   field: bytes of such that were live at a time, at most */
     LOG_NEXT_OWNER = LOG_EVENT_KIND(
         1, 9), /* the number of the thread was another one's, which has ended: what that one made is
@@ -428,9 +428,9 @@ enum log_event_kind {
     LOG_OBJECT_WARNING =
         LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
                                                    */
-    LOG_CULLED_LIVES = LOG_EVENT_KIND(
+    LOG_ELIDED_LIVES = LOG_EVENT_KIND(
         2,
-        11), /* recorder only: of the blocks of LOG_CULLED so many had lifetimes of one class: node field: class
+        11), /* recorder only: of the blocks of LOG_ELIDED so many had lifetimes of one class: node field: class
                    (lib/totals/lifetime_class.h); address field: n; word 2: bytes of them */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
@@ -447,9 +447,9 @@ enum log_event_kind {
                                                address */
     LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
                                                 number of the walk 24; word 3: its node */
-    LOG_CULLED_SIZES = LOG_EVENT_KIND(
+    LOG_ELIDED_SIZES = LOG_EVENT_KIND(
         3,
-        6), /* recorder only: of the blocks of LOG_CULLED_MIXED so many had sizes of one class: node field: class
+        6), /* recorder only: of the blocks of LOG_ELIDED_MIXED so many had sizes of one class: node field: class
                    (lib/totals/size_class.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
                    them; word 3: their slack */
     /* five words */
@@ -469,25 +469,25 @@ enum log_event_kind {
     LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
                                         32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
-    LOG_CULLED = LOG_EVENT_KIND(
+    LOG_ELIDED = LOG_EVENT_KIND(
         7,
         0), /* recorder only: blocks of one size that were born and freed by the thread: node = stack; address:
                   log_group_code of the group of birth and end 32 | how many of them were temporary 16; word 2: words
                   16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
                   32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
                   32 | that it lived 32, and no more */
-    LOG_CULLED_MIXED = LOG_EVENT_KIND(
+    LOG_ELIDED_MIXED = LOG_EVENT_KIND(
         7,
-        1), /* recorder only: the same of blocks of several sizes, each below LOG_CULLED_MIXED_BYTES; as LOG_CULLED but for
+        1), /* recorder only: the same of blocks of several sizes, each below LOG_ELIDED_MIXED_BYTES; as LOG_ELIDED but for
                   word 3: bytes in all 32 | slack in all 32; word 6: least size 32 | largest 32; word 7: bytes of the
                   temporary ones 32 | ns from the birth of one of the largest to this time 32 */
 };
 
 enum {
-    LOG_CULLED_ONE_WORDS = 5,
-    LOG_CULLED_WORDS = 6,
-    LOG_CULLED_MIXED_WORDS = 8,
-    LOG_CULLED_MIXED_BYTES = 1 << 20,
+    LOG_ELIDED_ONE_WORDS = 5,
+    LOG_ELIDED_WORDS = 6,
+    LOG_ELIDED_MIXED_WORDS = 8,
+    LOG_ELIDED_MIXED_BYTES = 1 << 20,
 };
 
 /* Above the bytes of a LOG_RESIDENT. */
@@ -672,9 +672,9 @@ struct log_def {
 #define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
 
 /* In place of the first frame, where --no-local gave back what another machine has: the next frame begins at `until`. */
-#define LOG_GIVEN_BACK_MAGIC "mtrSENT\n" /* 8 bytes */
+#define LOG_PUNCHED_HOLE_MAGIC "mtrSENT\n" /* 8 bytes */
 
-struct log_given_back {
+struct log_punched_hole {
     char magic[8];
     uint64_t until;
     uint64_t checksum; /* XXH64 (seed 0) of what is before */
@@ -749,7 +749,7 @@ LOG_AT(log_question, text, 116);
 _Static_assert(sizeof(struct log_question) == 1656, "question");
 _Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
                "header page");
-LOG_AT(log_control, nudge_address, 16);
+LOG_AT(log_control, wakeup_address, 16);
 _Static_assert(sizeof(struct log_control) == 96, "control");
 _Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_PACKING_OFFSET,
                "header page");

@@ -27,7 +27,7 @@ static uint32_t n_nodes(const struct live_log *live)
 }
 
 /* It was given back before anything was written to it (DP-2). */
-static bool is_given_back(const struct live_log *live, const struct definition_part *part)
+static bool is_punched_hole(const struct live_log *live, const struct definition_part *part)
 {
     const struct log_segment *segment = live_log_segment(live, part->index);
 
@@ -35,12 +35,12 @@ static bool is_given_back(const struct live_log *live, const struct definition_p
            && (!live_log_is_used(live, segment) || segment->sequence != part->sequence);
 }
 
-static void forget_given_back(struct definition_parts *parts, const struct live_log *live)
+static void forget_punched_hole(struct definition_parts *parts, const struct live_log *live)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < parts->n; i++) {
-        if (is_given_back(live, &parts->parts[i]))
+        if (is_punched_hole(live, &parts->parts[i]))
             parts->is_known[parts->parts[i].index] = false;
         else
             parts->parts[n++] = parts->parts[i];
@@ -92,7 +92,7 @@ bool definition_parts_find(struct definition_parts *parts, const struct live_log
 {
     bool *is_known;
 
-    forget_given_back(parts, live);
+    forget_punched_hole(parts, live);
     if (is_complete(parts, live))
         return true;
     is_known =

@@ -51,7 +51,7 @@ static const struct {
     {"function_totals", LEFT_OUT_MOMENTS},
     {"module_totals", LEFT_OUT_MOMENTS},
     {"snapshot_backtraces", LEFT_OUT_MOMENTS},
-    {"leaked_births", LEFT_OUT_MOMENTS},
+    {"leaked_allocations", LEFT_OUT_MOMENTS},
     {"heap_pages", LEFT_OUT_MOMENTS},
     {"heap_pins", LEFT_OUT_MOMENTS},
     {"heap_states", LEFT_OUT_HEAPS},

@@ -40,20 +40,20 @@ char *log_rotation_state_name(const char *log_path)
     return asprintf(&name, "%s" STATE_SUFFIX, log_path) < 0 ? NULL : name;
 }
 
-static char *aside_name(const char *log_path)
+static char *fallback_name(const char *log_path)
 {
     char *name;
 
-    return asprintf(&name, "%s" STATE_SUFFIX LOG_ROTATION_ASIDE, log_path) < 0 ? NULL : name;
+    return asprintf(&name, "%s" STATE_SUFFIX LOG_ROTATION_FALLBACK, log_path) < 0 ? NULL : name;
 }
 
 uint64_t log_rotation_bytes(void)
 {
 #if defined(MTRACE_SMALL_RINGS)
-    const char *told = getenv("MTRACE_RING_BYTES");
+    const char *reported = getenv("MTRACE_RING_BYTES");
 
-    if (told && strtoull(told, NULL, 10))
-        return strtoull(told, NULL, 10);
+    if (reported && strtoull(reported, NULL, 10))
+        return strtoull(reported, NULL, 10);
 #endif
     return LOG_ROTATION_BYTES;
 }
@@ -231,5 +231,5 @@ void log_rotation_remove(const char *log_path)
             remove_name(log_rotation_name(log_path, ring.numbers[i]));
     log_rotation_done(&ring);
     remove_name(log_rotation_state_name(log_path));
-    remove_name(aside_name(log_path));
+    remove_name(fallback_name(log_path));
 }

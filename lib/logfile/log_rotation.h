@@ -32,7 +32,7 @@ uint64_t log_rotation_bytes(void);
 
 /* Behind the name of a state that cannot be read: its owner says by it that the log is to be read without. A log that merely lacks its state is a copy that
  * lacks it. */
-#define LOG_ROTATION_ASIDE ".bad"
+#define LOG_ROTATION_FALLBACK ".bad"
 
 /* The caller frees them. */
 char *log_rotation_name(const char *log_path, uint32_t number);

@@ -2,7 +2,7 @@
 #include "lib/process/child_process.h"
 
 #include "lib/base/monotonic.h"
-#include "lib/process/child_patience.h"
+#include "lib/process/child_time_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ bool child_process_has_ended(struct child_process *helper, int *ret_status)
 
 void child_process_watch(struct child_process *helper)
 {
-    if (helper->pid > 0 && child_patience_is_over(&helper->patience, helper->pid))
+    if (helper->pid > 0 && child_time_limit_is_over(&helper->time_limit, helper->pid))
         (void)kill(-helper->pid, SIGKILL);
 }
 
@@ -78,7 +78,7 @@ bool child_process_end(struct child_process *helper)
     helper->is_killed = helper->due_ns > 0;
     (void)kill(-helper->pid, helper->is_killed ? SIGKILL : SIGTERM);
     (void)kill(-helper->pid, SIGCONT); /* else who is stopped hears it only when we kill */
-    helper->due_ns = now_ns + CHILD_PROCESS_PATIENCE_NS;
+    helper->due_ns = now_ns + CHILD_PROCESS_TIME_LIMIT_NS;
     return false;
 }
 

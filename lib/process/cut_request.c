@@ -117,7 +117,7 @@ int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd
     return -EPROTO;
 }
 
-bool cut_request_hear(int reply_fd, int most_ms, struct cut_order *ret_order)
+bool cut_request_receive(int reply_fd, int most_ms, struct cut_order *ret_order)
 {
     struct pollfd end = {.fd = reply_fd, .events = POLLIN};
 

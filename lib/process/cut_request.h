@@ -21,7 +21,7 @@
 /* The first ones leave out what enum left_out says. */
 enum cut_extent {
     CUT_BARE,  /* LEFT_OUT_STACKS */
-    CUT_LEAN,  /* LEFT_OUT_SITES */
+    CUT_SMALL, /* LEFT_OUT_SITES */
     CUT_SITES, /* LEFT_OUT_LEAKS */
     CUT_LEAKS, /* LEFT_OUT_HEAPS */
     CUT_HEAPS, /* LEFT_OUT_MOMENTS */
@@ -67,7 +67,7 @@ void cut_request_cancel(int own_end);
 int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd);
 
 /* Waits for how much, most_ms at most. False: who asked has hung up, or says nothing, or a signal came that we have a handler for. */
-bool cut_request_hear(int reply_fd, int most_ms, struct cut_order *ret_order);
+bool cut_request_receive(int reply_fd, int most_ms, struct cut_order *ret_order);
 
 /* To who may be gone. */
 void cut_request_reply(int reply_fd, const struct cut_reply *reply);

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <time.h>
 
-static const uint64_t patience_ns = 2000000000;
+static const uint64_t time_limit_ns = 2000000000;
 
 int patient_open_at(int folder, const char *name, int flags)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
-    const uint64_t until_ns = monotonic_now_ns() + patience_ns;
+    const uint64_t until_ns = monotonic_now_ns() + time_limit_ns;
     int fd = openat(folder, name, flags);
 
     while (fd < 0 && errno == EWOULDBLOCK && monotonic_now_ns() < until_ns) {

@@ -29,7 +29,7 @@ enum {
 static const uint32_t first_pid_space = 0xeffffffc;
 
 /* A recorder looks ten times as often, but for one that is held up. */
-static const long beat_ns = 300000000;
+static const long heartbeat_ns = 300000000;
 
 static const int64_t second_ns = 1000000000;
 
@@ -404,23 +404,23 @@ enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_fil
     return look_at_named(header, pid, fd);
 }
 
-static bool read_beat(int fd, uint32_t *ret_beat)
+static bool read_heartbeat(int fd, uint32_t *ret_heartbeat)
 {
-    const off_t offset = LOG_QUESTION_OFFSET + (off_t)offsetof(struct log_question, beat);
+    const off_t offset = LOG_QUESTION_OFFSET + (off_t)offsetof(struct log_question, heartbeat);
 
-    return pread(fd, ret_beat, sizeof(*ret_beat), offset) == sizeof(*ret_beat);
+    return pread(fd, ret_heartbeat, sizeof(*ret_heartbeat), offset) == sizeof(*ret_heartbeat);
 }
 
-bool writer_liveness_beats(int fd)
+bool writer_liveness_heartbeats(int fd)
 {
-    const struct timespec pause = {.tv_nsec = beat_ns / 10};
+    const struct timespec pause = {.tv_nsec = heartbeat_ns / 10};
     uint32_t first = 0;
     uint32_t now = 0;
 
-    if (!read_beat(fd, &first))
+    if (!read_heartbeat(fd, &first))
         return false;
     now = first;
-    for (int i = 0; i < 10 && now == first && read_beat(fd, &now); i++)
+    for (int i = 0; i < 10 && now == first && read_heartbeat(fd, &now); i++)
         nanosleep(&pause, NULL);
     return now != first;
 }

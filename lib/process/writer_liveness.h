@@ -61,11 +61,11 @@ enum writer_liveness_state writer_liveness_look_at_log(const struct log_file *he
 enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file *header, int fd);
 
 /* Does the process that the header calls its recorder pack the log in this file, which it has mapped then? Its pid may be of another pid
- * namespace than the program's, and is not seen then: the lock of the packed file tells of it (file_lock.h), or writer_liveness_beats. */
+ * namespace than the program's, and is not seen then: the lock of the packed file tells of it (file_lock.h), or writer_liveness_heartbeats. */
 enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd);
 
 /* Does a recorder look at the raw log in this file, wherever it is? Takes a third of a second to say no. */
-bool writer_liveness_beats(int fd);
+bool writer_liveness_heartbeats(int fd);
 
 /* Has the process mapped the file that is open as fd? *ret_is_known (or NULL): it can be seen what it has mapped. */
 bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known);

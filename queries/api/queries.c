@@ -46,7 +46,7 @@ int queries_find_command(const char *name, const struct command **ret_command, s
                      commands_list(list, sizeof(list)));
 }
 
-struct queries *queries_new(void (*remark)(void *context, const char *text), void *context)
+struct queries *queries_new(void (*note)(void *context, const char *text), void *context)
 {
     struct queries *question = calloc(1, sizeof(*question));
 
@@ -56,8 +56,8 @@ struct queries *queries_new(void (*remark)(void *context, const char *text), voi
     question->query = (struct query){.options = &question->options,
                                      .commands = commands,
                                      .stop = &question->stop,
-                                     .remark = remark,
-                                     .remark_context = context};
+                                     .note = note,
+                                     .note_context = context};
     return question;
 }
 
@@ -205,14 +205,14 @@ static int begin(struct queries *question, struct error *err)
     return rc;
 }
 
-int queries_ask_remarks(struct queries *question, struct error *err)
+int queries_ask_notes(struct queries *question, struct error *err)
 {
     struct query *query = &question->query;
     int rc = begin(question, err);
 
     if (rc != 0)
         return rc;
-    query->is_of_remarks = true;
+    query->is_of_notes = true;
     question->options.is_sql_shown = false; /* of the answer, which is not made */
     rc = query_open(query, err);
     if (rc == 0)

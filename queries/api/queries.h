@@ -47,7 +47,7 @@ struct queries_output {
 };
 
 /* remark: one line each, without its end; NULL: nobody wants them. NULL: no memory. */
-struct queries *queries_new(void (*remark)(void *context, const char *text), void *context);
+struct queries *queries_new(void (*note)(void *context, const char *text), void *context);
 void queries_free(struct queries *question);
 
 void queries_set_command(struct queries *question, const struct command *command);
@@ -75,7 +75,7 @@ void queries_interrupt(struct queries *question);
 int queries_ask(struct queries *question, const struct queries_output *output, struct error *err);
 
 /* The same, but what is remarked beside the answer alone, which is not made; once. */
-int queries_ask_remarks(struct queries *question, struct error *err);
+int queries_ask_notes(struct queries *question, struct error *err);
 
 enum {
     QUERIES_EXIT_FAIL_IF = 3 /* what a program ends with that has_failed */

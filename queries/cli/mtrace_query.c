@@ -168,7 +168,7 @@ static int run(int argc, char **argv, struct error *err)
     return rc == 0 ? ask(&line, err) : rc;
 }
 
-static void print_remark(void *context, const char *text)
+static void print_note(void *context, const char *text)
 {
     (void)context;
     (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
     int status;
 
     (void)setlocale(LC_CTYPE, "");
-    question = queries_new(print_remark, NULL);
+    question = queries_new(print_note, NULL);
     rc =
         question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
     status = rc != 0                        ? report(&err)

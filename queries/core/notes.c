@@ -146,9 +146,9 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
     " iif(:process = 0 OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB '" key_ ".*'), ''," \
     " '.' || :process)"
 
-static const char untold_sql[] = FLAWS_SQL("modules.untold");
+static const char unreported_sql[] = FLAWS_SQL("modules.untold");
 
-static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
+static void format_unreported(struct sqlite3_stmt *row, char *text, size_t size)
 {
     char modules[UNITS_TEXT_BYTES];
 
@@ -257,10 +257,10 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- nothing ---- */
 
-/* Blocks that were culled are not among meta's allocations. */
+/* Blocks that were elided are not among meta's allocations. */
 static const char empty_sql[] =
     "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'allocations' AND value = 0"
-    " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'culled.most_live_bytes')";
+    " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'elided.most_live_bytes')";
 
 static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
 {
@@ -359,17 +359,17 @@ static int note_recorder(const struct query *query, struct error *err)
                          &has_addresses, err);
     note = rc == 0 ? find_note(query->options->command->name, has_addresses != 0) : NULL;
     if (note)
-        query_remark(query, "%s", note->text);
+        query_note(query, "%s", note->text);
     return rc;
 }
 
 /* A figure of the rows of a table that are of the process that is asked for, or of any: "sum(bytes)", "heaps". */
-static int get_of_process(const struct query *query, const char *figure, const char *table,
+static int get_of_process(const struct query *query, const char *number, const char *table,
                           int64_t *ret_n, struct error *err)
 {
     char sql[160];
 
-    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s FROM %s WHERE %lld IN (0, process_id)", figure,
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s FROM %s WHERE %lld IN (0, process_id)", number,
                      table, (long long)query->options->process_id);
     return rundb_get_int64(&query->database, sql, ret_n, err);
 }
@@ -386,7 +386,7 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
         return 0;
     rc = get_of_process(query, "count(unseen_blocks)", "heaps", &n, err);
     if (rc == 0 && n > 0)
-        query_remark(
+        query_note(
             query,
             "%s with blocks that were not recorded (heaps.unseen_blocks: from before a fork or an attach, or"
             " born untraced): what is free or pinned there is not known",
@@ -400,7 +400,7 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
 static void note_sampled_pools(const struct query *query)
 {
     if (query->database.sample_bytes && strcmp(query->options->command->name, "by-pool") == 0)
-        query_remark(
+        query_note(
             query,
             "pools are recorded in full: what they gave out is exact; what they took of malloc "
             "(taken_*, held_bytes, spare_bytes) is not known from samples");
@@ -413,55 +413,56 @@ struct missing {
     void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
 };
 
-static int say_missing(const struct query *query, const struct missing *missing,
-                       void (*say)(const struct query *query, const char *text), struct error *err)
+static int report_missing(const struct query *query, const struct missing *missing,
+                          void (*report)(const struct query *query, const char *text),
+                          struct error *err)
 {
     char text[NOTE_BYTES];
     int rc = format_one(query, missing->sql, missing->format, text, sizeof(text), err);
 
     if (rc == 0 && text[0])
-        say(query, text);
+        report(query, text);
     return rc;
 }
 
 int notes_below_headline(const struct query *query,
-                         void (*say)(const struct query *query, const char *text),
+                         void (*report)(const struct query *query, const char *text),
                          struct error *err)
 {
     static const struct missing missing[] = {
-        {damage_sql, format_damage},   {unseen_sql, format_unseen},
-        {untold_sql, format_untold},   {partial_sql, format_partial},
-        {until_sql, format_until},     {sampled_sql, format_sampled},
-        {bounded_sql, format_bounded}, {joined_sql, format_joined},
-        {empty_sql, format_empty},     {unreached_sql, format_unreached},
+        {damage_sql, format_damage},         {unseen_sql, format_unseen},
+        {unreported_sql, format_unreported}, {partial_sql, format_partial},
+        {until_sql, format_until},           {sampled_sql, format_sampled},
+        {bounded_sql, format_bounded},       {joined_sql, format_joined},
+        {empty_sql, format_empty},           {unreached_sql, format_unreached},
         {missed_sql, format_missed}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++)
-        rc = say_missing(query, &missing[i], say, err);
+        rc = report_missing(query, &missing[i], report, err);
     return rc;
 }
 
 int notes_of_what_is_missing(const struct query *query,
-                             void (*say)(const struct query *query, const char *text),
+                             void (*report)(const struct query *query, const char *text),
                              struct error *err)
 {
     static const struct missing dropped = {dropped_sql, format_dropped};
-    int rc = say_missing(query, &dropped, say, err);
+    int rc = report_missing(query, &dropped, report, err);
 
-    return rc == 0 ? notes_below_headline(query, say, err) : rc;
+    return rc == 0 ? notes_below_headline(query, report, err) : rc;
 }
 
-static void remark(const struct query *query, const char *text)
+static void note(const struct query *query, const char *text)
 {
-    query_remark(query, "%s", text);
+    query_note(query, "%s", text);
 }
 
 int notes_before(const struct query *query, struct error *err)
 {
     bool has_headline =
         query->options->command->has_headline && query->style.format == RENDER_TABLE;
-    int rc = has_headline ? 0 : notes_of_what_is_missing(query, remark, err);
+    int rc = has_headline ? 0 : notes_of_what_is_missing(query, note, err);
 
     note_sampled_pools(query);
     if (rc == 0)
@@ -469,13 +470,13 @@ int notes_before(const struct query *query, struct error *err)
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 
-/* What of an answer that is not made of rows may not have all of culled blocks. */
+/* What of an answer that is not made of rows may not have all of elided blocks. */
 static const struct {
     const char *command;
     const char *text;
-} without_culled[] = {
+} without_elided[] = {
     {"timeline",
-     "inside a bucket the curve may have been higher by what of them was live at a time (meta: culled.most_live_bytes)"},
+     "inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)"},
 };
 
 /* Of allocations. */
@@ -489,15 +490,15 @@ static bool is_made_of_rows(const struct query_options *options)
 }
 
 /* NULL: it has them all. */
-static const char *without_culled_text(const struct query_options *options)
+static const char *without_elided_text(const struct query_options *options)
 {
-    if (options->command->stand_in) /* of other rows: none of those is ever culled */
+    if (options->command->stand_in) /* of other rows: none of those is ever elided */
         return NULL;
     if (is_made_of_rows(options))
         return "they are in totals, and not in this answer, which is made of rows";
-    for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
-        if (strcmp(without_culled[i].command, options->command->name) == 0)
-            return without_culled[i].text;
+    for (size_t i = 0; i < sizeof(without_elided) / sizeof(without_elided[0]); i++) {
+        if (strcmp(without_elided[i].command, options->command->name) == 0)
+            return without_elided[i].text;
     }
     return NULL;
 }
@@ -515,47 +516,47 @@ static const char *ended_tail(const struct query_options *options)
 }
 
 static const char in_no_answer[] = "not in this answer, which is made of rows";
-static const char culled_in_no_row[] =
+static const char elided_in_no_row[] =
     "they are in totals, and in no row of allocations and the like";
 static const char in_no_rows[] = "in no row of allocations and the like";
 static const char in_no_pool_rows[] = "in no row of pool_blocks";
 
-/* All that ended of a bounded log, those that were culled among them. */
+/* All that ended of a bounded log, those that were elided among them. */
 static int note_ended(const struct query *query, bool is_of_pools, const char *where,
                       struct error *err)
 {
     const char *table = is_of_pools ? "main.pools" : "main.backtrace_totals";
     char ended[UNITS_TEXT_BYTES];
-    char culled[UNITS_TEXT_BYTES];
+    char elided[UNITS_TEXT_BYTES];
     char of_these[UNITS_TEXT_BYTES + 32] = "";
     int64_t n_ended = 0;
-    int64_t n_culled = 0;
+    int64_t n_elided = 0;
     int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
 
-    if (rc == 0 && !is_of_pools) /* of pools none is ever culled */
-        rc = get_of_process(query, "sum(culled_blocks)", table, &n_culled, err);
+    if (rc == 0 && !is_of_pools) /* of pools none is ever elided */
+        rc = get_of_process(query, "sum(elided_blocks)", table, &n_elided, err);
     if (rc != 0 || n_ended <= 0)
         return rc;
-    if (n_culled > 0)
-        (void)snprintf(of_these, sizeof(of_these), " (of these %s were culled)",
-                       units_format_count(n_culled, culled));
-    query_remark(query,
-                 "%s that ended%s are in totals, and %s: the log (--aggregate) has"
-                 " single blocks that are live at the end alone%s",
-                 units_format_counted(n_ended, "block", ended), of_these, where,
-                 ended_tail(query->options));
+    if (n_elided > 0)
+        (void)snprintf(of_these, sizeof(of_these), " (of these %s were elided)",
+                       units_format_count(n_elided, elided));
+    query_note(query,
+               "%s that ended%s are in totals, and %s: the log (--aggregate) has"
+               " single blocks that are live at the end alone%s",
+               units_format_counted(n_ended, "block", ended), of_these, where,
+               ended_tail(query->options));
     return 0;
 }
 
-static int note_culled(const struct query *query, const char *what, struct error *err)
+static int note_elided(const struct query *query, const char *what, struct error *err)
 {
     char text[UNITS_TEXT_BYTES];
-    int64_t n_culled = 0;
-    int rc = get_of_process(query, "sum(culled_blocks)", "main.backtrace_totals", &n_culled, err);
+    int64_t n_elided = 0;
+    int rc = get_of_process(query, "sum(elided_blocks)", "main.backtrace_totals", &n_elided, err);
 
-    if (rc == 0 && n_culled > 0)
-        query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
-                     what);
+    if (rc == 0 && n_elided > 0)
+        query_note(query, "%s were elided: %s", units_format_counted(n_elided, "block", text),
+                   what);
     return rc;
 }
 
@@ -585,7 +586,7 @@ static int look_at_statement(const struct query *query, struct error *err)
 static int note_statement(const struct query *query, struct error *err)
 {
     const struct rundb *database = &query->database;
-    int rc = query->is_of_remarks ? look_at_statement(query, err) : 0;
+    int rc = query->is_of_notes ? look_at_statement(query, err) : 0;
     const char *why = without_rows_text(database);
     unsigned rows = database->rows_read;
 
@@ -593,7 +594,7 @@ static int note_statement(const struct query *query, struct error *err)
         return rc;
 
     if (rows && why) {
-        query_remark(query, "%s", why);
+        query_note(query, "%s", why);
         return 0;
     }
     if (database->is_aggregate && (rows & RUNDB_POOL_ROWS))
@@ -601,19 +602,19 @@ static int note_statement(const struct query *query, struct error *err)
     if (rc != 0 || !(rows & RUNDB_BLOCK_ROWS))
         return rc;
     return database->is_aggregate ? note_ended(query, false, in_no_rows, err)
-                                  : note_culled(query, culled_in_no_row, err);
+                                  : note_elided(query, elided_in_no_row, err);
 }
 
 int notes_after(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
-    const char *what = without_culled_text(options);
+    const char *what = without_elided_text(options);
 
-    if (!options->database_path || query->is_culled_noted)
+    if (!options->database_path || query->is_elided_noted)
         return 0;
     if (strcmp(options->command->name, "sql") == 0)
         return note_statement(query, err);
     if (query->database.is_aggregate && (is_made_of_rows(options) || options->command->needs_rows))
         return note_ended(query, options->command->stand_in != NULL, in_no_answer, err);
-    return what ? note_culled(query, what, err) : 0;
+    return what ? note_elided(query, what, err) : 0;
 }

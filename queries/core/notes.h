@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notes: what must be said beside an answer, as remarks (query_remark): what of the log was lost, or never came there,
+ * notes: what must be said beside an answer, as remarks (query_note): what of the log was lost, or never came there,
  * because it changes every figure; which allocator was not seen; which libraries have no names; which times are missing;
  * what a recording of another tool cannot answer, because that is no finding about the program; which blocks have no row.
  */
@@ -14,20 +14,20 @@ struct query;
  * what is missing. */
 int notes_before(const struct query *query, struct error *err);
 
-/* After an answer in which culled blocks are missing, as in all that is made of rows: how many they
- * are; of a bounded log (--aggregate) how many ended, of which culled ones are a part. */
+/* After an answer in which elided blocks are missing, as in all that is made of rows: how many they
+ * are; of a bounded log (--aggregate) how many ended, of which elided ones are a part. */
 int notes_after(const struct query *query, struct error *err);
 
 /* One line each on events that were dropped, on what of the log could not be read, on an allocator inside an executable, whose
  * blocks are missing, on libraries whose code has no names, because too many were loaded, and on times
  * that were not recorded or not imported; none where nothing is missing. */
 int notes_of_what_is_missing(const struct query *query,
-                             void (*say)(const struct query *query, const char *text),
+                             void (*report)(const struct query *query, const char *text),
                              struct error *err);
 
 /* The same below a headline, where the screen itself counts events that were dropped. */
 int notes_below_headline(const struct query *query,
-                         void (*say)(const struct query *query, const char *text),
+                         void (*report)(const struct query *query, const char *text),
                          struct error *err);
 
 #endif

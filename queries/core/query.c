@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    REMARK_BYTES = 1024
+    NOTE_BYTES = 1024
 };
 
 const struct command *command_find(const struct command *table, const char *name)
@@ -35,17 +35,17 @@ bool query_is_picture(const char *output_name)
     return length > 4 && strcmp(output_name + length - 4, ".svg") == 0;
 }
 
-void query_remark(const struct query *query, const char *format, ...)
+void query_note(const struct query *query, const char *format, ...)
 {
-    char text[REMARK_BYTES];
+    char text[NOTE_BYTES];
     va_list arguments;
 
-    if (!query->remark)
+    if (!query->note)
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    query->remark(query->remark_context, text);
+    query->note(query->note_context, text);
 }
 
 void query_advise(const struct query *query, const char *format, ...)

@@ -68,15 +68,15 @@ struct query {
     struct rundb database;
     struct render_style style;
     FILE *out;
-    const char *output_name;                         /* of the file it is; NULL: none */
-    void (*remark)(void *context, const char *text); /* NULL: nobody wants remarks */
-    void *remark_context;
+    const char *output_name;                       /* of the file it is; NULL: none */
+    void (*note)(void *context, const char *text); /* NULL: nobody wants remarks */
+    void *note_context;
     const struct database_stop *stop;
     struct query_options resolved;           /* the options, when opening has made a pid an id */
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
     const struct command *commands;          /* all there are, for what speaks of others */
-    bool is_culled_noted;                    /* the answer itself says what was culled */
-    bool is_of_remarks;                      /* what is beside the answer is asked for alone */
+    bool is_elided_noted;                    /* the answer itself says what was elided */
+    bool is_of_notes;                        /* what is beside the answer is asked for alone */
     bool has_failed;                         /* rows were found for which --fail-if holds */
 };
 
@@ -87,7 +87,7 @@ int64_t query_max_rows(const struct query *query);
 bool query_is_picture(const char *output_name);
 
 /* Tells the client what is no part of the answer: one line, without its end. */
-void query_remark(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
+void query_note(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
 /* "next: mtrace-query" and the words behind it, as they can be typed: what to ask next of this database. A sealed question gets
  * none: who asked has never heard of the file. */

@@ -22,7 +22,7 @@ int query_install_filters(struct query *query, struct error *err)
         .process_id = options->process_id,
         .is_over_time = options->command->is_over_time,
         .is_of_leaks = options->command->is_of_leaks,
-        .is_blamed_anew = options->blame_past != NULL,
+        .is_blamed_again = options->blame_past != NULL,
         .has_own_peaks = options->command->has_own_peaks,
         .show_sql = options->is_sql_shown ? query->out : NULL};
 
@@ -283,7 +283,7 @@ int query_open(struct query *query, struct error *err)
         rc = rundb_offer_views(&query->database, err);
     if (rc == 0 && query->options->suppressions_path)
         rc = suppressions_load(&query->database, query->options->suppressions_path, err);
-    if (rc == 0 && !query->is_of_remarks)
+    if (rc == 0 && !query->is_of_notes)
         rc = install(query, err);
     if (rc == 0)
         rc = rundb_lock(&query->database, err);

@@ -17,7 +17,7 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
     if (query->style.format != RENDER_TABLE)
         return;
     if (n_rows == 0 && !query->options->fail_if)
-        query_remark(query, "no rows");
+        query_note(query, "no rows");
     if (query_max_rows(query) >= 0 && n_rows == query_max_rows(query)
         && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");

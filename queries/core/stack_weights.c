@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SQUARE(figure) figure "_margin * " figure "_margin"
+#define SQUARE(number) number "_margin * " number "_margin"
 
 static const struct measure {
     const char *name;

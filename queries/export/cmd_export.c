@@ -102,7 +102,7 @@ static int choose_process(struct export_job *job, const struct export_format *fo
     return 0;
 }
 
-/* Blocks of the process, or of all, that have no row: culled ones never had one; of a bounded log none that ended has. */
+/* Blocks of the process, or of all, that have no row: elided ones never had one; of a bounded log none that ended has. */
 static int note_without_row(struct export_job *job, const struct export_format *format,
                             struct error *err)
 {
@@ -113,12 +113,12 @@ static int note_without_row(struct export_job *job, const struct export_format *
 
     sqlite3_snprintf(sizeof(sql), sql,
                      "SELECT sum(%s_blocks) FROM backtrace_totals WHERE %lld IN (0, process_id)",
-                     database->is_aggregate ? "freed" : "culled", (long long)job->process_id);
+                     database->is_aggregate ? "freed" : "elided", (long long)job->process_id);
     rc = rundb_get_int64(database, sql, &n, err);
     if (rc == 0 && n > 0)
-        query_remark(job->query, "%lld %s have no row and are left out of %s; totals have them",
-                     (long long)n, database->is_aggregate ? "blocks that ended" : "culled blocks",
-                     format->name);
+        query_note(job->query, "%lld %s have no row and are left out of %s; totals have them",
+                   (long long)n, database->is_aggregate ? "blocks that ended" : "elided blocks",
+                   format->name);
     return rc;
 }
 
@@ -127,7 +127,7 @@ static int check_rows(struct export_job *job, const struct export_format *format
 {
     int rc = query_need_rows(job->query, err);
 
-    job->query->is_culled_noted = true;
+    job->query->is_elided_noted = true;
     if (rc == 0 && format->is_of_blocks)
         rc = query_need_every_block(
             job->query,
@@ -166,8 +166,8 @@ static int run_format(struct export_job *job, const struct export_format *format
     if (rc == 0)
         rc = stack_weights_load(&job->stacks, job->query, job->process_id, measure, err);
     if (rc == 0 && job->stacks.suppressed_bytes > 0)
-        query_remark(job->query, "%s leaked and suppressed are left out",
-                     units_format_bytes(job->stacks.suppressed_bytes, suppressed));
+        query_note(job->query, "%s leaked and suppressed are left out",
+                   units_format_bytes(job->stacks.suppressed_bytes, suppressed));
     return rc == 0 ? format->run(job, err) : rc;
 }
 

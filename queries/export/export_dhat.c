@@ -30,7 +30,7 @@ struct points {
     int64_t n;
 };
 
-static void add_birth(struct point *point, const struct export_event *event)
+static void add_allocation(struct point *point, const struct export_event *event)
 {
     saturating_grow(&point->total_bytes, event->size_bytes);
     point->total_blocks++;
@@ -42,7 +42,7 @@ static void add_birth(struct point *point, const struct export_event *event)
     }
 }
 
-static void add_death(struct point *point, const struct export_event *event)
+static void add_free_event(struct point *point, const struct export_event *event)
 {
     saturating_grow(&point->lifetimes_ns, saturating_subtract(event->at_ns, event->alloc_ns));
     point->live_bytes = saturating_subtract(point->live_bytes, event->size_bytes);
@@ -64,13 +64,14 @@ static void add_event(struct points *points, const struct export_event *event)
     struct point *point = &points->list[is_known ? event->backtrace_id : 0];
     int64_t to_end_ns;
 
-    if (event->is_birth)
-        add_birth(point, event);
+    if (event->is_allocation)
+        add_allocation(point, event);
     else
-        add_death(point, event);
+        add_free_event(point, event);
     to_end_ns = saturating_subtract(points->job->end_ns, event->alloc_ns);
-    point->lifetimes_ns = event->is_birth ? saturating_add(point->lifetimes_ns, to_end_ns)
-                                          : saturating_subtract(point->lifetimes_ns, to_end_ns);
+    point->lifetimes_ns = event->is_allocation
+                              ? saturating_add(point->lifetimes_ns, to_end_ns)
+                              : saturating_subtract(point->lifetimes_ns, to_end_ns);
 }
 
 static int read_points(struct points *points, struct error *err)

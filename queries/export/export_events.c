@@ -29,37 +29,38 @@ static const char row_columns[] =
 
 /* ---- deaths that are still ahead ---- */
 
-static bool is_earlier(const struct export_death *a, const struct export_death *b)
+static bool is_earlier(const struct export_free_event *a, const struct export_free_event *b)
 {
     if (a->free_ns != b->free_ns)
         return a->free_ns < b->free_ns;
-    if (a->birth.alloc_ns != b->birth.alloc_ns)
-        return a->birth.alloc_ns < b->birth.alloc_ns;
-    return a->birth.backtrace_id < b->birth.backtrace_id;
+    if (a->allocation.alloc_ns != b->allocation.alloc_ns)
+        return a->allocation.alloc_ns < b->allocation.alloc_ns;
+    return a->allocation.backtrace_id < b->allocation.backtrace_id;
 }
 
-static int push(struct export_events *events, const struct export_death *death, struct error *err)
+static int push(struct export_events *events, const struct export_free_event *free_event,
+                struct error *err)
 {
     size_t at = events->n;
-    struct export_death *queue =
+    struct export_free_event *queue =
         dynamic_array_reserve(events->queue, &events->capacity, events->n + 1, sizeof(*queue));
 
     if (!queue)
         return error_set(err, ERROR_NOMEM, "no memory for %zu live blocks", events->n + 1);
     events->queue = queue;
     events->n++;
-    while (at > 0 && is_earlier(death, &queue[(at - 1) / 2])) {
+    while (at > 0 && is_earlier(free_event, &queue[(at - 1) / 2])) {
         queue[at] = queue[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    queue[at] = *death;
+    queue[at] = *free_event;
     return 0;
 }
 
-static struct export_death pop(struct export_events *events)
+static struct export_free_event pop(struct export_events *events)
 {
-    struct export_death first = events->queue[0];
-    struct export_death last = events->queue[--events->n];
+    struct export_free_event first = events->queue[0];
+    struct export_free_event last = events->queue[--events->n];
     size_t at = 0;
 
     for (;;) {
@@ -102,8 +103,8 @@ static int prepare(struct export_events *events, struct error *err)
 
 /* An exec takes with it what is live: such blocks are lost, not leaked, and end with the process.
  */
-static int64_t death_of(const struct export_events *events, struct sqlite3_stmt *row,
-                        int64_t alloc_ns)
+static int64_t free_event_of(const struct export_events *events, struct sqlite3_stmt *row,
+                             int64_t alloc_ns)
 {
     if (sqlite3_column_type(row, LIFETIME_NS) != SQLITE_NULL)
         return saturating_add(alloc_ns, sqlite3_column_int64(row, LIFETIME_NS));
@@ -111,7 +112,7 @@ static int64_t death_of(const struct export_events *events, struct sqlite3_stmt 
 }
 
 /* Reads the next birth ahead. */
-static int read_birth(struct export_events *events, struct error *err)
+static int read_allocation(struct export_events *events, struct error *err)
 {
     struct sqlite3_stmt *row = events->stmt;
     int rc = rundb_step(&events->job->query->database, row, err);
@@ -119,15 +120,15 @@ static int read_birth(struct export_events *events, struct error *err)
     events->has_next = rc == 1;
     if (rc != 1)
         return rc;
-    events->next.birth = (struct export_event){
+    events->next.allocation = (struct export_event){
         .at_ns = sqlite3_column_int64(row, ALLOC_NS),
         .alloc_ns = sqlite3_column_int64(row, ALLOC_NS),
         .size_bytes = sqlite3_column_int64(row, SIZE_BYTES),
         .slack_bytes = sqlite3_column_int64(row, SLACK_BYTES),
         .backtrace_id = sqlite3_column_int64(row, BACKTRACE_ID),
-        .is_birth = true,
+        .is_allocation = true,
     };
-    events->next.free_ns = death_of(events, row, events->next.birth.alloc_ns);
+    events->next.free_ns = free_event_of(events, row, events->next.allocation.alloc_ns);
     return 0;
 }
 
@@ -140,7 +141,7 @@ int export_events_open(struct export_events *events, const struct export_job *jo
     rc = prepare(events, err);
     if (rc != 0 || query_show_sql(job->query, events->stmt))
         return rc;
-    return read_birth(events, err);
+    return read_allocation(events, err);
 }
 
 void export_events_close(struct export_events *events)
@@ -155,20 +156,20 @@ int export_events_next(struct export_events *events, struct export_event *ret_ev
     int rc = 0;
 
     if (events->n > 0
-        && (!events->has_next || events->queue[0].free_ns <= events->next.birth.at_ns)) {
-        struct export_death death = pop(events);
-        *ret_event = death.birth;
-        ret_event->at_ns = death.free_ns;
-        ret_event->is_birth = false;
+        && (!events->has_next || events->queue[0].free_ns <= events->next.allocation.at_ns)) {
+        struct export_free_event free_event = pop(events);
+        *ret_event = free_event.allocation;
+        ret_event->at_ns = free_event.free_ns;
+        ret_event->is_allocation = false;
         return 1;
     }
     if (!events->has_next)
         return 0;
-    *ret_event = events->next.birth;
+    *ret_event = events->next.allocation;
     if (events->next.free_ns != NEVER)
         rc = push(events, &events->next, err);
     if (rc == 0)
-        rc = read_birth(events, err);
+        rc = read_allocation(events, err);
     return rc == 0 ? 1 : rc;
 }
 
@@ -183,9 +184,9 @@ int export_events_find_peak(const struct export_job *job, struct export_peak *re
 
     *ret_peak = (struct export_peak){.at_ns = job->peak_ns};
     while (rc == 0 && (rc = export_events_next(&events, &event, err)) == 1) {
-        saturating_grow(&bytes, event.is_birth ? event.size_bytes
-                                               : saturating_subtract(0, event.size_bytes));
-        blocks += event.is_birth ? 1 : -1;
+        saturating_grow(&bytes, event.is_allocation ? event.size_bytes
+                                                    : saturating_subtract(0, event.size_bytes));
+        blocks += event.is_allocation ? 1 : -1;
         ret_peak->n_events++;
         if (event.at_ns <= job->peak_ns) {
             ret_peak->bytes = bytes;

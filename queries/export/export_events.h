@@ -25,20 +25,21 @@ struct export_event {
     int64_t size_bytes;
     int64_t slack_bytes; /* 0: unknown */
     int64_t backtrace_id;
-    bool is_birth;
+    bool is_allocation;
 };
 
-struct export_death {
+struct export_free_event {
     int64_t free_ns;
-    struct export_event birth;
+    struct export_event allocation;
 };
 
 struct export_events {
     const struct export_job *job;
     struct sqlite3_stmt *stmt;
-    struct export_death *queue; /* a binary heap, earliest first */
+    struct export_free_event *queue; /* a binary heap, earliest first */
     size_t n, capacity;
-    struct export_death next; /* the birth that was read and not yet given; free_ns <0: never */
+    struct export_free_event
+        next; /* the birth that was read and not yet given; free_ns <0: never */
     bool has_next;
 };
 

@@ -231,7 +231,8 @@ static int put_event(struct writer *writer, const struct export_event *event, st
     if (is_new)
         (void)fprintf(writer->out, "a %" PRIx64 " %" PRIx32 "\n", (uint64_t)event->size_bytes,
                       stack_number(writer, event->backtrace_id));
-    (void)fprintf(writer->out, "%c %" PRIx64 "\n", event->is_birth ? '+' : '-', (uint64_t)kind);
+    (void)fprintf(writer->out, "%c %" PRIx64 "\n", event->is_allocation ? '+' : '-',
+                  (uint64_t)kind);
     return 0;
 }
 

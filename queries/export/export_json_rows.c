@@ -231,7 +231,7 @@ static struct number unless_zero(int64_t value)
     return (struct number){value, value != 0};
 }
 
-static void put_birth(struct rows *rows, const struct number *row, int64_t process_id)
+static void put_allocation(struct rows *rows, const struct number *row, int64_t process_id)
 {
     unsigned call = (unsigned)row[CALL_CODE].value;
     const char *kind = rows->kinds[call % KINDS];
@@ -248,7 +248,7 @@ static void put_birth(struct rows *rows, const struct number *row, int64_t proce
                unless_zero(call >= KINDS ? INT64_C(1) << (call / KINDS) % 63 : 0));
 }
 
-static void put_death(struct rows *rows, const struct number *row)
+static void put_free_event(struct rows *rows, const struct number *row)
 {
     bool is_other = row[OTHER_FREE_THREAD_ID].is_known;
     struct number freed_by = row[is_other ? OTHER_FREE_THREAD_ID : THREAD_ID];
@@ -323,8 +323,8 @@ static int put_row(struct rows *rows, const struct number *row, struct error *er
         rc = flush(rows, err);
     if (rc != 0)
         return rc;
-    put_birth(rows, row, process_id);
-    put_death(rows, row);
+    put_allocation(rows, row, process_id);
+    put_free_event(rows, row);
     put_links(rows, row, process_id);
     put_groups(rows, row);
     return 0;

@@ -218,7 +218,7 @@ static const char *tree_of(const struct writer *writer)
 static void add_event(struct writer *writer, const struct export_event *event)
 {
     bool is_known = event->backtrace_id > 0 && event->backtrace_id < writer->n_stacks;
-    int64_t sign = event->is_birth ? 1 : -1;
+    int64_t sign = event->is_allocation ? 1 : -1;
 
     int64_t bytes = saturating_multiply(sign, event->size_bytes);
 

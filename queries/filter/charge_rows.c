@@ -15,22 +15,22 @@
 #include <stdlib.h>
 
 /* Pairs of blocks and bytes, in the order of the tables' columns. */
-enum figure {
+enum number {
     ALLOCATED,
     FREED,
     FREED_ELSEWHERE,
     MOVED_IN,
     MOVED_OUT,
     LEAKED,
-    N_FIGURES
+    N_NUMBERS
 };
 
 struct account {
     uint32_t process, of; /* the key: a group_id, or the number of a tag */
     uint32_t first_tag, n_tags;
     bool is_begun; /* its tags are known */
-    int64_t blocks[N_FIGURES], bytes[N_FIGURES];
-    double bytes_variance[N_FIGURES];
+    int64_t blocks[N_NUMBERS], bytes[N_NUMBERS];
+    double bytes_variance[N_NUMBERS];
 };
 
 enum {
@@ -113,7 +113,7 @@ static void begin(const struct charges *charges, struct account *account)
 
 /* What happens to an account; it has the block from from_ns to end_ns, where that is a time. */
 struct posting {
-    enum figure figure;
+    enum number number;
     int64_t blocks, bytes;
     double bytes_variance;
     int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
@@ -133,12 +133,12 @@ static bool post_to(struct charges *charges, struct hash_map *accounts, struct a
     size_t place = 2 * index + (accounts == &charges->tags);
     const struct own_peaks_size size = {posting->bytes, posting->bytes_variance};
 
-    account->blocks[posting->figure] += posting->blocks;
-    saturating_grow(&account->bytes[posting->figure], posting->bytes);
-    account->bytes_variance[posting->figure] += posting->bytes_variance;
-    if (posting->figure == ALLOCATED)
-        return own_peaks_born(&charges->peaks, place, posting->from_ns, size, posting->end_ns);
-    return posting->figure != MOVED_IN
+    account->blocks[posting->number] += posting->blocks;
+    saturating_grow(&account->bytes[posting->number], posting->bytes);
+    account->bytes_variance[posting->number] += posting->bytes_variance;
+    if (posting->number == ALLOCATED)
+        return own_peaks_allocated(&charges->peaks, place, posting->from_ns, size, posting->end_ns);
+    return posting->number != MOVED_IN
            || own_peaks_joined(&charges->peaks, place, posting->from_ns, size, posting->end_ns);
 }
 
@@ -208,9 +208,9 @@ static bool has_move_of(struct charges *charges, int64_t allocation_id)
 
 /* ---- rows ---- */
 
-static struct posting posting_of(enum figure figure, const struct scanned_row *row)
+static struct posting posting_of(enum number number, const struct scanned_row *row)
 {
-    return (struct posting){figure, row->blocks, row->bytes, row->bytes_variance, row->alloc_ns, 0};
+    return (struct posting){number, row->blocks, row->bytes, row->bytes_variance, row->alloc_ns, 0};
 }
 
 /* One who has the block, until the next one has it, or its end. */
@@ -224,7 +224,7 @@ static bool hold(struct charges *charges, const struct scanned_row *row, uint32_
     return post(charges, row->process, group, posting);
 }
 
-static bool post_birth(struct charges *charges, const struct scanned_row *row)
+static bool post_allocation(struct charges *charges, const struct scanned_row *row)
 {
     struct posting posting = posting_of(ALLOCATED, row);
     uint32_t group = has_move_of(charges, row->allocation_id)
@@ -238,7 +238,7 @@ static bool post_birth(struct charges *charges, const struct scanned_row *row)
         uint32_t from = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM);
         uint32_t to = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_TO);
 
-        posting.figure = MOVED_IN;
+        posting.number = MOVED_IN;
         posting.from_ns = sqlite3_column_int64(charges->moves, MOVE_AT);
         next_move(charges);
         if (!post(charges, row->process, from, &out) || !hold(charges, row, to, &posting))
@@ -254,10 +254,10 @@ static bool post_end(struct charges *charges, const struct scanned_row *row)
     if (row->ended_by == ROW_FEED_EXEC)
         return true;
     if (row->ended_by == ROW_FEED_LEAKED)
-        posting.figure = LEAKED;
+        posting.number = LEAKED;
     if (!post(charges, row->process, row->group, &posting))
         return false;
-    posting.figure = FREED_ELSEWHERE;
+    posting.number = FREED_ELSEWHERE;
     return !row_feed_is_ended_by_call(row) || row->free_group == row->group
            || post(charges, row->process, row->group, &posting);
 }
@@ -267,7 +267,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
     struct charges *charges = context;
 
     for (size_t i = 0; i < n && charges->rc == 0; i++) {
-        if (!post_birth(charges, &rows[i]) || !post_end(charges, &rows[i]))
+        if (!post_allocation(charges, &rows[i]) || !post_end(charges, &rows[i]))
             return false;
     }
     return charges->rc == 0;
@@ -275,7 +275,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
 /* ---- tables ---- */
 
-#define FIGURES                                                                            \
+#define NUMBERS                                                                            \
     "allocated_blocks INTEGER, allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes" \
     " INTEGER, freed_elsewhere_blocks INTEGER, freed_elsewhere_bytes INTEGER,"             \
     " moved_in_blocks INTEGER, moved_in_bytes INTEGER, moved_out_blocks INTEGER,"          \
@@ -284,9 +284,9 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
     " peak_bytes_margin REAL"
 
 static const char tables_sql[] =
-    "CREATE TEMP TABLE group_totals(process_id INTEGER, group_id INTEGER, " FIGURES
+    "CREATE TEMP TABLE group_totals(process_id INTEGER, group_id INTEGER, " NUMBERS
     ", PRIMARY KEY (process_id, group_id)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " FIGURES ");";
+    "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " NUMBERS ");";
 
 #define VALUES \
     "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), ?17, ?18, ?19"
@@ -300,7 +300,7 @@ static int put_account(const struct charges *charges, struct sqlite3_stmt *inser
 
     sqlite3_bind_int64(insert, ++at, account->process);
     sqlite3_bind_int64(insert, ++at, account->of);
-    for (size_t i = 0; i < N_FIGURES; i++) {
+    for (size_t i = 0; i < N_NUMBERS; i++) {
         sqlite3_bind_int64(insert, ++at, account->blocks[i]);
         sqlite3_bind_int64(insert, ++at, account->bytes[i]);
     }

@@ -5,24 +5,24 @@
 
 #include <stdlib.h>
 
-static void swap(struct death *a, struct death *b)
+static void swap(struct free_event *a, struct free_event *b)
 {
-    struct death kept = *a;
+    struct free_event kept = *a;
 
     *a = *b;
     *b = kept;
 }
 
-bool expiry_heap_push(struct expiry_heap *queue, struct death death)
+bool expiry_heap_push(struct expiry_heap *queue, struct free_event free_event)
 {
     size_t at = queue->n;
-    struct death *list =
+    struct free_event *list =
         dynamic_array_reserve(queue->list, &queue->capacity, at + 1, sizeof(*list));
 
     if (!list)
         return false;
     queue->list = list;
-    queue->list[queue->n++] = death;
+    queue->list[queue->n++] = free_event;
     for (; at > 0 && queue->list[at].at_ns < queue->list[(at - 1) / 2].at_ns; at = (at - 1) / 2)
         swap(&queue->list[at], &queue->list[(at - 1) / 2]);
     return true;
@@ -30,7 +30,7 @@ bool expiry_heap_push(struct expiry_heap *queue, struct death death)
 
 static void sink(struct expiry_heap *queue)
 {
-    struct death *list = queue->list;
+    struct free_event *list = queue->list;
     size_t at = 0;
 
     for (;;) {
@@ -45,11 +45,11 @@ static void sink(struct expiry_heap *queue)
     }
 }
 
-bool expiry_heap_pop(struct expiry_heap *queue, int64_t at_ns, struct death *ret_death)
+bool expiry_heap_pop(struct expiry_heap *queue, int64_t at_ns, struct free_event *ret_free_event)
 {
     if (queue->n == 0 || queue->list[0].at_ns > at_ns)
         return false;
-    *ret_death = queue->list[0];
+    *ret_free_event = queue->list[0];
     queue->list[0] = queue->list[--queue->n];
     sink(queue);
     return true;

@@ -110,7 +110,7 @@ int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
     return 0;
 }
 
-static void find_births(struct filter_sql *sql, const struct filter *filter)
+static void find_allocations(struct filter_sql *sql, const struct filter *filter)
 {
     sql->from_ns = widest_or(sql, filter, "from", sql->start_ns);
     sql->to_ns = widest_or(sql, filter, "to", sql->end_ns);
@@ -124,9 +124,9 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
     for (size_t i = 0; i < filter->n_values; i++) {
         const struct filter_value *value = &filter->values[i];
-        bool is_birth = strcmp(value->parameter->name, "from") == 0;
+        bool is_allocation = strcmp(value->parameter->name, "from") == 0;
 
-        if ((is_birth || value->parameter->type == FILTER_INSTANT) && !value->is_peak
+        if ((is_allocation || value->parameter->type == FILTER_INSTANT) && !value->is_peak
             && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
             return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
                              value->parameter->name, value->text,
@@ -157,7 +157,7 @@ static void find_bounds(const struct filter_sql *sql, const struct filter *filte
     *ret_last_ns = last_ns;
 }
 
-static bool is_range_of_births(const struct filter_parameter *parameter)
+static bool is_range_of_allocations(const struct filter_parameter *parameter)
 {
     return strcmp(parameter->name, "from") == 0 || strcmp(parameter->name, "to") == 0;
 }
@@ -609,7 +609,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
         rc = check_names(sql, filter, err);
     if (rc != 0)
         return rc;
-    find_births(sql, filter);
+    find_allocations(sql, filter);
     rc = check_instants(sql, filter, err);
     if (rc == 0)
         rc = choose_ranges(sql, filter, err);
@@ -618,7 +618,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     if (rc != 0)
         return rc;
     for (const struct filter_parameter *p = filter_parameters; rc == 0 && p->name; p++) {
-        if (p->type != FILTER_REGEX && !is_range_of_births(p))
+        if (p->type != FILTER_REGEX && !is_range_of_allocations(p))
             rc = append_parameter(sql, filter, p, err);
     }
     if (rc != 0)

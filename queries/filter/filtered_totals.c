@@ -18,14 +18,14 @@ static const char tables_sql[] =
     " peak_blocks INTEGER, peak_bytes INTEGER, own_peak_bytes INTEGER, own_peak_ns INTEGER, first_ns INTEGER,"
     " last_ns INTEGER, min_size_bytes INTEGER, max_size_bytes INTEGER, slack_bytes INTEGER, lifetime_sum_ns INTEGER,"
     " chains_started INTEGER, chains_leaked INTEGER, realloc_count INTEGER, realloc_copied_bytes INTEGER,"
-    " culled_blocks INTEGER, culled_bytes INTEGER, allocated_blocks_margin REAL, allocated_bytes_margin REAL,"
+    " elided_blocks INTEGER, elided_bytes INTEGER, allocated_blocks_margin REAL, allocated_bytes_margin REAL,"
     " leaked_blocks_margin REAL, leaked_bytes_margin REAL, peak_blocks_margin REAL, peak_bytes_margin REAL,"
     " PRIMARY KEY (process_id, backtrace_id)) WITHOUT ROWID;";
 
 static const char row_tables_sql[] =
     "CREATE TEMP TABLE free_sites(process_id INTEGER, backtrace_id INTEGER, free_backtrace_id INTEGER, blocks INTEGER,"
     " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE leaked_births(process_id INTEGER, backtrace_id INTEGER, part INTEGER, blocks INTEGER,"
+    "CREATE TEMP TABLE leaked_allocations(process_id INTEGER, backtrace_id INTEGER, part INTEGER, blocks INTEGER,"
     " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, part)) WITHOUT ROWID;";
 
 /* The other totals, by the stacks that were selected. */
@@ -42,13 +42,13 @@ static const char views_sql[] =
     " JOIN temp.backtrace_totals AS t ON t.process_id = w.process_id AND t.backtrace_id = u.backtrace_id;";
 
 /* Margins of parts add up as the root of the sum of their squares; NULL where blocks are no samples. */
-#define SQUARE(figure) ", sum(t." figure "_margin * t." figure "_margin) AS " figure "_square"
+#define SQUARE(number) ", sum(t." number "_margin * t." number "_margin) AS " number "_square"
 #define SQUARES \
     SQUARE("allocated_blocks") SQUARE("allocated_bytes") SQUARE("leaked_bytes") SQUARE("peak_bytes")
-#define SELF_MARGIN(figure)                                                                        \
-    "sqrt(iif(t." figure "_square IS NULL, NULL, ifnull(s." figure "_square, 0))) AS self_" figure \
+#define SELF_MARGIN(number)                                                                        \
+    "sqrt(iif(t." number "_square IS NULL, NULL, ifnull(s." number "_square, 0))) AS self_" number \
     "_margin"
-#define TOTAL_MARGIN(figure) "sqrt(t." figure "_square) AS total_" figure "_margin"
+#define TOTAL_MARGIN(number) "sqrt(t." number "_square) AS total_" number "_margin"
 
 /* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
  * cover its stacks once, however deep it recurses. */
@@ -117,10 +117,10 @@ static int install_stacks(struct rundb *database, const struct filtered_totals_r
         if (rc == 0)
             rc = rundb_run(database, functions_sql, err);
         if (rc == 0)
-            rc = rundb_compute(database,
-                               request->is_over_time || request->is_blamed_anew ? ALWAYS | OVER_TIME
-                                                                                : ALWAYS,
-                               err);
+            rc = rundb_compute(
+                database,
+                request->is_over_time || request->is_blamed_again ? ALWAYS | OVER_TIME : ALWAYS,
+                err);
     }
     filter_sql_done(&sql);
     return rc;
@@ -177,9 +177,9 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
         rc = row_totals_fill(database, &totals, err);
     if (rc == 0)
         rc = rundb_run(database, functions_sql, err);
-    return rc == 0
-               ? rundb_compute(database, request->is_blamed_anew ? ALWAYS | OVER_TIME : ALWAYS, err)
-               : rc;
+    return rc == 0 ? rundb_compute(database, request->is_blamed_again ? ALWAYS | OVER_TIME : ALWAYS,
+                                   err)
+                   : rc;
 }
 
 /* What is shown is what is read. */
@@ -230,7 +230,7 @@ static int judge_named(struct rundb *database, const struct filter *filter, cons
     return rc;
 }
 
-static int narrow_judged(struct rundb *database, const struct filter *filter, struct error *err)
+static int narrow_in_range(struct rundb *database, const struct filter *filter, struct error *err)
 {
     bool is_named;
     int rc = judge_named(database, filter, "phase", phases_sql, &is_named, err);
@@ -260,7 +260,7 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
             rc = filter_sql_show(&sql, row_feed_sql(&sql, without(&sql, request)), shown,
                                  request->show_sql, err);
     } else if (rc == 0) {
-        rc = narrow_judged(database, request->filter, err);
+        rc = narrow_in_range(database, request->filter, err);
         if (rc == 0)
             rc = request->is_over_time ? fill_levels(database, &sql, request, err)
                                        : fill_totals(database, &sql, request, err);
@@ -272,7 +272,7 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
 int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
                             struct error *err)
 {
-    if (request->filter->n_values == 0 && !request->is_to_the_end && !request->is_blamed_anew)
+    if (request->filter->n_values == 0 && !request->is_to_the_end && !request->is_blamed_again)
         return 0;
     return request->is_to_the_end || filter_scope_of(request->filter) == FILTER_SCOPE_ROW
                ? install_rows(database, request, err)

@@ -28,8 +28,8 @@ struct filtered_totals_request {
     bool is_to_the_end; /* of these, not to 98 % of the run but to its end, and always from rows */
     /* And of nothing else: those that an end at the instant of `alive_at` would leave. */
     bool is_of_leaks;
-    bool is_blamed_anew; /* call sites are others than those of the file (blame.h) */
-    bool has_own_peaks;  /* of stacks, asked for */
+    bool is_blamed_again; /* call sites are others than those of the file (blame.h) */
+    bool has_own_peaks;   /* of stacks, asked for */
     FILE *show_sql; /* not NULL: the statement behind the totals goes there, and they stay empty */
 };
 

@@ -6,7 +6,7 @@
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/judged.h"
+#include "queries/filter/in_range.h"
 #include "queries/filter/pair_sums.h"
 #include "queries/filter/row_feed.h"
 
@@ -20,9 +20,9 @@ struct span {
 struct levels {
     struct rundb *database;
     uint32_t n_instants;
-    struct span *spans;         /* by process */
-    struct judged_time *judged; /* by process: the time that is looked at */
-    const uint64_t *mean_of;    /* as in row_scan */
+    struct span *spans;             /* by process */
+    struct in_range_time *in_range; /* by process: the time that is looked at */
+    const uint64_t *mean_of;        /* as in row_scan */
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
@@ -58,10 +58,10 @@ static bool add_change(struct levels *levels, const struct scanned_row *row, uin
     return instant >= levels->n_instants || pair_sums_add(&levels->changes, &change);
 }
 
-static bool add_variance(struct levels *levels, const struct scanned_row *row, uint32_t born,
+static bool add_variance(struct levels *levels, const struct scanned_row *row, uint32_t allocated,
                          uint32_t dead)
 {
-    bool is_at_first = born == 0;
+    bool is_at_first = allocated == 0;
     bool is_at_last = dead >= levels->n_instants;
     struct site_square key = {row->process, levels->site_of[row->backtrace], 0};
     struct site_square *square;
@@ -81,17 +81,17 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         const struct scanned_row *row = &rows[i];
-        uint32_t born = instant_of(levels, row->process, row->alloc_ns);
+        uint32_t allocated = instant_of(levels, row->process, row->alloc_ns);
         uint32_t dead =
             row->lifetime_ns == ROW_FEED_UNKNOWN
                 ? levels->n_instants
                 : instant_of(levels, row->process, saturating_add(row->alloc_ns, row->lifetime_ns));
 
-        if (born == dead)
+        if (allocated == dead)
             continue;
-        if (levels->mean_of[row->process] && !add_variance(levels, row, born, dead))
+        if (levels->mean_of[row->process] && !add_variance(levels, row, allocated, dead))
             return false;
-        if (!add_change(levels, row, born, 1) || !add_change(levels, row, dead, -1))
+        if (!add_change(levels, row, allocated, 1) || !add_change(levels, row, dead, -1))
             return false;
     }
     return true;
@@ -114,7 +114,7 @@ static int read_spans(struct levels *levels, const struct level_rows_request *re
         rc = 0;
         start_ns = request->from_ns > start_ns ? request->from_ns : start_ns;
         end_ns = request->to_ns < end_ns ? request->to_ns : end_ns;
-        levels->judged[id] = (struct judged_time){start_ns, end_ns, true};
+        levels->in_range[id] = (struct in_range_time){start_ns, end_ns, true};
         if (id > 0 && end_ns > start_ns)
             levels->spans[id] =
                 (struct span){start_ns, saturating_subtract(end_ns, start_ns) / n_steps};
@@ -228,10 +228,10 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
         levels.n_processes = scan.n_processes;
         levels.n_backtraces = scan.n_backtraces;
         levels.mean_of = scan.mean_of;
-        levels.judged = calloc(scan.n_processes, sizeof(*levels.judged));
+        levels.in_range = calloc(scan.n_processes, sizeof(*levels.in_range));
         levels.spans = calloc(scan.n_processes, sizeof(*levels.spans));
         levels.site_of = calloc(scan.n_backtraces, sizeof(*levels.site_of));
-        if (!levels.spans || !levels.site_of || !levels.judged)
+        if (!levels.spans || !levels.site_of || !levels.in_range)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu stacks", scan.n_backtraces);
     }
     if (rc == 0)
@@ -249,11 +249,11 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0)
         rc = put_squares(&levels, err);
     if (rc == 0)
-        rc = judged_put(database, levels.judged, levels.n_processes, err);
+        rc = in_range_put(database, levels.in_range, levels.n_processes, err);
     row_feed_done(&scan);
     hash_map_done(&levels.changes);
     hash_map_done(&levels.squares);
-    free(levels.judged);
+    free(levels.in_range);
     free(levels.spans);
     free(levels.site_of);
     return rc;

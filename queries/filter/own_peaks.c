@@ -35,30 +35,30 @@ static bool make_room(struct own_peaks *peaks, size_t stack)
 
 static void end_until(struct own_peaks *peaks, int64_t at_ns)
 {
-    struct death death;
+    struct free_event free_event;
 
-    while (expiry_heap_pop(&peaks->deaths, at_ns, &death))
-        change(&peaks->list[death.of], death.at_ns,
-               (struct own_peaks_size){-death.bytes, -death.variance});
+    while (expiry_heap_pop(&peaks->frees, at_ns, &free_event))
+        change(&peaks->list[free_event.of], free_event.at_ns,
+               (struct own_peaks_size){-free_event.bytes, -free_event.variance});
 }
 
-static bool put_death(struct own_peaks *peaks, size_t stack, int64_t at_ns,
-                      struct own_peaks_size size)
+static bool put_free_event(struct own_peaks *peaks, size_t stack, int64_t at_ns,
+                           struct own_peaks_size size)
 {
-    return expiry_heap_push(&peaks->deaths, (struct death){.at_ns = at_ns,
-                                                           .bytes = size.bytes,
-                                                           .variance = size.variance,
-                                                           .of = stack});
+    return expiry_heap_push(&peaks->frees, (struct free_event){.at_ns = at_ns,
+                                                               .bytes = size.bytes,
+                                                               .variance = size.variance,
+                                                               .of = stack});
 }
 
-bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns,
-                    struct own_peaks_size size, int64_t end_ns)
+bool own_peaks_allocated(struct own_peaks *peaks, size_t stack, int64_t at_ns,
+                         struct own_peaks_size size, int64_t end_ns)
 {
     if (!make_room(peaks, stack))
         return false;
     end_until(peaks, at_ns);
     change(&peaks->list[stack], at_ns, size);
-    return end_ns == INT64_MAX || put_death(peaks, stack, end_ns, size);
+    return end_ns == INT64_MAX || put_free_event(peaks, stack, end_ns, size);
 }
 
 bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns,
@@ -66,8 +66,8 @@ bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns,
 {
     const struct own_peaks_size gained = {-size.bytes, -size.variance};
 
-    return make_room(peaks, stack) && put_death(peaks, stack, from_ns, gained)
-           && (end_ns == INT64_MAX || put_death(peaks, stack, end_ns, size));
+    return make_room(peaks, stack) && put_free_event(peaks, stack, from_ns, gained)
+           && (end_ns == INT64_MAX || put_free_event(peaks, stack, end_ns, size));
 }
 
 void own_peaks_finish(struct own_peaks *peaks)
@@ -80,6 +80,6 @@ void own_peaks_finish(struct own_peaks *peaks)
 void own_peaks_done(struct own_peaks *peaks)
 {
     free(peaks->list);
-    expiry_heap_done(&peaks->deaths);
+    expiry_heap_done(&peaks->frees);
     *peaks = (struct own_peaks){0};
 }

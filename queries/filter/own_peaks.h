@@ -33,12 +33,12 @@ struct own_peaks_size {
 struct own_peaks {
     struct own_peak *list; /* by the stack's number */
     size_t n;
-    struct expiry_heap deaths;
+    struct expiry_heap frees;
 };
 
 /* All zero is an empty one. end_ns: INT64_MAX for what never ends. False: no memory. */
-bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns,
-                    struct own_peaks_size size, int64_t end_ns);
+bool own_peaks_allocated(struct own_peaks *peaks, size_t stack, int64_t at_ns,
+                         struct own_peaks_size size, int64_t end_ns);
 
 /* The same of what joins a sum at an instant not before that of the last birth, and leaves it at another. */
 bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns,

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-struct figures { /* of a process, since its start */
+struct numbers { /* of a process, since its start */
     int64_t allocated_blocks, allocated_bytes;
     int64_t freed_blocks, freed_bytes;
     int64_t leaked_blocks, leaked_bytes;
@@ -21,7 +21,7 @@ struct figures { /* of a process, since its start */
 
 struct phase {
     int64_t phase_id;
-    struct figures at_start, at_end;
+    struct numbers at_start, at_end;
     size_t first_window;
     int64_t peak_bytes;
 };
@@ -41,7 +41,7 @@ struct window {
 };
 
 struct way { /* of one process through its bounds */
-    struct figures now;
+    struct numbers now;
     int64_t changed_ns, window_peak;
     size_t next_bound, end_bound;
     size_t n_windows;
@@ -57,7 +57,7 @@ struct sweep {
     size_t n_phases, phases_capacity;
     struct bound *bounds; /* by process, in the order of time */
     size_t n_bounds, bounds_capacity;
-    struct expiry_heap deaths;
+    struct expiry_heap frees;
     bool is_out_of_memory;
 };
 
@@ -221,18 +221,18 @@ static void advance(struct way *way, int64_t now_ns)
 
 static void end_until(struct sweep *sweep, int64_t at_ns)
 {
-    struct death death;
+    struct free_event free_event;
 
-    while (expiry_heap_pop(&sweep->deaths, at_ns, &death)) {
-        struct way *way = &sweep->ways[death.of];
+    while (expiry_heap_pop(&sweep->frees, at_ns, &free_event)) {
+        struct way *way = &sweep->ways[free_event.of];
 
         for (const struct bound *bound;
-             (bound = bound_ahead(sweep, way)) && bound->at_ns < death.at_ns;)
+             (bound = bound_ahead(sweep, way)) && bound->at_ns < free_event.at_ns;)
             pass(sweep, way);
-        advance(way, death.at_ns);
-        way->now.freed_blocks += death.blocks;
-        saturating_grow(&way->now.freed_bytes, death.bytes);
-        saturating_grow(&way->now.live_bytes, -death.bytes);
+        advance(way, free_event.at_ns);
+        way->now.freed_blocks += free_event.blocks;
+        saturating_grow(&way->now.freed_bytes, free_event.bytes);
+        saturating_grow(&way->now.live_bytes, -free_event.bytes);
     }
 }
 
@@ -260,8 +260,9 @@ static bool take_row(struct sweep *sweep, const struct scanned_row *row)
     }
     return !sweep->is_out_of_memory
            && (end_ns == INT64_MAX
-               || expiry_heap_push(&sweep->deaths, (struct death){end_ns, row->blocks, row->bytes,
-                                                                  row->process, 0}));
+               || expiry_heap_push(
+                   &sweep->frees,
+                   (struct free_event){end_ns, row->blocks, row->bytes, row->process, 0}));
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)
@@ -298,8 +299,8 @@ static const char table_sql[] =
 static int put_phase(const struct rundb *database, struct sqlite3_stmt *insert,
                      const struct phase *phase, struct error *err)
 {
-    const struct figures *from = &phase->at_start;
-    const struct figures *to = &phase->at_end;
+    const struct numbers *from = &phase->at_start;
+    const struct numbers *to = &phase->at_end;
     const int64_t values[] = {phase->phase_id,
                               saturating_subtract(to->allocated_blocks, from->allocated_blocks),
                               saturating_subtract(to->allocated_bytes, from->allocated_bytes),
@@ -366,7 +367,7 @@ int phase_rows_fill(struct rundb *database, const struct filter_sql *filter, str
     free(sweep.ways);
     free(sweep.phases);
     free(sweep.bounds);
-    expiry_heap_done(&sweep.deaths);
+    expiry_heap_done(&sweep.frees);
     row_feed_done(&scan);
     return rc;
 }

@@ -26,7 +26,7 @@ void row_sums_done(struct row_sums *sums)
     for (size_t i = 0; sums->places && i < sums->n_processes; i++)
         free(sums->places[i]);
     free(sums->places);
-    free(sums->births);
+    free(sums->allocations);
     hash_map_done(&sums->frees);
     hash_map_done(&sums->leaks);
 }
@@ -37,7 +37,7 @@ void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backt
     uint32_t place = places && backtrace < sums->n_backtraces ? places[backtrace] : 0;
 
     if (place) {
-        const char *sum = (const char *)&sums->births[place - 1];
+        const char *sum = (const char *)&sums->allocations[place - 1];
         for (size_t at = 0; at < USUAL_LINES; at++)
             __builtin_prefetch(sum + at * CACHE_LINE, 1);
     }
@@ -45,26 +45,27 @@ void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backt
 
 /* ---- sums by birth ---- */
 
-static struct row_sum *add_birth_sum(struct row_sums *sums, uint32_t process, uint32_t backtrace)
+static struct row_sum *add_allocation_sum(struct row_sums *sums, uint32_t process,
+                                          uint32_t backtrace)
 {
-    if (sums->n_births == sums->births_capacity) {
-        size_t capacity = sums->births_capacity ? 2 * sums->births_capacity : 256;
+    if (sums->n_allocations == sums->allocations_capacity) {
+        size_t capacity = sums->allocations_capacity ? 2 * sums->allocations_capacity : 256;
         struct row_sum *list = aligned_alloc(CACHE_LINE, capacity * sizeof(*list));
         if (!list)
             return NULL;
-        if (sums->births)
-            memcpy(list, sums->births, sums->n_births * sizeof(*list));
-        free(sums->births);
-        sums->births = list;
-        sums->births_capacity = capacity;
+        if (sums->allocations)
+            memcpy(list, sums->allocations, sums->n_allocations * sizeof(*list));
+        free(sums->allocations);
+        sums->allocations = list;
+        sums->allocations_capacity = capacity;
     }
-    sums->births[sums->n_births] = (struct row_sum){.process = process,
-                                                    .backtrace = backtrace,
-                                                    .place = sums->n_births,
-                                                    .leaked_first_ns = INT64_MAX,
-                                                    .first_ns = INT64_MAX,
-                                                    .min_size_bytes = INT64_MAX};
-    return &sums->births[sums->n_births++];
+    sums->allocations[sums->n_allocations] = (struct row_sum){.process = process,
+                                                              .backtrace = backtrace,
+                                                              .place = sums->n_allocations,
+                                                              .leaked_first_ns = INT64_MAX,
+                                                              .first_ns = INT64_MAX,
+                                                              .min_size_bytes = INT64_MAX};
+    return &sums->allocations[sums->n_allocations++];
 }
 
 struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t backtrace)
@@ -79,10 +80,10 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
         sums->places[process] = places;
     }
     if (places[backtrace])
-        return &sums->births[places[backtrace] - 1];
-    sum = add_birth_sum(sums, process, backtrace);
+        return &sums->allocations[places[backtrace] - 1];
+    sum = add_allocation_sum(sums, process, backtrace);
     if (sum)
-        places[backtrace] = (uint32_t)sums->n_births;
+        places[backtrace] = (uint32_t)sums->n_allocations;
     return sum;
 }
 
@@ -119,7 +120,7 @@ bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_
 
 /* ---- order ---- */
 
-static int compare_births(const void *left, const void *right)
+static int compare_allocations(const void *left, const void *right)
 {
     const struct row_sum *a = left;
     const struct row_sum *b = right;
@@ -131,12 +132,13 @@ static int compare_births(const void *left, const void *right)
 
 bool row_sums_finish(struct row_sums *sums)
 {
-    for (size_t i = 0; i < sums->n_births; i++) {
-        if (!flush_free(sums, &sums->births[i]))
+    for (size_t i = 0; i < sums->n_allocations; i++) {
+        if (!flush_free(sums, &sums->allocations[i]))
             return false;
     }
-    if (sums->n_births > 0)
-        qsort(sums->births, sums->n_births, sizeof(*sums->births), compare_births);
+    if (sums->n_allocations > 0)
+        qsort(sums->allocations, sums->n_allocations, sizeof(*sums->allocations),
+              compare_allocations);
     pair_sums_sort(&sums->frees);
     pair_sums_sort(&sums->leaks);
     return true;

@@ -44,8 +44,8 @@ struct row_sum {
 struct row_sums {
     uint32_t **places; /* by process, then by backtrace: index + 1 of its sum; made when needed */
     size_t n_processes, n_backtraces; /* highest id + 1 */
-    struct row_sum *births;
-    size_t n_births, births_capacity;
+    struct row_sum *allocations;
+    size_t n_allocations, allocations_capacity;
     struct hash_map frees; /* by the stack that freed */
     struct hash_map leaks; /* by the part of the process's life */
 };

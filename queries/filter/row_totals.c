@@ -7,7 +7,7 @@
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/judged.h"
+#include "queries/filter/in_range.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/row_feed.h"
 #include "queries/filter/row_sums.h"
@@ -18,14 +18,14 @@
 
 enum {
     N_AHEAD = 8,
-    N_PARTS = 64 /* of leaked_births */
+    N_PARTS = 64 /* of leaked_allocations */
 };
 
 /* What rows need to know of their process. */
 struct life {
     int64_t peak_ns;
     int64_t start_ns;
-    int64_t judged_ns; /* leaks are those of this instant; INT64_MAX: of the end */
+    int64_t in_range_ns; /* leaks are those of this instant; INT64_MAX: of the end */
     int64_t part_ns;
 };
 
@@ -51,7 +51,7 @@ struct totals {
     struct variances *variances; /* by row_sum.place, of processes with samples */
     size_t variances_capacity;
     struct life *lives; /* by process */
-    struct judged_time *judged;
+    struct in_range_time *in_range;
     size_t n_processes;
     struct row_sums sums;
     struct own_peaks peaks;
@@ -75,7 +75,7 @@ static int64_t end_of(const struct scanned_row *row)
                                                 : saturating_add(row->alloc_ns, row->lifetime_ns);
 }
 
-static void add_birth(struct row_sum *sum, const struct scanned_row *row, int64_t peak_ns)
+static void add_allocation(struct row_sum *sum, const struct scanned_row *row, int64_t peak_ns)
 {
     int64_t size = row->size_bytes;
     int64_t alloc_ns = row->alloc_ns;
@@ -162,23 +162,24 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     struct scanned_row seen = *row;
     struct row_sum *sum;
 
-    if (row->alloc_ns > life->judged_ns)
+    if (row->alloc_ns > life->in_range_ns)
         return true;
-    if (end_of(row) > life->judged_ns) {
+    if (end_of(row) > life->in_range_ns) {
         seen.lifetime_ns = seen.intervening = seen.free_backtrace = ROW_FEED_UNKNOWN;
         seen.ended_by = ROW_FEED_LEAKED;
     }
     sum = row_sums_get(&totals->sums, seen.process, seen.backtrace);
     if (!sum)
         return false;
-    add_birth(sum, &seen, life->peak_ns);
+    add_allocation(sum, &seen, life->peak_ns);
     if (totals->mean_of[seen.process] && !add_variances(totals, sum->place, &seen, life->peak_ns))
         return false;
     if (!add_end(totals, sum, &seen, life))
         return false;
     if (totals->request->has_own_peaks
-        && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns,
-                           (struct own_peaks_size){seen.bytes, seen.bytes_variance}, end_of(&seen)))
+        && !own_peaks_allocated(&totals->peaks, sum->place, seen.alloc_ns,
+                                (struct own_peaks_size){seen.bytes, seen.bytes_variance},
+                                end_of(&seen)))
         return false;
     if (seen.ended_by != ROW_FEED_FREED || seen.free_backtrace == ROW_FEED_UNKNOWN)
         return true;
@@ -203,7 +204,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
 /* ---- processes ---- */
 
-static int64_t judged_of(const struct totals *totals, int64_t peak_ns, int64_t end_ns)
+static int64_t in_range_of(const struct totals *totals, int64_t peak_ns, int64_t end_ns)
 {
     const struct filter_value *as_of = totals->request->as_of;
 
@@ -239,10 +240,10 @@ static int read_lives(struct totals *totals, struct error *err)
 
         life->peak_ns = sqlite3_column_int64(stmt, 1);
         life->start_ns = larger(sqlite3_column_int64(stmt, 2), from_ns);
-        life->judged_ns = judged_of(totals, life->peak_ns, sqlite3_column_int64(stmt, 4));
-        end_ns = smaller(smaller(life->judged_ns, end_ns), to_ns);
+        life->in_range_ns = in_range_of(totals, life->peak_ns, sqlite3_column_int64(stmt, 4));
+        end_ns = smaller(smaller(life->in_range_ns, end_ns), to_ns);
         life->part_ns = saturating_subtract(end_ns, life->start_ns) / N_PARTS;
-        totals->judged[id] = (struct judged_time){life->start_ns, end_ns, true};
+        totals->in_range[id] = (struct in_range_time){life->start_ns, end_ns, true};
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -259,10 +260,10 @@ enum {
     FIRST_MARGIN
 };
 
-static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, size_t place,
-                     struct error *err)
+static int put_allocation(const struct totals *totals, struct sqlite3_stmt *insert, size_t place,
+                          struct error *err)
 {
-    const struct row_sum *s = &totals->sums.births[place];
+    const struct row_sum *s = &totals->sums.allocations[place];
     const int64_t values[] = {
         s->process,
         s->backtrace,
@@ -299,7 +300,7 @@ static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, s
     return rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
-static int put_births(const struct totals *totals, struct error *err)
+static int put_allocations(const struct totals *totals, struct error *err)
 {
     const bool is_of_leaks = totals->request->is_of_leaks;
     struct sqlite3_stmt *insert;
@@ -310,8 +311,8 @@ static int put_births(const struct totals *totals, struct error *err)
                    "INSERT INTO temp.backtrace_totals(process_id, backtrace_id, allocated_blocks,"
                    " allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes,"
                    " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, first_ns, last_ns,"
-                   " min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, culled_blocks,"
-                   " culled_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns,"
+                   " min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, elided_blocks,"
+                   " elided_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns,"
                    " allocated_blocks_margin, allocated_bytes_margin, leaked_blocks_margin,"
                    " leaked_bytes_margin, peak_blocks_margin, peak_bytes_margin)"
                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, %s, ?13, ?14, ?15, ?16, %s,"
@@ -320,8 +321,8 @@ static int put_births(const struct totals *totals, struct error *err)
                    is_of_leaks ? "NULL, NULL" : "?17, ?18");
     rc = rundb_prepare(totals->database, sql, &insert, err);
 
-    for (size_t i = 0; rc == 0 && i < totals->sums.n_births; i++) {
-        rc = put_birth(totals, insert, i, err);
+    for (size_t i = 0; rc == 0 && i < totals->sums.n_allocations; i++) {
+        rc = put_allocation(totals, insert, i, err);
         sqlite3_clear_bindings(insert);
     }
     sqlite3_finalize(insert);
@@ -348,16 +349,16 @@ static int put_pairs(const struct totals *totals, const struct hash_map *pairs, 
 /* In order, so that SQLite appends. */
 static int put_all(struct totals *totals, struct error *err)
 {
-    int rc = put_births(totals, err);
+    int rc = put_allocations(totals, err);
 
     if (rc == 0)
         rc = put_pairs(totals, &totals->sums.frees,
                        "INSERT INTO temp.free_sites VALUES (?1, ?2, ?3, ?4, ?5)", err);
     if (rc == 0)
         rc = put_pairs(totals, &totals->sums.leaks,
-                       "INSERT INTO temp.leaked_births VALUES (?1, ?2, ?3, ?4, ?5)", err);
+                       "INSERT INTO temp.leaked_allocations VALUES (?1, ?2, ?3, ?4, ?5)", err);
     return rc == 0 && (totals->request->as_of || totals->request->from || totals->request->to)
-               ? judged_put(totals->database, totals->judged, totals->n_processes, err)
+               ? in_range_put(totals->database, totals->in_range, totals->n_processes, err)
                : rc;
 }
 
@@ -380,9 +381,9 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
         totals.n_processes = scan.n_processes;
         totals.mean_of = scan.mean_of;
         totals.lives = calloc(scan.n_processes, sizeof(*totals.lives));
-        totals.judged = calloc(scan.n_processes, sizeof(*totals.judged));
+        totals.in_range = calloc(scan.n_processes, sizeof(*totals.in_range));
         if (!row_sums_init(&totals.sums, scan.n_processes, scan.n_backtraces) || !totals.lives
-            || !totals.judged)
+            || !totals.in_range)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu processes", scan.n_processes);
     }
     if (rc == 0)
@@ -393,7 +394,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
         own_peaks_finish(&totals.peaks);
     if (rc == 0 && !row_sums_finish(&totals.sums))
         rc = error_set(err, ERROR_NOMEM, "no memory for the totals of %zu stacks",
-                       totals.sums.n_births);
+                       totals.sums.n_allocations);
     if (rc == 0)
         rc = put_all(&totals, err);
     row_feed_done(&scan);
@@ -401,6 +402,6 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     own_peaks_done(&totals.peaks);
     free(totals.variances);
     free(totals.lives);
-    free(totals.judged);
+    free(totals.in_range);
     return rc;
 }

@@ -34,7 +34,7 @@ struct row_totals_request {
 /* What of the rows is not read, as enum row_feed_part. */
 unsigned row_totals_without(const struct row_totals_request *request);
 
-/* Fills temp.backtrace_totals, temp.free_sites and temp.leaked_births, which exist and are empty,
+/* Fills temp.backtrace_totals, temp.free_sites and temp.leaked_allocations, which exist and are empty,
  * and, as of an instant or for a range, replaces temp._judged. */
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
                     struct error *err);

@@ -52,7 +52,7 @@ static bool take_row(struct scan *scan, const struct scanned_row *row)
         return !has_ended || change(scan, row, end_ns, 1);
     if (!change(scan, row, row->alloc_ns, 1))
         return false;
-    return request->what == SITE_CURVES_BORN || !has_ended || change(scan, row, end_ns, -1);
+    return request->what == SITE_CURVES_ALLOCATED || !has_ended || change(scan, row, end_ns, -1);
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

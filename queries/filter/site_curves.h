@@ -26,8 +26,8 @@ enum {
 };
 
 enum site_curves_what {
-    SITE_CURVES_LIVE, /* at the end of each part */
-    SITE_CURVES_BORN, /* in it */
+    SITE_CURVES_LIVE,      /* at the end of each part */
+    SITE_CURVES_ALLOCATED, /* in it */
     SITE_CURVES_ENDED,
 };
 

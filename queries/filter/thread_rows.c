@@ -55,9 +55,9 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
         struct work *own = &works->list[row->thread];
 
         count(&own->allocated_blocks, &own->allocated_bytes, row);
-        if (!own_peaks_born(&works->peaks, row->thread, row->alloc_ns,
-                            (struct own_peaks_size){row->bytes, row->bytes_variance},
-                            row_feed_end_ns(row))
+        if (!own_peaks_allocated(&works->peaks, row->thread, row->alloc_ns,
+                                 (struct own_peaks_size){row->bytes, row->bytes_variance},
+                                 row_feed_end_ns(row))
             || !take_end(works, row))
             return false;
     }

@@ -37,7 +37,7 @@ struct times {
     struct way *ways; /* by process */
     size_t n_processes;
     const uint64_t *mean_of; /* as in row_scan */
-    struct expiry_heap deaths;
+    struct expiry_heap frees;
 };
 
 unsigned time_rows_without(enum time_rows_which which)
@@ -183,33 +183,33 @@ static struct bucket *bucket_now(struct way *way)
 
 static void end_until(struct times *times, int64_t at_ns)
 {
-    struct death death;
+    struct free_event free_event;
 
-    while (expiry_heap_pop(&times->deaths, at_ns, &death)) {
-        struct way *way = &times->ways[death.of];
+    while (expiry_heap_pop(&times->frees, at_ns, &free_event)) {
+        struct way *way = &times->ways[free_event.of];
         struct bucket *bucket;
 
-        advance(way, death.at_ns);
-        saturating_grow(&way->live_bytes, -death.bytes);
-        way->live_blocks -= death.blocks;
-        way->live_variance -= death.variance;
+        advance(way, free_event.at_ns);
+        saturating_grow(&way->live_bytes, -free_event.bytes);
+        way->live_blocks -= free_event.blocks;
+        way->live_variance -= free_event.variance;
         bucket = bucket_now(way);
         if (!bucket)
             continue;
-        bucket->freed_blocks += death.blocks;
-        saturating_grow(&bucket->freed_bytes, death.bytes);
-        bucket->freed_variance += death.variance;
+        bucket->freed_blocks += free_event.blocks;
+        saturating_grow(&bucket->freed_bytes, free_event.bytes);
+        bucket->freed_variance += free_event.variance;
     }
 }
 
 static bool take_row(struct times *times, const struct scanned_row *row)
 {
     struct way *way = &times->ways[row->process];
-    int64_t born_ns = not_before(times, way, row->alloc_ns);
+    int64_t allocated_ns = not_before(times, way, row->alloc_ns);
     struct bucket *bucket;
 
-    end_until(times, born_ns);
-    advance(way, born_ns);
+    end_until(times, allocated_ns);
+    advance(way, allocated_ns);
     saturating_grow(&way->live_bytes, row->bytes);
     way->live_blocks += row->blocks;
     way->live_variance += row->bytes_variance;
@@ -225,10 +225,10 @@ static bool take_row(struct times *times, const struct scanned_row *row)
         bucket->allocated_variance += row->bytes_variance;
     }
     return row->lifetime_ns == ROW_FEED_UNKNOWN
-           || expiry_heap_push(&times->deaths,
-                               (struct death){saturating_add(born_ns, row->lifetime_ns),
-                                              row->blocks, row->bytes, row->process,
-                                              row->bytes_variance});
+           || expiry_heap_push(&times->frees,
+                               (struct free_event){saturating_add(allocated_ns, row->lifetime_ns),
+                                                   row->blocks, row->bytes, row->process,
+                                                   row->bytes_variance});
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)
@@ -360,7 +360,7 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
     for (size_t id = 0; times.ways && id < times.n_processes; id++)
         free(times.ways[id].buckets);
     free(times.ways);
-    expiry_heap_done(&times.deaths);
+    expiry_heap_done(&times.frees);
     row_feed_done(&scan);
     return rc;
 }

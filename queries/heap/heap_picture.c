@@ -271,7 +271,7 @@ static void put_range(const struct heap_picture *picture, const struct heap_pict
     (void)fprintf(out, "0x%" PRIx64 " to 0x%" PRIx64 "\n", start, end < heap_end ? end : heap_end);
 }
 
-static void put_figures(const struct heap_picture *picture, const struct heap_picture_cell *cell,
+static void put_numbers(const struct heap_picture *picture, const struct heap_picture_cell *cell,
                         double fill, FILE *out)
 {
     char text[UNITS_TEXT_BYTES];
@@ -311,7 +311,7 @@ static void put_used(const struct heap_picture *picture, const struct heap_pictu
         shade, LEFT + (double)(index % columns) * width, y + row_height(picture) - 1 - height,
         width - 1, height);
     put_range(picture, heap, index, 1, out);
-    put_figures(picture, cell, fill, out);
+    put_numbers(picture, cell, fill, out);
     (void)fputs("</title></rect>\n", out);
 }
 
@@ -394,7 +394,7 @@ static void put_top(const struct heap_picture *picture, const struct heap_pictur
 void heap_picture_draw(const struct heap_picture *picture, FILE *out)
 {
     double y = HEAD_HEIGHT + HEAP_GAP;
-    double height = y + (*picture->remark ? 30 : 0);
+    double height = y + (*picture->note ? 30 : 0);
 
     for (size_t i = 0; i < picture->n_heaps; i++)
         height += heap_height(picture, &picture->heaps[i]);
@@ -407,7 +407,7 @@ void heap_picture_draw(const struct heap_picture *picture, FILE *out)
         y += heap_height(picture, heap);
         put_top(picture, heap, y - HEAP_GAP - TOP_HEIGHT, out);
     }
-    if (*picture->remark)
-        put_label(out, MARGIN, y + 14, picture->remark);
+    if (*picture->note)
+        put_label(out, MARGIN, y + 14, picture->note);
     svg_end(out);
 }

@@ -44,7 +44,7 @@ struct heap_picture {
     size_t n_heaps;
     uint64_t page_bytes, cell_bytes;
     const char *title;
-    const char *remark; /* below the heaps; "": none */
+    const char *note; /* below the heaps; "": none */
 };
 
 /* Chooses cell_bytes and makes cells, all empty; 0 or ERROR_NOMEM. */

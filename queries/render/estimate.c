@@ -8,15 +8,15 @@
 static const char *format(int64_t value, double margin, char *ret_text,
                           const char *(*one)(int64_t value, char *ret_text))
 {
-    char figure[UNITS_TEXT_BYTES];
+    char number[UNITS_TEXT_BYTES];
     char half[UNITS_TEXT_BYTES];
     double most = (double)((int64_t)1 << 62);
 
-    one(value, figure);
+    one(value, number);
     if (margin < 0 || (value == 0 && margin < 0.5))
-        (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s", figure);
+        (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s", number);
     else
-        (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s ± %s", figure,
+        (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s ± %s", number,
                        one((int64_t)(margin < most ? margin + 0.5 : most), half));
     return ret_text;
 }

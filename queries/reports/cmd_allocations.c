@@ -129,7 +129,7 @@ static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *
     if (rc != 0 || query->style.format != RENDER_TABLE)
         return rc;
     if (n_rows == 0)
-        query_remark(query, "no allocations");
+        query_note(query, "no allocations");
     if (max_rows >= 0 && n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (n_rows > 0)

@@ -26,7 +26,7 @@ struct neighbour {
     const struct stack_position *example; /* NULL: not met */
     int64_t bytes, blocks;
     size_t last_stack; /* the one that was counted last, from 1 */
-    bool is_nobody;    /* the end of the stack */
+    bool is_no_group;  /* the end of the stack */
 };
 
 struct relation {
@@ -188,10 +188,10 @@ static void add_row(const struct relation *relation, const struct neighbour *nei
     computed_rows_add_int64(rows, neighbour->bytes);
     computed_rows_add_int64(rows, neighbour->blocks);
     computed_rows_add_share(rows, total ? (double)part / (double)total : 0);
-    computed_rows_add_text(rows, neighbour->is_nobody
+    computed_rows_add_text(rows, neighbour->is_no_group
                                      ? relation->is_callers ? "(no caller)" : "(of its own)"
                                      : neighbour->example->function);
-    computed_rows_add_text(rows, neighbour->is_nobody ? NULL : neighbour->example->module);
+    computed_rows_add_text(rows, neighbour->is_no_group ? NULL : neighbour->example->module);
     computed_rows_end(rows);
 }
 
@@ -219,7 +219,7 @@ static int show(const struct relation *relation, struct query *query, struct err
     struct computed_rows rows;
     int rc;
 
-    relation->list[relation->n - 1].is_nobody = true;
+    relation->list[relation->n - 1].is_no_group = true;
     qsort_r(relation->list, relation->n, sizeof(*relation->list), compare_neighbours,
             &is_by_blocks);
     computed_rows_init(&rows, "bytes,blocks,share,function,module");

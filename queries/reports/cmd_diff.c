@@ -117,8 +117,8 @@ static int read_side(const struct query *asked, const struct query_options *opti
     /* What is to be said of the database that was asked was said when it was opened. */
     bool is_other = options->database_path != asked->options->database_path;
     struct query query = {.options = options,
-                          .remark = is_other ? asked->remark : NULL,
-                          .remark_context = asked->remark_context,
+                          .note = is_other ? asked->note : NULL,
+                          .note_context = asked->note_context,
                           .stop = asked->stop,
                           .commands = asked->commands};
     int rc = query_open(&query, err);

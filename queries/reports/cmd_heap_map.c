@@ -218,7 +218,7 @@ static int format_title(const struct map *map, char *text, size_t size, struct e
 static int draw(struct map *map, struct error *err)
 {
     char title[HEAP_PICTURE_TEXT_BYTES];
-    char remark[128] = "";
+    char note[128] = "";
     char bytes[UNITS_TEXT_BYTES];
     int64_t n_left = map->n_all - (int64_t)map->picture.n_heaps;
     int rc = format_title(map, title, sizeof(title), err);
@@ -230,13 +230,13 @@ static int draw(struct map *map, struct error *err)
     if (rc != 0)
         return rc;
     if (n_left > 0)
-        (void)snprintf(remark, sizeof(remark), "%lld smaller heaps of %s together are not drawn",
+        (void)snprintf(note, sizeof(note), "%lld smaller heaps of %s together are not drawn",
                        (long long)n_left,
                        units_format_bytes((int64_t)(map->all_bytes - map->drawn_bytes), bytes));
     map->picture.title = title;
-    map->picture.remark = remark;
+    map->picture.note = note;
     heap_picture_draw(&map->picture, map->query->out);
-    map->picture.title = map->picture.remark = ""; /* the texts end here */
+    map->picture.title = map->picture.note = ""; /* the texts end here */
     return 0;
 }
 

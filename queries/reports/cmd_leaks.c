@@ -422,7 +422,7 @@ static int run_plain(struct query *query, struct error *err)
         query_advise(query, "stack %s ID", query->shell_path);
     if (rc == 0 && n_rows == 0 && !options->fail_if && query->style.format == RENDER_TABLE
         && !options->is_sql_shown)
-        query_remark(query, "no rows");
+        query_note(query, "no rows");
     if (rc == 0 && n_rows > 0 && options->fail_if)
         query->has_failed = true;
     return rc;

@@ -191,7 +191,7 @@ static int show_rows(const struct file_sum *files, struct query *query, struct e
 
 /* ---- people with the source ---- */
 
-static bool has_figures(const struct file_sum *file, int64_t number)
+static bool has_numbers(const struct file_sum *file, int64_t number)
 {
     return number > 0 && number < file->n_lines
            && (file->lines[number].total_blocks || file->lines[number].own_blocks);
@@ -200,7 +200,7 @@ static bool has_figures(const struct file_sum *file, int64_t number)
 static bool is_near(const struct file_sum *file, int64_t number)
 {
     for (int64_t i = number - CONTEXT_LINES; i <= number + CONTEXT_LINES; i++) {
-        if (has_figures(file, i))
+        if (has_numbers(file, i))
             return true;
     }
     return false;
@@ -212,7 +212,7 @@ static void print_line(const struct query *query, const struct file_sum *file, i
     static const char *const none = "";
     char own[UNITS_TEXT_BYTES];
     char total[UNITS_TEXT_BYTES];
-    const struct line_sum *line = has_figures(file, number) ? &file->lines[number] : NULL;
+    const struct line_sum *line = has_numbers(file, number) ? &file->lines[number] : NULL;
     bool is_by_blocks = query->options->is_by_blocks;
 
     if (line && is_by_blocks) {

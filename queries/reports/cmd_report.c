@@ -139,10 +139,10 @@ static int write_flames(const struct query *query, int64_t process_id, const voi
 
 /* ---- figures ---- */
 
-static const struct figure {
+static const struct number {
     const char *name, *title;
     bool is_of_blocks; /* of those that pass a filter; others are of the process, whatever passes */
-} figures[] = {
+} numbers[] = {
     {"allocated_bytes", "allocated", true},
     {"allocations", "blocks allocated", true},
     {"peak_bytes", "live at the peak", false},
@@ -165,7 +165,7 @@ static bool has_filters(const struct query *query)
     return query->options->filter.n_values > 0;
 }
 
-static void format_figure(struct sqlite3_stmt *row, char *text)
+static void format_number(struct sqlite3_stmt *row, char *text)
 {
     const char *unit = rundb_text(row, 1);
     int64_t value = sqlite3_column_int64(row, 0);
@@ -181,7 +181,7 @@ static void format_figure(struct sqlite3_stmt *row, char *text)
         (void)estimate_format_count(value, margin, text);
 }
 
-static int put_figures(const struct query *query, int64_t process_id, struct error *err)
+static int put_numbers(const struct query *query, int64_t process_id, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc =
@@ -192,18 +192,18 @@ static int put_figures(const struct query *query, int64_t process_id, struct err
                       &stmt, err);
 
     (void)fputs("<dl id=\"summary\">\n", query->out);
-    for (size_t i = 0; rc == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
+    for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char text[ESTIMATE_TEXT_BYTES];
 
-        if (has_filters(query) && !figures[i].is_of_blocks)
+        if (has_filters(query) && !numbers[i].is_of_blocks)
             continue;
         sqlite3_bind_int64(stmt, 1, process_id);
-        sqlite3_bind_text(stmt, 2, figures[i].name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, numbers[i].name, -1, SQLITE_STATIC);
         rc = rundb_step(&query->database, stmt, err);
         if (rc == 1) {
-            format_figure(stmt, text);
-            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", figures[i].title,
-                          figures[i].name);
+            format_number(stmt, text);
+            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", numbers[i].title,
+                          numbers[i].name);
             svg_put_text(query->out, text);
             (void)fputs("</dd></div>\n", query->out);
         }
@@ -297,7 +297,7 @@ static void put_head(const struct query *query, const char *headline)
     (void)fputs(" <a href=\"#flame-section\">Flame graph</a></nav>\n", out);
 }
 
-static bool is_told(const struct query *query, const struct part *part)
+static bool is_reported(const struct query *query, const struct part *part)
 {
     return !part->is_over_time || !has_filters(query);
 }
@@ -305,10 +305,10 @@ static bool is_told(const struct query *query, const struct part *part)
 static void put_section(const struct query *query, const struct part *part)
 {
     (void)fprintf(query->out, "<section id=\"part-%s\"", part->id);
-    if (is_told(query, part))
+    if (is_reported(query, part))
         (void)fprintf(query->out, " data-rows=\"rows-%s\"", part->id);
     (void)fprintf(query->out, "><h2>%s</h2>\n<p class=\"soft\">%s", part->title, part->help);
-    if (!is_told(query, part))
+    if (!is_reported(query, part))
         (void)fprintf(query->out, ": not of what passes a filter; mtrace-query %s takes the same",
                       part->id);
     (void)fputs("</p></section>\n", query->out);
@@ -325,7 +325,7 @@ static int put_tables(const struct query *query, int64_t process_id, struct erro
         char id[32];
 
         (void)snprintf(id, sizeof(id), "rows-%s", parts[i].id);
-        if (is_told(query, &parts[i]))
+        if (is_reported(query, &parts[i]))
             rc = put_json(query, process_id, id, write_rows, &parts[i], err);
     }
     return rc;
@@ -347,7 +347,7 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
             " of processes all is told.");
     rc = notes_of_what_is_missing(query, put_note, err);
     if (rc == 0)
-        rc = put_figures(query, process_id, err);
+        rc = put_numbers(query, process_id, err);
     if (rc == 0)
         rc = put_charts(query, process_id, err);
     if (rc == 0)
@@ -426,7 +426,7 @@ int cmd_report_run(struct query *query, struct error *err)
         return error_set(err, ERROR_NOT_FOUND, "'%s' has no process",
                          query->options->database_path);
     if (rc == 0 && n > 1 && !query->options->process_id)
-        query_remark(
+        query_note(
             query,
             "the report is of process %lld, which had most memory, of %lld; process=ID chooses another",
             (long long)process_id, (long long)n);

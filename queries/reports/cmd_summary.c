@@ -19,7 +19,7 @@
 
 enum {
     CELL_BYTES = 1024,
-    MAX_FIGURES = 96,
+    MAX_NUMBERS = 96,
     TOP_ROWS = 5
 };
 
@@ -71,18 +71,18 @@ static int run_pivot(struct query *query, struct error *err)
 /* ---- people: one screen per process ---- */
 
 /* The figures of one process by name. */
-struct figures {
+struct numbers {
     struct {
         char name[48];
         int64_t value;
         double share;
         bool is_known;
-    } list[MAX_FIGURES];
+    } list[MAX_NUMBERS];
 
     size_t n;
 };
 
-static int read_figures(const struct query *query, int64_t process_id, struct figures *figures,
+static int read_numbers(const struct query *query, int64_t process_id, struct numbers *numbers,
                         struct error *err)
 {
     struct sqlite3_stmt *stmt;
@@ -92,48 +92,48 @@ static int read_figures(const struct query *query, int64_t process_id, struct fi
 
     if (rc != 0)
         return rc;
-    figures->n = 0;
+    numbers->n = 0;
     sqlite3_bind_int64(stmt, 1, process_id);
-    while ((rc = rundb_step(&query->database, stmt, err)) == 1 && figures->n < MAX_FIGURES) {
-        size_t i = figures->n++;
-        (void)snprintf(figures->list[i].name, sizeof(figures->list[i].name), "%s",
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1 && numbers->n < MAX_NUMBERS) {
+        size_t i = numbers->n++;
+        (void)snprintf(numbers->list[i].name, sizeof(numbers->list[i].name), "%s",
                        rundb_text(stmt, 0));
-        figures->list[i].value = sqlite3_column_int64(stmt, 1);
-        figures->list[i].share = sqlite3_column_double(stmt, 1);
-        figures->list[i].is_known = sqlite3_column_type(stmt, 1) != SQLITE_NULL;
+        numbers->list[i].value = sqlite3_column_int64(stmt, 1);
+        numbers->list[i].share = sqlite3_column_double(stmt, 1);
+        numbers->list[i].is_known = sqlite3_column_type(stmt, 1) != SQLITE_NULL;
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
 }
 
-static size_t find_figure(const struct figures *figures, const char *name)
+static size_t find_number(const struct numbers *numbers, const char *name)
 {
     size_t i = 0;
 
-    while (i < figures->n && strcmp(figures->list[i].name, name) != 0)
+    while (i < numbers->n && strcmp(numbers->list[i].name, name) != 0)
         i++;
     return i;
 }
 
-static int64_t number(const struct figures *figures, const char *name)
+static int64_t number(const struct numbers *numbers, const char *name)
 {
-    size_t i = find_figure(figures, name);
+    size_t i = find_number(numbers, name);
 
-    return i < figures->n ? figures->list[i].value : 0;
+    return i < numbers->n ? numbers->list[i].value : 0;
 }
 
-static double share(const struct figures *figures, const char *name)
+static double share(const struct numbers *numbers, const char *name)
 {
-    size_t i = find_figure(figures, name);
+    size_t i = find_number(numbers, name);
 
-    return i < figures->n ? figures->list[i].share : 0;
+    return i < numbers->n ? numbers->list[i].share : 0;
 }
 
-static bool is_known(const struct figures *figures, const char *name)
+static bool is_known(const struct numbers *numbers, const char *name)
 {
-    size_t i = find_figure(figures, name);
+    size_t i = find_number(numbers, name);
 
-    return i < figures->n && figures->list[i].is_known;
+    return i < numbers->n && numbers->list[i].is_known;
 }
 
 /* Texts of one line: each call has a buffer of its own until the line is printed. */
@@ -158,25 +158,25 @@ static const char *counted(struct texts *texts, int64_t value, const char *noun)
 }
 
 /* The figure named with its margin, which has the same name and _margin, if there is one. */
-static double margin(const struct figures *figures, const char *name)
+static double margin(const struct numbers *numbers, const char *name)
 {
     char text[64];
 
     (void)snprintf(text, sizeof(text), "%s_margin", name);
-    return is_known(figures, text) ? share(figures, text) : -1;
+    return is_known(numbers, text) ? share(numbers, text) : -1;
 }
 
-static const char *estimated_bytes(struct texts *texts, const struct figures *f, const char *name)
+static const char *estimated_bytes(struct texts *texts, const struct numbers *f, const char *name)
 {
     return estimate_format_bytes(number(f, name), margin(f, name), texts->list[texts->n++ % 8]);
 }
 
-static const char *estimated_blocks(struct texts *texts, const struct figures *f, const char *name)
+static const char *estimated_blocks(struct texts *texts, const struct numbers *f, const char *name)
 {
     return estimate_format_blocks(number(f, name), margin(f, name), texts->list[texts->n++ % 8]);
 }
 
-static void print_temporary(FILE *out, const struct figures *f)
+static void print_temporary(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
     char percent[UNITS_TEXT_BYTES];
@@ -189,7 +189,7 @@ static void print_temporary(FILE *out, const struct figures *f)
         (void)fputs("temporary   not known from samples, nor how often realloc was called\n", out);
 }
 
-static void print_totals(FILE *out, const struct figures *f)
+static void print_totals(FILE *out, const struct numbers *f)
 {
     bool has_reallocs = is_known(f, "reallocs");
     struct texts t = {.n = 0};
@@ -208,13 +208,13 @@ static void print_totals(FILE *out, const struct figures *f)
                   estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
                   estimated_bytes(&t, f, "suppressed_bytes"));
     print_temporary(out, f);
-    if (number(f, "culled_blocks") > 0)
+    if (number(f, "elided_blocks") > 0)
         (void)fprintf(out,
-                      "culled      %s, all of them freed soon: in all totals, without rows%s\n",
-                      counted(&t, number(f, "culled_blocks"), "block"),
+                      "elided      %s, all of them freed soon: in all totals, without rows%s\n",
+                      counted(&t, number(f, "elided_blocks"), "block"),
                       number(f, "threads") > 1
                           ? "; the peak may have been higher by what of them was live at a time"
-                            " (meta: culled.most_live_bytes)"
+                            " (meta: elided.most_live_bytes)"
                           : "");
     (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),
                   estimated_blocks(&t, f, "peak_blocks"),
@@ -222,7 +222,7 @@ static void print_totals(FILE *out, const struct figures *f)
 }
 
 /* "heap at peak  12 MiB = 8 MiB live + …" */
-static void print_heap(FILE *out, const struct figures *f, const char *at)
+static void print_heap(FILE *out, const struct numbers *f, const char *at)
 {
     static const char *const parts[] = {"live", "slack", "overhead", "hole", "free_page", "top"};
     static const char *const words[] = {"live", "slack", "overhead", "holes", "free pages", "top"};
@@ -248,7 +248,7 @@ static void print_heap(FILE *out, const struct figures *f, const char *at)
 }
 
 /* What the parts of a heap mean is known of glibc's alone. */
-static void print_foreign_heaps(FILE *out, const struct figures *f)
+static void print_foreign_heaps(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
 
@@ -261,7 +261,7 @@ static void print_foreign_heaps(FILE *out, const struct figures *f)
 }
 
 /* Then free memory and blocks without a row are one to us. */
-static void print_unseen_heaps(FILE *out, const struct figures *f)
+static void print_unseen_heaps(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
 
@@ -273,7 +273,7 @@ static void print_unseen_heaps(FILE *out, const struct figures *f)
             counted(&t, number(f, "unseen_heaps"), "heap"));
 }
 
-static void print_rss_split(FILE *out, const struct figures *f)
+static void print_rss_split(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
 
@@ -286,7 +286,7 @@ static void print_rss_split(FILE *out, const struct figures *f)
     (void)fputs("\n", out);
 }
 
-static void print_rss(FILE *out, const struct figures *f)
+static void print_rss(FILE *out, const struct numbers *f)
 {
     char at[UNITS_TEXT_BYTES];
     struct texts t = {.n = 0};
@@ -307,7 +307,7 @@ static void print_rss(FILE *out, const struct figures *f)
 }
 
 /* All of it is what everybody expects. */
-static void print_windows(FILE *out, const struct figures *f)
+static void print_windows(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
     char recorded[UNITS_TEXT_BYTES];
@@ -320,7 +320,7 @@ static void print_windows(FILE *out, const struct figures *f)
                       units_format_share(share(f, "recorded_share"), percent));
 }
 
-static void print_recording(FILE *out, const struct figures *f)
+static void print_recording(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
     char percent[UNITS_TEXT_BYTES];
@@ -388,21 +388,21 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
 
 static int print_process(struct query *query, int64_t process_id, struct error *err)
 {
-    struct figures figures;
-    int rc = read_figures(query, process_id, &figures, err);
+    struct numbers numbers;
+    int rc = read_numbers(query, process_id, &numbers, err);
 
     if (rc == 0)
         rc = headline_print(query, process_id, err);
     if (rc != 0)
         return rc;
-    print_totals(query->out, &figures);
-    print_heap(query->out, &figures, "peak");
-    print_heap(query->out, &figures, "end");
-    print_foreign_heaps(query->out, &figures);
-    print_unseen_heaps(query->out, &figures);
-    print_rss(query->out, &figures);
-    print_windows(query->out, &figures);
-    print_recording(query->out, &figures);
+    print_totals(query->out, &numbers);
+    print_heap(query->out, &numbers, "peak");
+    print_heap(query->out, &numbers, "end");
+    print_foreign_heaps(query->out, &numbers);
+    print_unseen_heaps(query->out, &numbers);
+    print_rss(query->out, &numbers);
+    print_windows(query->out, &numbers);
+    print_recording(query->out, &numbers);
     for (size_t i = 0; rc == 0 && i < sizeof(tops) / sizeof(tops[0]); i++)
         rc = print_top(query, &tops[i], process_id, err);
     (void)fputs("\n", query->out);

@@ -129,7 +129,7 @@ static int read_buckets(const struct query *query, int64_t process_id, struct sc
     return rc;
 }
 
-static const char *format_figure(const struct screen *chart, int64_t value, char *text)
+static const char *format_number(const struct screen *chart, int64_t value, char *text)
 {
     return chart->is_by_blocks ? units_format_count(value, text) : units_format_bytes(value, text);
 }
@@ -164,7 +164,7 @@ static void print_rows(const struct screen *chart, FILE *out)
         int used = 0;
 
         if ((row + 1) % (CHART_HEIGHT / 3) == 0)
-            (void)format_figure(chart,
+            (void)format_number(chart,
                                 chart->highest_bytes / CHART_HEIGHT * (row + 1)
                                     + chart->highest_bytes % CHART_HEIGHT * (row + 1)
                                           / CHART_HEIGHT,
@@ -298,7 +298,7 @@ static int draw(struct query *query, struct error *err)
     if (rc == 0)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n, err);
     if (rc == 0 && n > 1 && !query->options->process_id)
-        query_remark(
+        query_note(
             query,
             "drawn is process %lld, which had most memory, of %lld; process=ID chooses another",
             (long long)process_id, (long long)n);

@@ -21,7 +21,7 @@ enum {
     NAME_BYTES = 1024,
     INDENT_BYTES = 512,
     BRANCH_WIDTH = 3,
-    FIGURE_WIDTH = 11
+    NUMBER_WIDTH = 11
 };
 
 static const double default_min_share = 0.01;
@@ -46,17 +46,17 @@ static bool is_shown(const struct printer *printer, const struct call_node *node
 
 /* ---- people ---- */
 
-static void print_figures(const struct printer *printer, int64_t bytes, int64_t blocks)
+static void print_numbers(const struct printer *printer, int64_t bytes, int64_t blocks)
 {
     const struct call_node *all = &printer->tree->nodes[0];
     int64_t weight = printer->is_by_blocks ? blocks : bytes;
     int64_t total = weight_of(printer, all);
-    char figure[UNITS_TEXT_BYTES];
+    char number[UNITS_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];
 
-    (void)fprintf(printer->query->out, "%*s %7s  ", FIGURE_WIDTH,
-                  printer->is_by_blocks ? units_format_count(blocks, figure)
-                                        : units_format_bytes(bytes, figure),
+    (void)fprintf(printer->query->out, "%*s %7s  ", NUMBER_WIDTH,
+                  printer->is_by_blocks ? units_format_count(blocks, number)
+                                        : units_format_bytes(bytes, number),
                   units_format_share(total ? (double)weight / (double)total : 0, share));
 }
 
@@ -66,7 +66,7 @@ static void print_node(const struct printer *printer, const struct call_node *no
     FILE *out = printer->query->out;
     char name[NAME_BYTES];
     int width = printer->query->style.width;
-    int room = width - FIGURE_WIDTH - 10 - (int)strlen(printer->indent) - (int)strlen(branch);
+    int room = width - NUMBER_WIDTH - 10 - (int)strlen(printer->indent) - (int)strlen(branch);
 
     if (node->name == node->module)
         (void)snprintf(name, sizeof(name), "%s", shorten_path(node->name));
@@ -74,7 +74,7 @@ static void print_node(const struct printer *printer, const struct call_node *no
         (void)snprintf(name, sizeof(name), "%s", node->name);
     else
         shorten_function(node->name, name, sizeof(name));
-    print_figures(printer, node->total_bytes, node->total_blocks);
+    print_numbers(printer, node->total_bytes, node->total_blocks);
     (void)fprintf(out, "%s%s", printer->indent, branch);
     for (char *c = name; *c; c++) { /* foreign text */
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -121,7 +121,7 @@ static void print_folded(const struct printer *printer, const struct folded *fol
 
     if (folded->n == 0 || (printer->is_by_blocks ? folded->blocks : folded->bytes) == 0)
         return;
-    print_figures(printer, folded->bytes, folded->blocks);
+    print_numbers(printer, folded->bytes, folded->blocks);
     (void)fprintf(printer->query->out, "%s`- (%s smaller)\n", printer->indent,
                   units_format_count(folded->n, count));
 }

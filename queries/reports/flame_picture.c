@@ -109,7 +109,7 @@ static double share_of(const char *text)
     return (hash >> 8 & 0xffff) / 65536.0;
 }
 
-static void put_figures(const struct picture *picture, const struct call_node *node)
+static void put_numbers(const struct picture *picture, const struct call_node *node)
 {
     const struct call_node *all = &picture->tree->nodes[0];
     const bool is_estimate = picture->tree->is_estimate;
@@ -167,7 +167,7 @@ static void put_frame(const struct picture *picture, struct palette *palette, ui
     svg_put_text(out, name);
     (void)fputs("\"><title>", out);
     svg_put_text(out, node->name);
-    put_figures(picture, node);
+    put_numbers(picture, node);
     if (node->module && node->name != node->module) {
         (void)putc('\n', out);
         svg_put_text(out, node->module);

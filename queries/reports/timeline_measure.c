@@ -10,10 +10,11 @@
 
 static const struct timeline_measure measures[] = {
     {"live", TIME_ROWS_ALL, SITE_CURVES_LIVE, "peak_bytes", "live_blocks"},
-    {"allocated", TIME_ROWS_ALL, SITE_CURVES_BORN, "allocated_bytes", "allocated_blocks"},
+    {"allocated", TIME_ROWS_ALL, SITE_CURVES_ALLOCATED, "allocated_bytes", "allocated_blocks"},
     {"freed", TIME_ROWS_ALL, SITE_CURVES_ENDED, "freed_bytes", "freed_blocks"},
     {"leaked", TIME_ROWS_LEAKED, SITE_CURVES_LIVE, "peak_bytes", "live_blocks"},
-    {"temporary", TIME_ROWS_TEMPORARY, SITE_CURVES_BORN, "allocated_bytes", "allocated_blocks"},
+    {"temporary", TIME_ROWS_TEMPORARY, SITE_CURVES_ALLOCATED, "allocated_bytes",
+     "allocated_blocks"},
 };
 
 int timeline_measure_of(const struct query *query, const struct timeline_measure **ret,

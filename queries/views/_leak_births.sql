@@ -11,4 +11,4 @@ CREATE VIEW _leak_births(
 ) AS
 SELECT d.process_id, d.backtrace_id, l.call_site_id, l.rule_id, d.part, d.blocks, max(d.bytes, d.blocks)
 FROM _leaked_stacks AS l
-JOIN leaked_births AS d ON d.process_id = l.process_id AND d.backtrace_id = l.backtrace_id;
+JOIN leaked_allocations AS d ON d.process_id = l.process_id AND d.backtrace_id = l.backtrace_id;

@@ -20,8 +20,8 @@ CREATE VIEW _site_totals(
   lifetime_sum_ns,   -- of freed blocks
   realloc_count,     -- blocks born by realloc of another
   realloc_copied_bytes, -- bytes of these that were moved
-  culled_blocks,     -- logged only as counts
-  culled_bytes,      -- their requested bytes
+  elided_blocks,     -- logged only as counts
+  elided_bytes,      -- their requested bytes
   allocated_blocks_margin, -- half of the width of the 95 % interval of allocated_blocks; NULL: it is exact
   allocated_bytes_margin, -- the same of allocated_bytes
   leaked_blocks_margin, -- the same of leaked_blocks
@@ -33,7 +33,7 @@ SELECT t.process_id, b.call_site_id, sum(t.allocated_blocks > 0),
   sum(t.allocated_blocks) FILTER (WHERE b.status = 'complete'), sum(t.allocated_blocks), sum(t.allocated_bytes),
   sum(t.freed_blocks), sum(t.freed_bytes), sum(t.leaked_blocks), sum(t.leaked_bytes), sum(t.temporary_blocks),
   sum(t.temporary_bytes), sum(t.peak_blocks), sum(t.peak_bytes), sum(t.own_peak_bytes), sum(t.slack_bytes),
-  sum(t.lifetime_sum_ns), sum(t.realloc_count), sum(t.realloc_copied_bytes), sum(t.culled_blocks), sum(t.culled_bytes),
+  sum(t.lifetime_sum_ns), sum(t.realloc_count), sum(t.realloc_copied_bytes), sum(t.elided_blocks), sum(t.elided_bytes),
   sqrt(sum(t.allocated_blocks_margin * t.allocated_blocks_margin)), sqrt(sum(t.allocated_bytes_margin * t.allocated_bytes_margin)),
   sqrt(sum(t.leaked_blocks_margin * t.leaked_blocks_margin)), sqrt(sum(t.leaked_bytes_margin * t.leaked_bytes_margin)),
   sqrt(sum(t.peak_blocks_margin * t.peak_blocks_margin)), sqrt(sum(t.peak_bytes_margin * t.peak_bytes_margin))

@@ -5,7 +5,7 @@
 -- The root, 1, is what was charged to nobody because no scope was open; 0 is what was to be charged to nobody.
 CREATE VIEW by_group(
   process_id,             -- joins processes
-  allocated_bytes,        -- requested by its blocks, culled ones included
+  allocated_bytes,        -- requested by its blocks, elided ones included
   allocated_blocks,       -- born while their thread was in it
   leaked_bytes,           -- requested by those charged to it that were never freed
   leaked_blocks,          -- that were never freed

@@ -5,7 +5,7 @@ CREATE VIEW by_tag(
   key,                    -- as the program chose
   value,                  -- as the program chose
   groups,                 -- that have it and were charged anything
-  allocated_bytes,        -- requested by their blocks, culled ones included
+  allocated_bytes,        -- requested by their blocks, elided ones included
   allocated_blocks,       -- born while their thread was in one of them
   leaked_bytes,           -- requested by those that were never freed
   leaked_blocks,          -- that were never freed

@@ -29,7 +29,7 @@ WITH
   births AS (
     SELECT d.process_id, d.backtrace_id, d.part, max(d.bytes, d.blocks) AS bytes, max(t.leaked_bytes, t.leaked_blocks) AS total,
       sum(max(d.bytes, d.blocks)) OVER (PARTITION BY d.process_id, d.backtrace_id ORDER BY d.part ROWS UNBOUNDED PRECEDING) AS so_far
-    FROM leaked_births AS d
+    FROM leaked_allocations AS d
     CROSS JOIN backtrace_totals AS t ON t.process_id = d.process_id AND t.backtrace_id = d.backtrace_id
     WHERE t.leaked_blocks > 2),
   shapes AS MATERIALIZED (

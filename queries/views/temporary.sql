@@ -9,7 +9,7 @@ CREATE VIEW temporary(
   temporary_bytes,   -- their requested bytes
   share,             -- temporary_blocks as a share of allocated_blocks, 0 to 1
   allocated_blocks,  -- all blocks of the call site
-  culled_blocks,     -- of these, logged only as counts while recording
+  elided_blocks,     -- of these, logged only as counts while recording
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
@@ -17,7 +17,7 @@ CREATE VIEW temporary(
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
 SELECT t.process_id, t.temporary_blocks, t.temporary_bytes, 1.0 * t.temporary_blocks / t.allocated_blocks,
-  t.allocated_blocks, t.culled_blocks, s.function, s.source, s.line, s.module, t.call_site_id
+  t.allocated_blocks, t.elided_blocks, s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
 WHERE t.temporary_blocks > 0

@@ -183,7 +183,7 @@ static int try_at_pace(struct tracee *tracee, struct safe_point *place,
 static int search(struct tracee *tracee, const struct attaching_call *call,
                   struct attaching_answer *ret_answer, struct error *err)
 {
-    uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    uint64_t until_ns = monotonic_now_ns() + call->time_limit_ns;
     struct attaching_pace own_pace = {.why = NULL};
     struct attaching_pace *pace = call->pace ? call->pace : &own_pace;
     struct safe_point *place;
@@ -294,7 +294,7 @@ static int look_and_call_once(const struct attaching_call *call,
     }
     code = target_look(&target, call->library, err);
     if (code == 0 && tracee.memory < 0)
-        code = forbidden_say(call->pid, "traced", err);
+        code = forbidden_report(call->pid, "traced", err);
     if (code == 0) {
         code = search(&tracee, call, ret_answer, err);
         target_done(&target);
@@ -310,7 +310,7 @@ static int look_and_call_once(const struct attaching_call *call,
 static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
                          struct error *err)
 {
-    uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
+    uint64_t until_ns = monotonic_now_ns() + call->time_limit_ns;
     bool is_replaced;
     bool is_early;
     int code;

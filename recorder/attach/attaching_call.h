@@ -25,7 +25,7 @@ struct attaching_call {
     const char *
         function; /* NULL: none, and no thread is stopped; the result says whether somebody who was killed left code of ours */
     const char *argument;
-    uint64_t patience_ns;        /* for how long a thread at a safe place is looked for */
+    uint64_t time_limit_ns;      /* for how long a thread at a safe place is looked for */
     struct attaching_pace *pace; /* NULL: it is not tried again and again */
 };
 

@@ -9,7 +9,7 @@
 
 static_assert(sizeof(struct call_stub_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct call_stub_parameters, argument) == 56, "offsets in the code");
-static_assert(offsetof(struct call_stub_frame, is_heard) == 40, "offsets in the code");
+static_assert(offsetof(struct call_stub_frame, is_received) == 40, "offsets in the code");
 static_assert(offsetof(struct call_stub_frame, policy) == 64, "offsets in the code");
 static_assert(sizeof(struct call_stub_frame) == 88, "bytes in the code");
 static_assert(CALL_STUB_MAPPED_BYTES == 0x60000, "bytes in the code");

@@ -41,7 +41,7 @@ struct call_stub_frame {
         state; /* CALL_STUB_ASKS: for parameters; CALL_STUB_SAID: the result is there, and nothing mapped */
     uint64_t parameters;         /* their address */
     uint64_t result, error_text; /* of enum call_stub_result, or the function's; an address or 0 */
-    uint64_t is_heard;           /* it waits a second for this */
+    uint64_t is_received;        /* it waits a second for this */
     uint64_t pause[2];           /* a timespec, of the code: a part of the wait */
     uint64_t
         policy; /* of urgency.h, plus 1; 0: all stays as it is. Written before it begins, as is what follows; priority is 0 */

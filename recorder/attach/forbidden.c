@@ -23,7 +23,7 @@ static bool may_trace(void)
     return effective >> CAP_SYS_PTRACE & 1;
 }
 
-int forbidden_say(pid_t pid, const char *what, struct error *err)
+int forbidden_report(pid_t pid, const char *what, struct error *err)
 {
     if (geteuid() != 0)
         return error_set(err, ERROR_IO,

@@ -12,6 +12,6 @@
 #include <sys/types.h>
 
 /* what: "traced", "looked at". Root without CAP_SYS_PTRACE, as in most containers, is told of that. */
-int forbidden_say(pid_t pid, const char *what, struct error *err);
+int forbidden_report(pid_t pid, const char *what, struct error *err);
 
 #endif

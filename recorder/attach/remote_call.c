@@ -353,7 +353,7 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
         return false;
     tracee->result = frame.result;
     read_text(tracee, frame.error_text);
-    tracee->has_told = true;
+    tracee->has_reported = true;
     return true;
 }
 
@@ -378,7 +378,7 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
 }
 
 /* What helps against an error of dlopen, if anything is known to. */
-static const char *cure_of(const char *text)
+static const char *hint_of(const char *text)
 {
     return strstr(text, "static TLS")
                ? "; its libraries use up glibc's reserve for thread-local storage: start it with "
@@ -393,7 +393,7 @@ static int judge(const struct tracee *tracee, const struct attaching_call *call,
 
     if (tracee->result == CALL_STUB_NO_LIBRARY)
         return error_set(err, ERROR_IO, "process %d cannot load the collector: %s%s", pid,
-                         tracee->text, cure_of(tracee->text));
+                         tracee->text, hint_of(tracee->text));
     if (tracee->result == CALL_STUB_NO_FUNCTION)
         return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
                          pid, call->library);
@@ -428,7 +428,7 @@ int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
     }
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
     tracee_let_go(tracee);
-    if (tracee->has_told)
+    if (tracee->has_reported)
         return judge(tracee, call, ret_answer, err);
     return error_set(err, ERROR_IO,
                      "process %d did not load the collector in time, or has ended: it goes on, and "

@@ -224,7 +224,7 @@ static int check_class(pid_t pid, struct error *err)
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     file = fopen(path, "re");
     if (!file && errno == EACCES)
-        return forbidden_say(pid, "looked at", err);
+        return forbidden_report(pid, "looked at", err);
     if (!file)
         return error_set(err, ERROR_IO,
                          "process %d has no program: it is the kernel's, or has ended", (int)pid);
@@ -277,7 +277,7 @@ int target_look(struct target *target, const char *library, struct error *err)
     if (code == 0)
         code = check_class(pid, err);
     if (code == 0 && !process_maps_visit(pid, see_mapping, &seen))
-        code = forbidden_say(pid, "looked at", err);
+        code = forbidden_report(pid, "looked at", err);
     if (code == 0)
         code = check_kind(target, &seen, err);
     if (code == 0)

@@ -168,7 +168,7 @@ static void refuse(const struct tracee *tracee, struct error *err)
                   "process %d is traced by process %d (a debugger, strace): end that first",
                   (int)tracee->target->pid, tracer);
     else if (tracer == 0)
-        (void)forbidden_say(tracee->target->pid, "traced", err);
+        (void)forbidden_report(tracee->target->pid, "traced", err);
 }
 
 /* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. */

@@ -41,7 +41,7 @@ struct tracee {
     uint64_t frame; /* of call_stub.h: where it is */
     uint64_t result;
     char text[512];
-    bool has_told;
+    bool has_reported;
     bool is_blocked;  /* its signals are */
     bool is_given_up; /* a signal came before, and it is where it was */
     bool is_back;     /* it did not wait for us, and has them */

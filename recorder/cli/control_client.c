@@ -167,8 +167,8 @@ static bool may_answer(struct search *search, pid_t recorder)
 /* -1: it is not there, or not who it says (CM-1), or so many wait for it that it takes no more. */
 static int connect_to(struct search *search, pid_t recorder)
 {
-    const struct timeval patience = {.tv_sec = answer_seconds(search, recorder)};
-    const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
+    const struct timeval time_limit = {.tv_sec = answer_seconds(search, recorder)};
+    const struct timeval connect_time_limit = {.tv_sec = CONNECT_SECONDS};
     struct sockaddr_un address;
     socklen_t n = control_message_address(recorder, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -177,8 +177,8 @@ static int connect_to(struct search *search, pid_t recorder)
 
     if (fd < 0)
         return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_patience, sizeof(connect_patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof(time_limit));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_time_limit, sizeof(connect_time_limit));
     is_connected = connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0;
     if (!is_connected && errno == EAGAIN)
         note_silent(search, recorder);

@@ -9,8 +9,8 @@
 #include "lib/process/output_file.h"
 #include "lib/process/patient_open.h"
 #include "lib/process/writer_liveness.h"
-#include "recorder/pack/cull_frames.h"
 #include "recorder/pack/elide.h"
+#include "recorder/pack/elide_frames.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/pack/packing.h"
@@ -40,7 +40,7 @@ struct source {
 
 /* What came of the first log, and of the others of its run. */
 struct outcome {
-    struct exit_summary closing;
+    struct exit_summary exit_summary;
     bool is_bounded; /* the first */
 };
 
@@ -87,7 +87,7 @@ static enum writer_liveness_state look_at_recorder(const struct source *source)
         return WRITER_LIVENESS_THERE;
     if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
         return WRITER_LIVENESS_GONE;
-    if (writer_liveness_beats(live->fd))
+    if (writer_liveness_heartbeats(live->fd))
         return WRITER_LIVENESS_THERE;
     return writer_liveness_look_at_recorder(&live->seen, live->fd);
 }
@@ -189,24 +189,24 @@ static bool is_events(const struct log_frame *frame)
                || frame->segment.kind == LOG_SEGMENT_SIDE);
 }
 
-/* A frame of events, culled; `payload` is its own. */
-static int append_culled(struct packing *packing, const struct log_frame *frame,
+/* A frame of events, elided; `payload` is its own. */
+static int append_elided(struct packing *packing, const struct log_frame *frame,
                          const void *payload, struct error *err)
 {
     uint32_t n_bytes = frame->raw_bytes;
     uint64_t n_events;
-    const void *culled =
-        elide_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
-    size_t n = packing_put_culled(packing, &frame->segment, payload, frame->raw_bytes, culled,
+    const void *elided =
+        elide_temporary(packing->elide, &frame->segment, payload, packing->others, 0, &n_bytes);
+    size_t n = packing_put_elided(packing, &frame->segment, payload, frame->raw_bytes, elided,
                                   n_bytes, &n_events);
 
     packing->n_events += n_events;
     return packed_log_append(packing->packed, packing->frame, n, err);
 }
 
-/* Copies the frames as they are; with `culling` not those of events. */
+/* Copies the frames as they are; with `elision` not those of events. */
 static int copy_frames(const struct source *source, struct packing *packing,
-                       struct cull_frames *culling, struct error *err)
+                       struct elide_frames *elision, struct error *err)
 {
     int code = 0;
 
@@ -215,10 +215,10 @@ static int copy_frames(const struct source *source, struct packing *packing,
         const void *payload = NULL;
         if (frame->kind == LOG_FRAME_TRAILER)
             continue;
-        if (culling && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
-            payload = cull_frames_get(culling, i);
+        if (elision && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
+            payload = elide_frames_get(elision, i);
         if (payload) {
-            code = append_culled(packing, frame, payload, err);
+            code = append_elided(packing, frame, payload, err);
         } else {
             packing->n_events += frame->n_events;
             code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
@@ -236,28 +236,28 @@ static bool is_complete(const struct log_file *file)
     return totals.n_dropped == 0;
 }
 
-/* The same, culled where all frees are known; those of the live log are needed first. */
-static int cull_all_frames(struct source *source, struct packing *packing,
-                           const struct log_file *file, struct error *err)
+/* The same, elided where all frees are known; those of the live log are needed first. */
+static int elide_all_frames(struct source *source, struct packing *packing,
+                            const struct log_file *file, struct error *err)
 {
     uint64_t margin_ticks = (uint64_t)(ELIDE_MARGIN_NS * packing->ticks_per_ns);
-    struct cull_frames *culling = malloc(sizeof(*culling));
+    struct elide_frames *elision = malloc(sizeof(*elision));
     bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
     int code;
 
-    if (!culling
-        || !cull_frames_init(culling, &source->frames, packing->pack, packing->others,
-                             margin_ticks)) {
-        free(culling);
+    if (!elision
+        || !elide_frames_init(elision, &source->frames, packing->pack, packing->others,
+                              margin_ticks)) {
+        free(elision);
         return error_set(err, ERROR_NOMEM, "not enough memory");
     }
     if (is_culling && source->has_live)
         is_culling = last_frees_read(packing->others, &source->live);
-    elide_set_clock(packing->cull, file, packing->settings.time_shift);
-    code = copy_frames(source, packing, is_culling ? culling : NULL, err);
-    packing->knows_frees = is_culling && cull_frames_learn_all(culling);
-    cull_frames_done(culling);
-    free(culling);
+    elide_set_clock(packing->elide, file, packing->settings.time_shift);
+    code = copy_frames(source, packing, is_culling ? elision : NULL, err);
+    packing->knows_frees = is_culling && elide_frames_learn_all(elision);
+    elide_frames_done(elision);
+    free(elision);
     return code;
 }
 
@@ -327,11 +327,11 @@ static int write_all(struct source *source, struct packing *packing, struct erro
     packing_set_clock(packing, &file);
     if (source->has_frames)
         keep_time_shift(source, packing);
-    if (source->frames.given_back)
-        code = packed_log_skip(packing->packed, source->frames.given_back, err);
+    if (source->frames.punched_hole)
+        code = packed_log_skip(packing->packed, source->frames.punched_hole, err);
     if (code == 0 && source->has_frames)
-        code = packing->cull ? cull_all_frames(source, packing, &file, err)
-                             : copy_frames(source, packing, NULL, err);
+        code = packing->elide ? elide_all_frames(source, packing, &file, err)
+                              : copy_frames(source, packing, NULL, err);
     if (code == 0 && source->has_frames && source->has_live)
         code = mark_packed(source, err);
     if (code)
@@ -358,16 +358,16 @@ static int replace(const struct source *source, const char *temporary, const cha
 static void take_outcome(const struct packing *packing, const struct source *source,
                          struct outcome *ret_outcome)
 {
-    struct recording_totals *totals = &ret_outcome->closing.totals;
+    struct recording_totals *totals = &ret_outcome->exit_summary.totals;
     struct log_file file;
 
     get_file(source, &file);
     ret_outcome->is_bounded = ring_flag(source);
-    ret_outcome->closing.is_beginning_given = source->frames.given_back != 0;
-    ret_outcome->closing.is_culling = packing->cull != NULL;
+    ret_outcome->exit_summary.is_beginning_given = source->frames.punched_hole != 0;
+    ret_outcome->exit_summary.is_culling = packing->elide != NULL;
     totals->n_events = packing->n_events;
     totals->file_bytes = (uint64_t)packing->packed->end_offset;
-    totals->n_culled = elide_count(packing->cull);
+    totals->n_elided = elide_count(packing->elide);
     totals->n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
     memcpy(totals->unseen, packing->unseen, sizeof(totals->unseen));
     recording_count_drops(&file, totals);
@@ -383,7 +383,7 @@ static int pack_into(struct source *source, const struct options *options, const
     int code = 0;
 
     if (!pack || !packing
-        || (options->cull_ms && !packing_start_culling(packing, options->cull_ms * 1000000)))
+        || (options->elide_ms && !packing_start_culling(packing, options->elide_ms * 1000000)))
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0)
         code = packed_log_create(temporary, true, &packed, err);
@@ -406,7 +406,7 @@ static int pack_into(struct source *source, const struct options *options, const
 /* Of a bounded log the rest of the pool goes into the file, beside which its generations lie. */
 static int check_ring(const struct source *source, const struct options *options, struct error *err)
 {
-    if (!ring_flag(source) || (!options->has_output && !options->cull_ms))
+    if (!ring_flag(source) || (!options->has_output && !options->elide_ms))
         return 0;
     return error_set(err, ERROR_USAGE,
                      "'%s' was recorded with --aggregate: it is packed in its place, and as it is, "
@@ -421,12 +421,12 @@ static int check_culling(const struct source *source, const struct options *opti
     struct log_file file;
 
     get_file(source, &file);
-    if (options->cull_ms && source->frames.given_back)
+    if (options->elide_ms && source->frames.punched_hole)
         return error_set(err, ERROR_USAGE,
                          "the beginning of '%s' is at the machine that it was sent to, and cannot "
-                         "be culled here: pack it without --cull-temporary",
+                         "be elided here: pack it without --cull-temporary",
                          options->input);
-    if (!options->cull_ms || file.sample_bytes == 0)
+    if (!options->elide_ms || file.sample_bytes == 0)
         return 0;
     return error_set(err, ERROR_USAGE,
                      "'%s' is of samples (--sample-bytes), and --cull-temporary counts all blocks: "
@@ -470,8 +470,8 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
 
 struct others {
     const struct options *options;
-    struct exit_summary *closing; /* of the first log */
-    struct error *err;            /* of the one that failed last */
+    struct exit_summary *exit_summary; /* of the first log */
+    struct error *err;                 /* of the one that failed last */
     int code;
 };
 
@@ -486,10 +486,10 @@ static void pack_other(void *context, const char *path)
     options.input = path;
     int code = pack_log(&options, &outcome, &err);
     if (code == 0) {
-        others->closing->n_children++;
-        recording_add_totals(&others->closing->children, &outcome.closing.totals);
+        others->exit_summary->n_children++;
+        recording_add_totals(&others->exit_summary->children, &outcome.exit_summary.totals);
     } else if (code == ERROR_EXISTS) {
-        exit_summary_say(options.quiet, "%s", err.text);
+        exit_summary_print(options.quiet, "%s", err.text);
     } else {
         if (others->code)
             exit_summary_warn("%s", others->err->text);
@@ -498,29 +498,30 @@ static void pack_other(void *context, const char *path)
     }
 }
 
-static void say_what_came(const struct outcome *outcome)
+static void report_what_came(const struct outcome *outcome)
 {
-    const struct exit_summary *closing = &outcome->closing;
+    const struct exit_summary *exit_summary = &outcome->exit_summary;
     char others[64] = "";
 
     if (!outcome->is_bounded) {
-        exit_summary_sum_up(closing);
+        exit_summary_sum_up(exit_summary);
         return;
     }
-    if (closing->n_children)
+    if (exit_summary->n_children)
         (void)snprintf(others, sizeof(others), "; %u log%s of child processes %s packed, too",
-                       closing->n_children, closing->n_children == 1 ? "" : "s",
-                       closing->n_children == 1 ? "is" : "are");
-    exit_summary_say(closing->is_quiet,
-                     "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
-                     closing->name, closing->name, closing->name, others);
+                       exit_summary->n_children, exit_summary->n_children == 1 ? "" : "s",
+                       exit_summary->n_children == 1 ? "is" : "are");
+    exit_summary_print(exit_summary->is_quiet,
+                       "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it%s",
+                       exit_summary->name, exit_summary->name, exit_summary->name, others);
 }
 
 int offline_pack(const struct options *options, struct error *err)
 {
     struct source named = {.path = NULL};
-    struct outcome outcome = {.closing = {.is_quiet = options->quiet, .follows_children = true}};
-    struct others others = {.options = options, .closing = &outcome.closing, .err = err};
+    struct outcome outcome = {
+        .exit_summary = {.is_quiet = options->quiet, .follows_children = true}};
+    struct others others = {.options = options, .exit_summary = &outcome.exit_summary, .err = err};
     int code = name_parts(&named, options->input, err);
 
     if (code == 0)
@@ -528,9 +529,9 @@ int offline_pack(const struct options *options, struct error *err)
     if (code == 0 && !options->has_output)
         successor_logs_find(named.path, false, pack_other, &others);
     if (code == 0) {
-        outcome.closing.name = outcome.closing.program =
+        outcome.exit_summary.name = outcome.exit_summary.program =
             options->has_output ? options->output : named.path;
-        say_what_came(&outcome);
+        report_what_came(&outcome);
     }
     free(named.path);
     free(named.live_path);

@@ -29,7 +29,7 @@ enum key {
     KEY_REPORT = 256,
     KEY_REPORT_EVERY,
     KEY_REPORT_SIGNAL,
-    KEY_CULL,
+    KEY_ELIDE,
     KEY_NO_COMPRESS,
     KEY_MAX_LIVE,
     KEY_PACK,
@@ -58,7 +58,7 @@ static const struct argp_option option_table[] = {
     {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
 
     {NULL, 0, NULL, 0, "Size of the log:", 5},
-    {"cull-temporary", KEY_CULL, "MS", 0,
+    {"cull-temporary", KEY_ELIDE, "MS", 0,
      "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak "
      "of several threads is a lower bound",
      0},
@@ -103,7 +103,7 @@ static void check_aggregate(const struct argp_state *state)
     const char *other = options->has_receiver   ? "--to"
                         : options->attached     ? "--attach"
                         : options->sample_bytes ? "--sample-bytes"
-                        : options->cull_ms      ? "--cull-temporary"
+                        : options->elide_ms     ? "--cull-temporary"
                         : options->input        ? "--pack"
                         : options->sent         ? "--send"
                                                 : NULL;
@@ -126,14 +126,14 @@ static error_t parse_arguments(int key, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
-        if (options->max_live_bytes == OPTIONS_MAX_LIVE_UNTOLD)
+        if (options->max_live_bytes == OPTIONS_MAX_LIVE_UNREPORTED)
             options->max_live_bytes =
                 options->is_aggregate ? OPTIONS_MAX_LIVE_BOUNDED_BYTES : OPTIONS_MAX_LIVE_BYTES;
         if (!task_options_check(state))
             return 0;
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
-        if ((options->argv || options->attached) && options->sample_bytes && options->cull_ms)
+        if ((options->argv || options->attached) && options->sample_bytes && options->elide_ms)
             argp_error(
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
@@ -152,7 +152,7 @@ static const struct option_place places[] = {
     {KEY_FORCE, OPTION_PLACE_FLAG, PLACE(force), NULL, 0},
     {KEY_REPORT, OPTION_PLACE_FLAG, PLACE(has_report), NULL, 0},
     {KEY_PACK, OPTION_PLACE_TEXT, PLACE(input), NULL, 0},
-    {KEY_CULL, OPTION_PLACE_NUMBER, PLACE(cull_ms), "--cull-temporary", 1000000},
+    {KEY_ELIDE, OPTION_PLACE_NUMBER, PLACE(elide_ms), "--cull-temporary", 1000000},
     {KEY_MAX_LIVE, OPTION_PLACE_SIZE, PLACE(max_live_bytes), "--max-live", 0},
 };
 
@@ -235,7 +235,7 @@ void record_arguments_parse(int argc, char **argv, struct options *ret_options)
     *ret_options = (struct options){.sample_ms = 100,
                                     .is_compressed = true,
                                     .keep_symbols_bytes = OPTIONS_KEEP_SYMBOLS_BYTES,
-                                    .max_live_bytes = OPTIONS_MAX_LIVE_UNTOLD,
+                                    .max_live_bytes = OPTIONS_MAX_LIVE_UNREPORTED,
                                     .sending.timeout_ns = SENDER_PROCESS_TIMEOUT_NS};
     read_environment(ret_options);
     argp_err_exit_status = EXIT_WRONG_USAGE;

@@ -4,8 +4,8 @@
 #include "lib/abi/attr.h"
 #include "lib/base/lower_bound.h"
 #include "lib/totals/report_grid.h"
-#include "recorder/pack/cull_clock.h"
-#include "recorder/pack/cull_totals.h"
+#include "recorder/pack/elide_clock.h"
+#include "recorder/pack/elide_totals.h"
 #include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
 
@@ -14,36 +14,36 @@
 #include <string.h>
 
 enum {
-    WORDS = CULL_TOTALS_WORDS,
+    WORDS = ELIDE_TOTALS_WORDS,
     SLOTS_LOG2 = 12, /* a segment has room for two thirds as many allocations */
     SLOTS = 1 << SLOTS_LOG2,
-    PAIRS = CULL_TOTALS_MOST,
+    PAIRS = ELIDE_TOTALS_MOST,
     UNITS_LOG2 = 10,
     UNITS = 1 << UNITS_LOG2,
-    BIRTHS_WORDS = 2,
+    ALLOCATIONS_WORDS = 2,
     GROUP_WORDS = 2,
-    MOST_BIRTHS = 60000, /* that were taken out before, in a damaged log */
+    MOST_ALLOCATIONS = 60000, /* that were taken out before, in a damaged log */
 };
 
-static const int64_t longest_stretch_ns = INT64_C(1) << 31; /* 32 bits have its times */
+static const int64_t longest_batch_ns = INT64_C(1) << 31; /* 32 bits have its times */
 
 /* A block of this segment that is still allocated. */
 struct live_block {
     uint64_t ticks;
     uint64_t size;
     uint32_t group;
-    uint16_t word;   /* of its birth */
-    uint16_t births; /* of the segment so far, it included; 0: it has ended */
+    uint16_t word;        /* of its birth */
+    uint16_t allocations; /* of the segment so far, it included; 0: it has ended */
     bool stays;
 };
 
 /* An allocation and the free of it. */
 struct pair {
-    uint64_t born_ticks, ended_ticks;
+    uint64_t allocated_ticks, ended_ticks;
     uint32_t group;
-    uint16_t birth, end; /* words */
-    uint16_t n_between;  /* blocks that the thread made */
-    bool is_culled;
+    uint16_t allocation, end; /* words */
+    uint16_t n_between;       /* blocks that the thread made */
+    bool is_elided;
 };
 
 /* Blocks of a MiB of addresses that were told: the lowest and the end of the highest. */
@@ -63,10 +63,10 @@ struct course {
 
 struct elide {
     uint64_t max_ns;
-    uint64_t n_culled;
+    uint64_t n_elided;
     uint64_t n_before; /* the segment of the last call */
     uint64_t n_events; /* of it, what is taken out included */
-    struct cull_clock clock;
+    struct elide_clock clock;
     unsigned time_shift;
     /* of the call */
     struct last_frees *others; /* NULL: one thread */
@@ -74,7 +74,7 @@ struct elide {
     uint32_t thread, group;
     uint32_t epoch;
     uint32_t
-        births; /* blocks that the thread made in the segment so far; a thread's follow each other */
+        allocations; /* blocks that the thread made in the segment so far; a thread's follow each other */
     uint32_t n_threads; /* that the segment names */
     uint32_t n_pairs, n_peaks, n_last_ends;
     /* of the stretch */
@@ -85,42 +85,42 @@ struct elide {
     struct course course;
     uint16_t peaks[WORDS / 2 + 2]; /* words behind which what lives stays; rising */
     struct pair pairs[PAIRS];
-    uint16_t pair_at[WORDS];   /* of the event at this word, its birth or end: index + 1 */
-    uint16_t births_at[WORDS]; /* that were told before the allocation at this word */
-    uint16_t last_ends[WORDS]; /* of stretches from which something was taken: rising */
-    uint64_t keys[SLOTS];      /* address | epoch of the segment << 48; another epoch: none */
+    uint16_t pair_at[WORDS];        /* of the event at this word, its birth or end: index + 1 */
+    uint16_t allocations_at[WORDS]; /* that were told before the allocation at this word */
+    uint16_t last_ends[WORDS];      /* of stretches from which something was taken: rising */
+    uint64_t keys[SLOTS];           /* address | epoch of the segment << 48; another epoch: none */
     struct live_block live[SLOTS];
     bool is_sorted; /* CU-9: from the first word of a pool on */
     uint32_t n_sorted;
     uint64_t sorted[SLOTS]; /* addresses of blocks that are known, rising */
     struct unit units[UNITS];
-    struct cull_totals totals;
+    struct elide_totals totals;
     uint64_t words[WORDS];
 };
 
 struct elide *elide_new(uint64_t max_ns)
 {
-    struct elide *cull = calloc(1, sizeof(*cull));
+    struct elide *elide = calloc(1, sizeof(*elide));
 
-    if (cull)
-        cull->max_ns = max_ns;
-    return cull;
+    if (elide)
+        elide->max_ns = max_ns;
+    return elide;
 }
 
-void elide_free(struct elide *cull)
+void elide_free(struct elide *elide)
 {
-    free(cull);
+    free(elide);
 }
 
-uint64_t elide_count(const struct elide *cull)
+uint64_t elide_count(const struct elide *elide)
 {
-    return cull ? cull->n_culled : 0;
+    return elide ? elide->n_elided : 0;
 }
 
-void elide_set_clock(struct elide *cull, const struct log_file *file, unsigned time_shift)
+void elide_set_clock(struct elide *elide, const struct log_file *file, unsigned time_shift)
 {
-    cull_clock_begin(&cull->clock, file);
-    cull->time_shift = time_shift;
+    elide_clock_begin(&elide->clock, file);
+    elide->time_shift = time_shift;
 }
 
 static uint64_t address_of(uint64_t word)
@@ -133,35 +133,35 @@ static uint64_t time_of(const uint64_t *words)
     return (words[0] >> 8 & 0xffffff) | words[1] >> LOG_ADDRESS_BITS << 24;
 }
 
-static uint64_t rounded(const struct elide *cull, uint64_t ticks)
+static uint64_t rounded(const struct elide *elide, uint64_t ticks)
 {
-    return ticks >> cull->time_shift << cull->time_shift;
+    return ticks >> elide->time_shift << elide->time_shift;
 }
 
 /* Its slot, or the one where it would be. */
-static struct live_block *find_block(struct elide *cull, uint64_t address)
+static struct live_block *find_block(struct elide *elide, uint64_t address)
 {
-    const uint64_t key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
+    const uint64_t key = address | (uint64_t)elide->epoch << LOG_ADDRESS_BITS;
     uint32_t slot = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> (64 - SLOTS_LOG2));
 
-    while (cull->keys[slot] != key && cull->keys[slot] >> LOG_ADDRESS_BITS == cull->epoch)
+    while (elide->keys[slot] != key && elide->keys[slot] >> LOG_ADDRESS_BITS == elide->epoch)
         slot = (slot + 1) & (SLOTS - 1);
-    return &cull->live[slot];
+    return &elide->live[slot];
 }
 
-static uint64_t key_of(const struct elide *cull, const struct live_block *block)
+static uint64_t key_of(const struct elide *elide, const struct live_block *block)
 {
-    return cull->keys[block - cull->live];
+    return elide->keys[block - elide->live];
 }
 
-static uint64_t block_address(const struct elide *cull, const struct live_block *block)
+static uint64_t block_address(const struct elide *elide, const struct live_block *block)
 {
-    return address_of(key_of(cull, block));
+    return address_of(key_of(elide, block));
 }
 
-static bool is_known(const struct elide *cull, const struct live_block *block)
+static bool is_known(const struct elide *elide, const struct live_block *block)
 {
-    return key_of(cull, block) >> LOG_ADDRESS_BITS == cull->epoch && block->births;
+    return key_of(elide, block) >> LOG_ADDRESS_BITS == elide->epoch && block->allocations;
 }
 
 /* ---- blocks that pools give out of (CU-9) ---------------------------------------------------- */
@@ -175,234 +175,235 @@ static int compare_addresses(const void *left, const void *right)
 }
 
 /* Of how many the address is behind. */
-static uint32_t place_of(const struct elide *cull, uint64_t address)
+static uint32_t place_of(const struct elide *elide, uint64_t address)
 {
     size_t place;
 
-    LOWER_BOUND(place, cull->n_sorted, cull->sorted[place] < address);
+    LOWER_BOUND(place, elide->n_sorted, elide->sorted[place] < address);
     return (uint32_t)place;
 }
 
-static void sort_blocks(struct elide *cull)
+static void sort_blocks(struct elide *elide)
 {
-    cull->n_sorted = 0;
+    elide->n_sorted = 0;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
-        if (is_known(cull, &cull->live[slot]))
-            cull->sorted[cull->n_sorted++] = address_of(cull->keys[slot]);
-    qsort(cull->sorted, cull->n_sorted, sizeof cull->sorted[0], compare_addresses);
-    cull->is_sorted = true;
+        if (is_known(elide, &elide->live[slot]))
+            elide->sorted[elide->n_sorted++] = address_of(elide->keys[slot]);
+    qsort(elide->sorted, elide->n_sorted, sizeof elide->sorted[0], compare_addresses);
+    elide->is_sorted = true;
 }
 
-static void insert_sorted(struct elide *cull, uint64_t address)
+static void insert_sorted(struct elide *elide, uint64_t address)
 {
-    uint32_t at = place_of(cull, address);
+    uint32_t at = place_of(elide, address);
 
-    if (at < cull->n_sorted && cull->sorted[at] == address)
+    if (at < elide->n_sorted && elide->sorted[at] == address)
         return;
-    memmove(cull->sorted + at + 1, cull->sorted + at,
-            (cull->n_sorted - at) * sizeof cull->sorted[0]);
-    cull->sorted[at] = address;
-    cull->n_sorted++;
+    memmove(elide->sorted + at + 1, elide->sorted + at,
+            (elide->n_sorted - at) * sizeof elide->sorted[0]);
+    elide->sorted[at] = address;
+    elide->n_sorted++;
 }
 
-static void remove_sorted(struct elide *cull, uint64_t address)
+static void remove_sorted(struct elide *elide, uint64_t address)
 {
-    uint32_t at = place_of(cull, address);
+    uint32_t at = place_of(elide, address);
 
-    if (at == cull->n_sorted || cull->sorted[at] != address)
+    if (at == elide->n_sorted || elide->sorted[at] != address)
         return;
-    cull->n_sorted--;
-    memmove(cull->sorted + at, cull->sorted + at + 1,
-            (cull->n_sorted - at) * sizeof cull->sorted[0]);
+    elide->n_sorted--;
+    memmove(elide->sorted + at, elide->sorted + at + 1,
+            (elide->n_sorted - at) * sizeof elide->sorted[0]);
 }
 
 /* A pool gives out a block at the address. */
-static void keep_around(struct elide *cull, uint64_t address)
+static void keep_around(struct elide *elide, uint64_t address)
 {
     uint32_t at;
 
-    if (!cull->is_sorted)
-        sort_blocks(cull);
-    at = place_of(cull, address + 1);
+    if (!elide->is_sorted)
+        sort_blocks(elide);
+    at = place_of(elide, address + 1);
     if (at == 0)
         return;
-    struct live_block *block = find_block(cull, cull->sorted[at - 1]);
-    if (is_known(cull, block) && address - block_address(cull, block) < block->size)
+    struct live_block *block = find_block(elide, elide->sorted[at - 1]);
+    if (is_known(elide, block) && address - block_address(elide, block) < block->size)
         block->stays = true;
 }
 
 /* ---- stretches ------------------------------------------------------------------------------- */
 
-static void tell_peak(struct elide *cull)
+static void emit_peak(struct elide *elide)
 {
-    struct course *course = &cull->course;
+    struct course *course = &elide->course;
 
-    if (course->is_higher && cull->is_open)
-        cull->peaks[cull->n_peaks++] = course->highest_word;
+    if (course->is_higher && elide->is_open)
+        elide->peaks[elide->n_peaks++] = course->highest_word;
     course->is_higher = false;
 }
 
 /* What is live behind the last event of an instant. Where there are others, blocks may have ended by the next one. */
-static void end_instant(struct elide *cull)
+static void end_instant(struct elide *elide)
 {
-    struct course *course = &cull->course;
+    struct course *course = &elide->course;
 
     if (course->sum > course->highest) {
         course->highest = course->sum;
         course->highest_word = course->word;
         course->is_higher = true;
-        if (cull->others)
-            tell_peak(cull);
+        if (elide->others)
+            emit_peak(elide);
     }
 }
 
 /* CU-5. Pairs are in the order of their ends, and so are peaks. */
-static void keep_peaks(struct elide *cull)
+static void keep_peaks(struct elide *elide)
 {
     uint32_t n_before = 0; /* the end */
 
-    for (uint32_t i = cull->first_pair; i < cull->n_pairs; i++) {
-        struct pair *pair = &cull->pairs[i];
-        while (n_before < cull->n_peaks && cull->peaks[n_before] < pair->end)
+    for (uint32_t i = elide->first_pair; i < elide->n_pairs; i++) {
+        struct pair *pair = &elide->pairs[i];
+        while (n_before < elide->n_peaks && elide->peaks[n_before] < pair->end)
             n_before++;
-        if (n_before && cull->peaks[n_before - 1] >= pair->birth)
-            pair->is_culled = false;
+        if (n_before && elide->peaks[n_before - 1] >= pair->allocation)
+            pair->is_elided = false;
     }
-    cull->n_peaks = 0;
+    elide->n_peaks = 0;
 }
 
-static void end_stretch(struct elide *cull)
+static void end_batch(struct elide *elide)
 {
     uint32_t last_end = 0;
 
-    if (!cull->is_open)
+    if (!elide->is_open)
         return;
-    end_instant(cull);
-    tell_peak(cull);
-    cull->is_open = false;
-    keep_peaks(cull);
-    for (uint32_t i = cull->n_pairs; i > cull->first_pair && !last_end; i--)
-        if (cull->pairs[i - 1].is_culled)
-            last_end = cull->pairs[i - 1].end;
+    end_instant(elide);
+    emit_peak(elide);
+    elide->is_open = false;
+    keep_peaks(elide);
+    for (uint32_t i = elide->n_pairs; i > elide->first_pair && !last_end; i--)
+        if (elide->pairs[i - 1].is_elided)
+            last_end = elide->pairs[i - 1].end;
     if (last_end)
-        cull->last_ends[cull->n_last_ends++] = (uint16_t)last_end;
+        elide->last_ends[elide->n_last_ends++] = (uint16_t)last_end;
 }
 
-static uint64_t later(const struct elide *cull, uint64_t ticks, int64_t ns)
+static uint64_t later(const struct elide *elide, uint64_t ticks, int64_t ns)
 {
-    return ticks + (uint64_t)cull_clock_whole((double)(ns < 0 ? 0 : ns) * cull->clock.ticks_per_ns);
+    return ticks
+           + (uint64_t)elide_clock_whole((double)(ns < 0 ? 0 : ns) * elide->clock.ticks_per_ns);
 }
 
 /* CU-8: the stretch that begins at these ticks. */
-static void end_at_instant(struct elide *cull, uint64_t ticks)
+static void end_at_instant(struct elide *elide, uint64_t ticks)
 {
-    uint64_t margin = cull->margin_ticks;
-    uint64_t instant = cull->others
-                           ? instants_next(last_frees_instants(cull->others), ticks - margin)
+    uint64_t margin = elide->margin_ticks;
+    uint64_t instant = elide->others
+                           ? instants_next(last_frees_instants(elide->others), ticks - margin)
                            : UINT64_MAX;
 
-    if (instant > cull->next_ticks)
+    if (instant > elide->next_ticks)
         return;
-    cull->next_ticks = instant + margin;
-    if (instant - margin < cull->until_ticks)
-        cull->until_ticks = instant - margin;
+    elide->next_ticks = instant + margin;
+    if (instant - margin < elide->until_ticks)
+        elide->until_ticks = instant - margin;
 }
 
 /* Until when nothing comes in between that a report tells apart, as far as is known for sure. */
-static void begin_stretch(struct elide *cull, uint64_t ticks, uint32_t word)
+static void begin_batch(struct elide *elide, uint64_t ticks, uint32_t word)
 {
-    int64_t now_ns = cull_clock_ns(&cull->clock, ticks);
-    int64_t margin = cull_clock_margin_ns(&cull->clock, ticks);
+    int64_t now_ns = elide_clock_ns(&elide->clock, ticks);
+    int64_t margin = elide_clock_margin_ns(&elide->clock, ticks);
     int64_t left_ns;
 
     if (now_ns < margin)
         return;
-    left_ns = cull_clock_bucket_end(now_ns - margin) - now_ns;
-    if (left_ns > longest_stretch_ns)
-        left_ns = longest_stretch_ns;
-    cull->next_ticks = later(cull, ticks, left_ns + margin);
-    cull->until_ticks = later(cull, ticks, left_ns - margin);
-    end_at_instant(cull, ticks);
-    cull->is_open = cull->until_ticks > ticks;
-    cull->first_pair = cull->n_pairs;
-    cull->first_word = word;
-    cull->course.highest = cull->course.settled;
-    cull->course.is_higher = false;
+    left_ns = elide_clock_bucket_end(now_ns - margin) - now_ns;
+    if (left_ns > longest_batch_ns)
+        left_ns = longest_batch_ns;
+    elide->next_ticks = later(elide, ticks, left_ns + margin);
+    elide->until_ticks = later(elide, ticks, left_ns - margin);
+    end_at_instant(elide, ticks);
+    elide->is_open = elide->until_ticks > ticks;
+    elide->first_pair = elide->n_pairs;
+    elide->first_word = word;
+    elide->course.highest = elide->course.settled;
+    elide->course.is_higher = false;
 }
 
 /* Before each event of a block, at this word: which stretch is it of? */
-static void go_on(struct elide *cull, uint64_t ticks, uint32_t word)
+static void go_on(struct elide *elide, uint64_t ticks, uint32_t word)
 {
-    if (rounded(cull, ticks) != cull->course.ticks) {
-        end_instant(cull);
-        cull->course.settled = cull->course.sum;
-        cull->course.ticks = rounded(cull, ticks);
+    if (rounded(elide, ticks) != elide->course.ticks) {
+        end_instant(elide);
+        elide->course.settled = elide->course.sum;
+        elide->course.ticks = rounded(elide, ticks);
     }
-    if (cull->is_open && ticks >= cull->until_ticks)
-        end_stretch(cull);
-    if (!cull->is_open && ticks >= cull->next_ticks && ticks >= cull->from_ticks)
-        begin_stretch(cull, ticks, word);
+    if (elide->is_open && ticks >= elide->until_ticks)
+        end_batch(elide);
+    if (!elide->is_open && ticks >= elide->next_ticks && ticks >= elide->from_ticks)
+        begin_batch(elide, ticks, word);
 }
 
 /* ---- finding pairs --------------------------------------------------------------------------- */
 
 /* CU-3 */
-static bool is_one_block(const struct elide *cull, const struct live_block *block)
+static bool is_one_block(const struct elide *elide, const struct live_block *block)
 {
-    return !cull->others
-           || last_frees_by_others(cull->others, block_address(cull, block), cull->thread)
-                      + cull->margin_ticks
+    return !elide->others
+           || last_frees_by_others(elide->others, block_address(elide, block), elide->thread)
+                      + elide->margin_ticks
                   < block->ticks;
 }
 
 /* May the block, which ends now, be taken out? */
-static bool is_temporary(const struct elide *cull, const struct live_block *block, uint64_t ticks)
+static bool is_temporary(const struct elide *elide, const struct live_block *block, uint64_t ticks)
 {
-    uint64_t lived = rounded(cull, ticks) - rounded(cull, block->ticks);
+    uint64_t lived = rounded(elide, ticks) - rounded(elide, block->ticks);
 
-    return cull->is_open && !block->stays && block->word >= cull->first_word
-           && block->group == cull->group && lived <= cull->max_ticks;
+    return elide->is_open && !block->stays && block->word >= elide->first_word
+           && block->group == elide->group && lived <= elide->max_ticks;
 }
 
 /* A block of which the segment has the birth ends; false: another thread ended it before, and now ends what is not known here. */
-static bool subtract(struct elide *cull, const struct live_block *block)
+static bool subtract(struct elide *elide, const struct live_block *block)
 {
-    bool is_ours = is_one_block(cull, block);
+    bool is_ours = is_one_block(elide, block);
 
     if (is_ours)
-        cull->course.sum -= (int64_t)block->size;
+        elide->course.sum -= (int64_t)block->size;
     return is_ours;
 }
 
-static void see_free(struct elide *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
+static void see_free(struct elide *elide, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
-    struct live_block *block = find_block(cull, address_of(words[i + 1]));
+    struct live_block *block = find_block(elide, address_of(words[i + 1]));
 
-    if (!is_known(cull, block)) {
-        tell_peak(cull);
+    if (!is_known(elide, block)) {
+        emit_peak(elide);
         return;
     }
-    bool is_ours = subtract(cull, block);
-    cull->pairs[cull->n_pairs] =
-        (struct pair){.born_ticks = block->ticks,
+    bool is_ours = subtract(elide, block);
+    elide->pairs[elide->n_pairs] =
+        (struct pair){.allocated_ticks = block->ticks,
                       .ended_ticks = ticks,
                       .group = block->group,
-                      .birth = block->word,
+                      .allocation = block->word,
                       .end = (uint16_t)i,
-                      .n_between = (uint16_t)(cull->births - block->births),
-                      .is_culled = is_ours && is_temporary(cull, block, ticks)};
-    cull->pair_at[block->word] = cull->pair_at[i] = (uint16_t)++cull->n_pairs;
-    block->births = 0;
-    if (cull->is_sorted)
-        remove_sorted(cull, block_address(cull, block));
+                      .n_between = (uint16_t)(elide->allocations - block->allocations),
+                      .is_elided = is_ours && is_temporary(elide, block, ticks)};
+    elide->pair_at[block->word] = elide->pair_at[i] = (uint16_t)++elide->n_pairs;
+    block->allocations = 0;
+    if (elide->is_sorted)
+        remove_sorted(elide, block_address(elide, block));
 }
 
 /* CU-6: was one told that is as low, and one that is as high? */
-static bool is_within_unit(struct elide *cull, uint64_t address, uint64_t word)
+static bool is_within_unit(struct elide *elide, uint64_t address, uint64_t word)
 {
     uint64_t number = address >> REPORT_GRID_UNIT_SHIFT;
     uint64_t key = (number << 3 | word >> (LOG_SIZE_BITS + LOG_SLACK_BITS + 5)) + 1;
-    struct unit *unit = &cull->units[key * 0x9e3779b97f4a7c15u >> (64 - UNITS_LOG2)];
+    struct unit *unit = &elide->units[key * 0x9e3779b97f4a7c15u >> (64 - UNITS_LOG2)];
     uint64_t end = address + (word & ((1ull << LOG_SIZE_BITS) - 1))
                    + (word >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1));
     bool is_within = unit->key == key && unit->lowest <= address && unit->end >= end;
@@ -418,21 +419,21 @@ static bool is_within_unit(struct elide *cull, uint64_t address, uint64_t word)
     return false;
 }
 
-static void add_block(struct elide *cull, uint64_t address, uint64_t ticks, uint64_t size,
+static void add_block(struct elide *elide, uint64_t address, uint64_t ticks, uint64_t size,
                       uint32_t word, bool stays)
 {
-    struct live_block *block = find_block(cull, address);
+    struct live_block *block = find_block(elide, address);
 
-    cull->course.sum += (int64_t)size;
-    cull->keys[block - cull->live] = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
+    elide->course.sum += (int64_t)size;
+    elide->keys[block - elide->live] = address | (uint64_t)elide->epoch << LOG_ADDRESS_BITS;
     *block = (struct live_block){.ticks = ticks,
                                  .size = size,
-                                 .group = cull->group,
+                                 .group = elide->group,
                                  .word = (uint16_t)word,
-                                 .births = (uint16_t)++cull->births,
+                                 .allocations = (uint16_t)++elide->allocations,
                                  .stays = stays};
-    if (cull->is_sorted)
-        insert_sorted(cull, address);
+    if (elide->is_sorted)
+        insert_sorted(elide, address);
 }
 
 static uint64_t narrow_size(uint64_t word)
@@ -446,29 +447,29 @@ static uint64_t wide_size(uint64_t word)
     return word < 1ull << LOG_ADDRESS_BITS ? word : 0;
 }
 
-static void see_allocation(struct elide *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
+static void see_allocation(struct elide *elide, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
     uint64_t address = address_of(words[i + 1]);
 
-    add_block(cull, address, ticks, narrow_size(words[i + 2]), i,
-              !is_within_unit(cull, address, words[i + 2]));
+    add_block(elide, address, ticks, narrow_size(words[i + 2]), i,
+              !is_within_unit(elide, address, words[i + 2]));
 }
 
-static void see_realloc(struct elide *cull, const uint64_t *words, uint32_t i, uint64_t ticks,
+static void see_realloc(struct elide *elide, const uint64_t *words, uint32_t i, uint64_t ticks,
                         uint64_t size)
 {
-    struct live_block *old = find_block(cull, address_of(words[i + 3]));
+    struct live_block *old = find_block(elide, address_of(words[i + 3]));
 
-    if (is_known(cull, old)) {
-        (void)subtract(cull, old);
-        old->births = 0;
-        if (cull->is_sorted)
-            remove_sorted(cull, block_address(cull, old));
+    if (is_known(elide, old)) {
+        (void)subtract(elide, old);
+        old->allocations = 0;
+        if (elide->is_sorted)
+            remove_sorted(elide, block_address(elide, old));
     } else if (address_of(words[i + 3])) {
-        tell_peak(cull);
+        emit_peak(elide);
     }
     if (address_of(words[i + 1]))
-        add_block(cull, address_of(words[i + 1]), ticks, size, i, true);
+        add_block(elide, address_of(words[i + 1]), ticks, size, i, true);
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
@@ -481,40 +482,40 @@ MTRACE_INLINE uint32_t length_at(const uint64_t *words, uint32_t i, uint32_t n_w
     return n <= n_words - i && n != 1 ? n : 0;
 }
 
-static void see_block_event(struct elide *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
+static void see_block_event(struct elide *elide, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
-    go_on(cull, ticks, i);
+    go_on(elide, ticks, i);
     switch (words[i] & 255) {
     case LOG_ALLOC:
-        see_allocation(cull, words, i, ticks);
+        see_allocation(elide, words, i, ticks);
         break;
     case LOG_FREE:
-        see_free(cull, words, i, ticks);
+        see_free(elide, words, i, ticks);
         break;
     case LOG_ALLOC_WIDE:
-        add_block(cull, address_of(words[i + 1]), ticks, wide_size(words[i + 3]), i, true);
+        add_block(elide, address_of(words[i + 1]), ticks, wide_size(words[i + 3]), i, true);
         break;
     case LOG_REALLOC:
-        see_realloc(cull, words, i, ticks, narrow_size(words[i + 2]));
+        see_realloc(elide, words, i, ticks, narrow_size(words[i + 2]));
         break;
     default: /* LOG_REALLOC_WIDE */
-        see_realloc(cull, words, i, ticks, wide_size(words[i + 4]));
+        see_realloc(elide, words, i, ticks, wide_size(words[i + 4]));
     }
-    cull->course.word = (uint16_t)i;
+    elide->course.word = (uint16_t)i;
 }
 
 /* What others made is not known to it; a block of theirs that it ends is none of its own sum. */
-static void begin_thread(struct elide *cull, uint32_t thread)
+static void begin_thread(struct elide *elide, uint32_t thread)
 {
-    if (++cull->epoch >> (64 - LOG_ADDRESS_BITS)) {
-        memset(cull->keys, 0, sizeof(cull->keys));
-        cull->epoch = 1;
+    if (++elide->epoch >> (64 - LOG_ADDRESS_BITS)) {
+        memset(elide->keys, 0, sizeof(elide->keys));
+        elide->epoch = 1;
     }
-    cull->thread = thread;
-    cull->is_sorted = false;
-    cull->group = LOG_GROUP_ROOT;
-    cull->births = 0;
-    cull->course = (struct course){0};
+    elide->thread = thread;
+    elide->is_sorted = false;
+    elide->group = LOG_GROUP_ROOT;
+    elide->allocations = 0;
+    elide->course = (struct course){0};
 }
 
 /* Of which nobody looks at more than the block that it is of. */
@@ -523,26 +524,26 @@ MTRACE_INLINE bool is_of_itself(unsigned kind)
     return kind == LOG_POOL_ALLOC || kind == LOG_POOL_FREE || kind == LOG_POOL_RESIZE;
 }
 
-static void see_move(struct elide *cull, uint64_t address)
+static void see_move(struct elide *elide, uint64_t address)
 {
-    struct live_block *block = find_block(cull, address);
+    struct live_block *block = find_block(elide, address);
 
-    if (is_known(cull, block))
+    if (is_known(elide, block))
         block->stays = true; /* it has more than one owner */
 }
 
 /* An event that is of no block: whoever looks at what is live looks here. */
-static void see_other(struct elide *cull, const uint64_t *words, uint32_t i)
+static void see_other(struct elide *elide, const uint64_t *words, uint32_t i)
 {
-    end_stretch(cull);
-    cull->next_ticks = 0;
+    end_batch(elide);
+    elide->next_ticks = 0;
     switch (words[i] & 255) {
     case LOG_THREAD:
-        begin_thread(cull, (uint32_t)(words[i] >> 32));
-        cull->n_threads++;
+        begin_thread(elide, (uint32_t)(words[i] >> 32));
+        elide->n_threads++;
         break;
-    case LOG_CULLED_BIRTHS:
-        cull->births += (uint32_t)(words[i] >> 32);
+    case LOG_ELIDED_ALLOCATIONS:
+        elide->allocations += (uint32_t)(words[i] >> 32);
         break;
     default:
         break;
@@ -556,7 +557,7 @@ MTRACE_INLINE bool is_of_block(unsigned kind)
 }
 
 /* Finds the pairs; false when the segment is not sound. */
-static bool mark(struct elide *cull, const struct log_segment *segment, const uint64_t *words,
+static bool mark(struct elide *elide, const struct log_segment *segment, const uint64_t *words,
                  uint32_t n_words)
 {
     uint64_t base = segment->base_ticks;
@@ -565,27 +566,27 @@ static bool mark(struct elide *cull, const struct log_segment *segment, const ui
     for (uint32_t i = 0; i < n_words; i += n) {
         unsigned kind = words[i] & 255;
         n = length_at(words, i, n_words);
-        if (n == 0 || cull->births > MOST_BIRTHS)
+        if (n == 0 || elide->allocations > MOST_ALLOCATIONS)
             return false;
         if (mtrace_likely(is_of_block(kind))) {
-            cull->n_events++;
-            see_block_event(cull, words, i, base + time_of(words + i));
+            elide->n_events++;
+            see_block_event(elide, words, i, base + time_of(words + i));
             continue;
         }
-        cull->n_events += cull_totals_events_of(words + i);
+        elide->n_events += elide_totals_events_of(words + i);
         if (kind == LOG_TIME_BASE)
             base = words[i + 1];
         else if (kind == LOG_GROUP)
-            cull->group = (uint32_t)(words[i] >> 32);
+            elide->group = (uint32_t)(words[i] >> 32);
         else if (kind == LOG_MOVE)
-            see_move(cull, address_of(words[i + 1]));
+            see_move(elide, address_of(words[i + 1]));
         else if (kind == LOG_POOL_ALLOC || kind == LOG_POOL_RESIZE)
-            keep_around(cull, address_of(words[i + 1]));
+            keep_around(elide, address_of(words[i + 1]));
         else if (!is_of_itself(kind))
-            see_other(cull, words, i);
+            see_other(elide, words, i);
     }
-    end_stretch(cull);
-    return cull->births <= MOST_BIRTHS;
+    end_batch(elide);
+    return elide->allocations <= MOST_ALLOCATIONS;
 }
 
 /* ---- what stays ------------------------------------------------------------------------------ */
@@ -595,8 +596,8 @@ struct output {
     uint64_t *at;
     uint64_t *end;
     uint64_t time[2];                     /* of the event before, as in its first two words */
-    uint32_t births;                      /* so far, all of them */
-    uint32_t n_untold;                    /* of those taken out: no record says so yet */
+    uint32_t allocations;                 /* so far, all of them */
+    uint32_t n_unreported;                /* of those taken out: no record says so yet */
     uint64_t live_bytes, most_live_bytes; /* of the blocks that are taken out */
     uint32_t next_end;                    /* of last_ends */
     uint64_t base_ticks;
@@ -608,52 +609,53 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static bool tell_births(struct output *output)
+static bool emit_allocations(struct output *output)
 {
     uint64_t bytes = output->most_live_bytes;
 
-    if (output->n_untold == 0)
+    if (output->n_unreported == 0)
         return true;
-    if (output->end - output->at < BIRTHS_WORDS)
+    if (output->end - output->at < ALLOCATIONS_WORDS)
         return false;
-    output->at[0] = LOG_CULLED_BIRTHS | output->time[0] | (uint64_t)output->n_untold << 32;
+    output->at[0] = LOG_ELIDED_ALLOCATIONS | output->time[0] | (uint64_t)output->n_unreported << 32;
     output->at[1] = output->time[1] | (bytes >> LOG_ADDRESS_BITS ? address_of(UINT64_MAX) : bytes);
-    output->at += BIRTHS_WORDS;
-    output->n_untold = 0;
+    output->at += ALLOCATIONS_WORDS;
+    output->n_unreported = 0;
     return true;
 }
 
-static const struct pair *pair_at(const struct elide *cull, uint32_t i)
+static const struct pair *pair_at(const struct elide *elide, uint32_t i)
 {
-    return cull->pair_at[i] ? &cull->pairs[cull->pair_at[i] - 1] : NULL;
+    return elide->pair_at[i] ? &elide->pairs[elide->pair_at[i] - 1] : NULL;
 }
 
 /* CU-4: of a free it matters whether more than one were since the birth; of a block from before none, one or more since the thread's events
  * began, as there may have been one between the two. */
-static bool is_due_at_free(const struct elide *cull, const struct output *output, uint32_t i)
+static bool is_due_at_free(const struct elide *elide, const struct output *output, uint32_t i)
 {
-    const struct pair *pair = pair_at(cull, i);
-    uint32_t told = output->births - output->n_untold;
+    const struct pair *pair = pair_at(elide, i);
+    uint32_t reported = output->allocations - output->n_unreported;
 
     if (!pair)
-        return told < least(output->births, 2);
-    return pair->n_between >= 2 && told - cull->births_at[pair->birth] < 2;
+        return reported < least(output->allocations, 2);
+    return pair->n_between >= 2 && reported - elide->allocations_at[pair->allocation] < 2;
 }
 
 /* Are those that are untold at the pair's birth still so at its end, so that they count for nothing between? No more than one birth lies there: no event
  * is looked at by more than two. */
-static bool is_untold_until_end(const struct elide *cull, const struct output *output,
-                                const uint64_t *words, uint32_t n_words, const struct pair *pair)
+static bool is_unreported_until_end(const struct elide *elide, const struct output *output,
+                                    const uint64_t *words, uint32_t n_words,
+                                    const struct pair *pair)
 {
-    for (uint32_t i = pair->birth + length_at(words, pair->birth, n_words); i < pair->end;
+    for (uint32_t i = pair->allocation + length_at(words, pair->allocation, n_words); i < pair->end;
          i += length_at(words, i, n_words)) {
         unsigned kind = words[i] & 255;
-        const struct pair *other = is_of_block(kind) ? pair_at(cull, i) : NULL;
-        if (other && other->is_culled) {
-            if (output->next_end < cull->n_last_ends && cull->last_ends[output->next_end] == i)
+        const struct pair *other = is_of_block(kind) ? pair_at(elide, i) : NULL;
+        if (other && other->is_elided) {
+            if (output->next_end < elide->n_last_ends && elide->last_ends[output->next_end] == i)
                 return false;
-        } else if (kind == LOG_FREE ? is_due_at_free(cull, output, i)
-                                    : is_of_block(kind) || kind == LOG_CULLED_BIRTHS) {
+        } else if (kind == LOG_FREE ? is_due_at_free(elide, output, i)
+                                    : is_of_block(kind) || kind == LOG_ELIDED_ALLOCATIONS) {
             return false;
         }
     }
@@ -661,50 +663,50 @@ static bool is_untold_until_end(const struct elide *cull, const struct output *o
 }
 
 /* CU-4: of a birth that stays it matters how many were before it when few come until its end. */
-static bool is_due(const struct elide *cull, const struct output *output, const uint64_t *words,
+static bool is_due(const struct elide *elide, const struct output *output, const uint64_t *words,
                    uint32_t n_words, uint32_t i)
 {
-    const struct pair *pair = pair_at(cull, i);
+    const struct pair *pair = pair_at(elide, i);
 
     if ((words[i] & 255) == LOG_FREE)
-        return is_due_at_free(cull, output, i);
-    if (pair && pair->birth == i)
-        return pair->n_between < 2 && !is_untold_until_end(cull, output, words, n_words, pair);
-    return cull->n_threads > 1 || cull->births - output->births <= 2;
+        return is_due_at_free(elide, output, i);
+    if (pair && pair->allocation == i)
+        return pair->n_between < 2 && !is_unreported_until_end(elide, output, words, n_words, pair);
+    return elide->n_threads > 1 || elide->allocations - output->allocations <= 2;
 }
 
-static void count_culled(struct elide *cull, struct output *output, const uint64_t *words,
+static void count_elided(struct elide *elide, struct output *output, const uint64_t *words,
                          uint32_t i, const struct pair *pair)
 {
-    uint64_t word = words[pair->birth + 2];
+    uint64_t word = words[pair->allocation + 2];
 
-    if (pair->birth == i) {
-        output->births++;
-        output->n_untold++;
+    if (pair->allocation == i) {
+        output->allocations++;
+        output->n_unreported++;
         output->live_bytes += narrow_size(word);
         if (output->live_bytes > output->most_live_bytes)
             output->most_live_bytes = output->live_bytes;
         return;
     }
     output->live_bytes -= narrow_size(word);
-    cull->n_culled++;
-    cull_totals_add(
-        &cull->totals,
-        &(struct elide_block){.node = (uint32_t)(words[pair->birth] >> 32),
+    elide->n_elided++;
+    elide_totals_add(
+        &elide->totals,
+        &(struct elide_block){.node = (uint32_t)(words[pair->allocation] >> 32),
                               .free_node = (uint32_t)(words[i] >> 32),
                               .group = pair->group,
                               .size = word & ((1ull << (LOG_SIZE_BITS + LOG_SLACK_BITS)) - 1),
-                              .born_ticks = rounded(cull, pair->born_ticks),
-                              .ended_ticks = rounded(cull, pair->ended_ticks),
+                              .allocated_ticks = rounded(elide, pair->allocated_ticks),
+                              .ended_ticks = rounded(elide, pair->ended_ticks),
                               .is_temporary = pair->n_between <= 1});
 }
 
 /* Behind the last event of a stretch that was taken out. */
-static bool put_totals(struct elide *cull, struct output *output, const struct pair *last)
+static bool put_totals(struct elide *elide, struct output *output, const struct pair *last)
 {
-    output->at = cull_totals_put(&cull->totals, output->time, rounded(cull, last->ended_ticks),
-                                 output->at, output->end);
-    if (!output->at || !tell_births(output))
+    output->at = elide_totals_put(&elide->totals, output->time, rounded(elide, last->ended_ticks),
+                                  output->at, output->end);
+    if (!output->at || !emit_allocations(output))
         return false;
     output->most_live_bytes = 0;
     output->next_end++;
@@ -712,7 +714,7 @@ static bool put_totals(struct elide *cull, struct output *output, const struct p
 }
 
 /* False: no room. */
-static bool tell_group(struct output *output)
+static bool emit_group(struct output *output)
 {
     if (output->group == output->written_group)
         return true;
@@ -726,9 +728,9 @@ static bool tell_group(struct output *output)
 }
 
 /* Of a thread whose groups change all the time few events may stay: a LOG_GROUP stands before those. True: it is dealt with. */
-static bool leave_group(const struct elide *cull, struct output *output, const uint64_t *words)
+static bool leave_group(const struct elide *elide, struct output *output, const uint64_t *words)
 {
-    if (output->base_ticks + time_of(words) < cull->from_ticks) {
+    if (output->base_ticks + time_of(words) < elide->from_ticks) {
         output->written_group = output->group;
         return false; /* CU-7 */
     }
@@ -746,7 +748,7 @@ static void take_bookkeeping(struct output *output, const uint64_t *words)
         output->base_ticks = words[1];
         break;
     case LOG_THREAD:
-        output->births = 0; /* all that were taken out are told: a stretch ends before */
+        output->allocations = 0; /* all that were taken out are told: a stretch ends before */
         output->group = output->written_group = LOG_GROUP_ROOT;
         break;
     default:
@@ -754,25 +756,26 @@ static void take_bookkeeping(struct output *output, const uint64_t *words)
     }
 }
 
-static bool keep(struct elide *cull, struct output *output, const uint64_t *words, uint32_t n_words,
-                 uint32_t i, uint32_t n)
+static bool keep(struct elide *elide, struct output *output, const uint64_t *words,
+                 uint32_t n_words, uint32_t i, uint32_t n)
 {
     unsigned kind = words[i] & 255;
 
     take_bookkeeping(output, words + i);
-    if (kind == LOG_GROUP && leave_group(cull, output, words + i))
+    if (kind == LOG_GROUP && leave_group(elide, output, words + i))
         return true;
     if (is_of_block(kind)) {
-        if (output->n_untold && is_due(cull, output, words, n_words, i) && !tell_births(output))
+        if (output->n_unreported && is_due(elide, output, words, n_words, i)
+            && !emit_allocations(output))
             return false;
         if (kind != LOG_FREE && address_of(words[i + 1])) {
-            output->births++;
-            cull->births_at[i] = (uint16_t)(output->births - output->n_untold);
+            output->allocations++;
+            elide->allocations_at[i] = (uint16_t)(output->allocations - output->n_unreported);
         }
-    } else if (kind == LOG_CULLED_BIRTHS) {
-        output->births += (uint32_t)(words[i] >> 32);
+    } else if (kind == LOG_ELIDED_ALLOCATIONS) {
+        output->allocations += (uint32_t)(words[i] >> 32);
     }
-    if (!log_event_is_bookkeeping(kind) && !tell_group(output))
+    if (!log_event_is_bookkeeping(kind) && !emit_group(output))
         return false;
     if (output->end - output->at < n)
         return false;
@@ -792,11 +795,11 @@ static void take_time(struct output *output, const uint64_t *words)
 }
 
 /* Copies what stays; 0: CU-2 would not hold. */
-static uint32_t rewrite(struct elide *cull, const struct log_segment *segment,
+static uint32_t rewrite(struct elide *elide, const struct log_segment *segment,
                         const uint64_t *words, uint32_t n_words)
 {
-    struct output output = {.at = cull->words,
-                            .end = cull->words + WORDS,
+    struct output output = {.at = elide->words,
+                            .end = elide->words + WORDS,
                             .base_ticks = segment->base_ticks,
                             .group = LOG_GROUP_ROOT,
                             .written_group = LOG_GROUP_ROOT};
@@ -804,47 +807,47 @@ static uint32_t rewrite(struct elide *cull, const struct log_segment *segment,
     uint32_t n;
 
     for (uint32_t i = 0; has_room && i < n_words; i += n) {
-        const struct pair *pair = cull->pair_at[i] && is_of_block(words[i] & 255)
-                                      ? &cull->pairs[cull->pair_at[i] - 1]
+        const struct pair *pair = elide->pair_at[i] && is_of_block(words[i] & 255)
+                                      ? &elide->pairs[elide->pair_at[i] - 1]
                                       : NULL;
         n = length_at(words, i, n_words);
-        if (!pair || !pair->is_culled) {
-            has_room = keep(cull, &output, words, n_words, i, n);
+        if (!pair || !pair->is_elided) {
+            has_room = keep(elide, &output, words, n_words, i, n);
             take_time(&output, words + i);
             continue;
         }
         take_time(&output, words + i);
-        count_culled(cull, &output, words, i, pair);
-        if (output.next_end < cull->n_last_ends && cull->last_ends[output.next_end] == i)
-            has_room = put_totals(cull, &output, pair);
+        count_elided(elide, &output, words, i, pair);
+        if (output.next_end < elide->n_last_ends && elide->last_ends[output.next_end] == i)
+            has_room = put_totals(elide, &output, pair);
     }
     if (has_room)
-        return (uint32_t)(output.at - cull->words);
-    cull->n_culled = cull->n_before;
+        return (uint32_t)(output.at - elide->words);
+    elide->n_elided = elide->n_before;
     return 0;
 }
 
-static void begin_segment(struct elide *cull, const struct log_segment *segment,
+static void begin_segment(struct elide *elide, const struct log_segment *segment,
                           struct last_frees *others, uint64_t from_ticks, uint32_t n_words)
 {
-    double max_ticks = (double)cull->max_ns * cull->clock.ticks_per_ns;
+    double max_ticks = (double)elide->max_ns * elide->clock.ticks_per_ns;
 
-    begin_thread(cull, segment->thread);
-    memset(cull->pair_at, 0, n_words * sizeof(*cull->pair_at));
-    cull_totals_clear(&cull->totals);
-    cull->totals.ns_per_tick = 1 / cull->clock.ticks_per_ns;
-    cull->others = others;
-    cull->max_ticks = (uint64_t)cull_clock_whole(max_ticks);
-    cull->margin_ticks = (uint64_t)cull_clock_whole(ELIDE_MARGIN_NS * cull->clock.ticks_per_ns);
-    cull->from_ticks = from_ticks;
-    cull->n_pairs = cull->n_peaks = cull->n_last_ends = 0;
-    cull->n_threads = 1;
-    cull->is_open = false;
-    cull->next_ticks = 0;
-    cull->n_events = 0;
+    begin_thread(elide, segment->thread);
+    memset(elide->pair_at, 0, n_words * sizeof(*elide->pair_at));
+    elide_totals_clear(&elide->totals);
+    elide->totals.ns_per_tick = 1 / elide->clock.ticks_per_ns;
+    elide->others = others;
+    elide->max_ticks = (uint64_t)elide_clock_whole(max_ticks);
+    elide->margin_ticks = (uint64_t)elide_clock_whole(ELIDE_MARGIN_NS * elide->clock.ticks_per_ns);
+    elide->from_ticks = from_ticks;
+    elide->n_pairs = elide->n_peaks = elide->n_last_ends = 0;
+    elide->n_threads = 1;
+    elide->is_open = false;
+    elide->next_ticks = 0;
+    elide->n_events = 0;
 }
 
-const void *elide_temporary(struct elide *cull, const struct log_segment *segment,
+const void *elide_temporary(struct elide *elide, const struct log_segment *segment,
                             const void *payload, struct last_frees *others, uint64_t from_ticks,
                             uint32_t *n_bytes)
 {
@@ -852,26 +855,26 @@ const void *elide_temporary(struct elide *cull, const struct log_segment *segmen
     uint32_t n_words = *n_bytes / 8;
     uint32_t n_kept = 0;
 
-    cull->n_before = cull->n_culled;
-    if (!cull_clock_read(&cull->clock, segment))
+    elide->n_before = elide->n_elided;
+    if (!elide_clock_read(&elide->clock, segment))
         return payload;
-    begin_segment(cull, segment, others, from_ticks, n_words);
-    if (mark(cull, segment, words, n_words) && cull->n_last_ends)
-        n_kept = rewrite(cull, segment, words, n_words);
+    begin_segment(elide, segment, others, from_ticks, n_words);
+    if (mark(elide, segment, words, n_words) && elide->n_last_ends)
+        n_kept = rewrite(elide, segment, words, n_words);
     if (n_kept == 0)
         return payload;
     *n_bytes = n_kept * 8;
-    return cull->words;
+    return elide->words;
 }
 
-uint64_t elide_n_events(const struct elide *cull)
+uint64_t elide_n_events(const struct elide *elide)
 {
-    return cull->n_events;
+    return elide->n_events;
 }
 
 /* Which of the units the segment changed is not known: of each a block is told anew. */
-void elide_undo(struct elide *cull)
+void elide_undo(struct elide *elide)
 {
-    cull->n_culled = cull->n_before;
-    memset(cull->units, 0, sizeof(cull->units));
+    elide->n_elided = elide->n_before;
+    memset(elide->units, 0, sizeof(elide->units));
 }

@@ -5,7 +5,7 @@
 #include "lib/base/regular_file.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
-#include "lib/process/given_back.h"
+#include "lib/process/punched_hole.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -31,9 +31,10 @@ static int find_frames(struct frame_index *index, struct error *err)
     size_t capacity = 0;
     size_t offset = LOG_FILE_HEADER_BYTES;
 
-    index->given_back = given_back_parse(index->bytes + offset, index->n_bytes - offset);
-    if (index->given_back)
-        offset = index->given_back < index->n_bytes ? (size_t)index->given_back : index->n_bytes;
+    index->punched_hole = punched_hole_parse(index->bytes + offset, index->n_bytes - offset);
+    if (index->punched_hole)
+        offset =
+            index->punched_hole < index->n_bytes ? (size_t)index->punched_hole : index->n_bytes;
     while (offset + sizeof(struct log_frame) <= index->n_bytes) {
         if (!is_sound_at(index, offset)) {
             offset += PACK_FRAME_ALIGN;

@@ -21,7 +21,7 @@ struct frame_index {
     size_t *offsets; /* of sound frames */
     size_t n_frames;
     uint64_t
-        given_back; /* 0, or where the first of them is: what was before is at another machine */
+        punched_hole; /* 0, or where the first of them is: what was before is at another machine */
     size_t damaged_bytes; /* that belong to no sound frame */
 };
 

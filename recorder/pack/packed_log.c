@@ -3,8 +3,8 @@
 
 #include "lib/base/full_io.h"
 #include "lib/process/file_lock.h"
-#include "lib/process/given_back.h"
 #include "lib/process/patient_open.h"
+#include "lib/process/punched_hole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static bool is_full(const struct packed_log *log, size_t n_bytes)
 
 int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err)
 {
-    int failure = given_back_mark(log->fd, until);
+    int failure = punched_hole_mark(log->fd, until);
 
     log->end_offset = (int64_t)until;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;

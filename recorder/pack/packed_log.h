@@ -53,7 +53,7 @@ void packed_log_close(struct packed_log *log);
 /* Gives the file another name in the same folder; what had it is gone, though whoever reads it keeps it. */
 int packed_log_rename(struct packed_log *log, const char *path, struct error *err);
 
-/* What comes next is written behind `until`; of what is before there is a mark alone (lib/process/given_back.h). */
+/* What comes next is written behind `until`; of what is before there is a mark alone (lib/process/punched_hole.h). */
 int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err);
 
 /* Deletes the file. */

@@ -6,8 +6,8 @@
 #include "lib/base/fault_point.h"
 #include "lib/base/monotonic.h"
 #include "lib/base/printable.h"
-#include "recorder/pack/cull_totals.h"
 #include "recorder/pack/elide.h"
+#include "recorder/pack/elide_totals.h"
 #include "recorder/pack/instants.h"
 #include "recorder/pack/last_frees.h"
 #include "recorder/pack/process_tree.h"
@@ -48,7 +48,7 @@ void packing_free(struct packing *packing)
 {
     if (!packing)
         return;
-    elide_free(packing->cull);
+    elide_free(packing->elide);
     last_frees_free(packing->others);
     kept_modules_done(&packing->kept);
     definition_parts_done(&packing->definitions);
@@ -59,10 +59,10 @@ void packing_free(struct packing *packing)
 
 bool packing_start_culling(struct packing *packing, uint64_t max_ns)
 {
-    packing->cull = elide_new(max_ns);
+    packing->elide = elide_new(max_ns);
     packing->others = last_frees_new();
     packing->knows_frees = packing->is_alone = true;
-    return packing->cull && packing->others;
+    return packing->elide && packing->others;
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -75,25 +75,25 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void say_steady(struct packing *packing, uint64_t ticks)
+static void report_watermark(struct packing *packing, uint64_t ticks)
 {
-    packing->steady_ticks = ticks;
+    packing->watermark_ticks = ticks;
     /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
-    atomic_store_explicit(&live_log_packing(packing->live)->steady_ticks, ticks,
+    atomic_store_explicit(&live_log_packing(packing->live)->watermark_ticks, ticks,
                           memory_order_release);
 }
 
 void packing_be_watched(struct packing *packing)
 {
     packing->is_watched = true;
-    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who culls */
-    say_steady(packing, 1);
+    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who elides */
+    report_watermark(packing, 1);
 }
 
 void packing_abandon(struct packing *packing)
 {
     if (packing->is_watched)
-        say_steady(packing, UINT64_MAX);
+        report_watermark(packing, UINT64_MAX);
 }
 
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns)
@@ -153,7 +153,7 @@ static void learn_frees(struct packing *packing)
 {
     const struct live_log *live = packing->live;
 
-    if (!packing->cull || !packing->knows_frees)
+    if (!packing->elide || !packing->knows_frees)
         return;
     packing->is_alone = packing->is_alone
                         && atomic_load_explicit(&live->seen.n_threads, memory_order_relaxed) <= 1
@@ -172,28 +172,29 @@ static bool is_asked(const struct packing *packing)
 
     /* what was read before, was: a thread takes its turn before it stamps its marker, and then counts it */
     atomic_thread_fence(memory_order_acquire);
-    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_acquire);
+    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_acquire);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
     uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
     uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
-    bool is_same = asker == packing->asker && n_tickets == packing->n_tickets;
+    bool is_same = requester == packing->requester && n_tickets == packing->n_tickets;
 
     if (n_asked != packing->n_asked)
         return true;
-    return asker && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
+    return requester && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
 }
 
 /* A turn that the same thread takes again has another ticket, taken before. Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
 static void watch_turn(struct packing *packing, uint64_t now_ns)
 {
     const struct log_question *question = live_log_question(packing->live);
-    uint32_t asker = atomic_load_explicit(&question->asker, memory_order_relaxed);
+    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_relaxed);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
     uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
 
-    if (asker != packing->asker || n_asked != packing->n_asked || n_tickets != packing->n_tickets)
+    if (requester != packing->requester || n_asked != packing->n_asked
+        || n_tickets != packing->n_tickets)
         packing->turn_ns = now_ns;
-    packing->asker = asker;
+    packing->requester = requester;
     packing->n_tickets = n_tickets;
     packing->n_asked = n_asked;
     packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
@@ -202,11 +203,11 @@ static void watch_turn(struct packing *packing, uint64_t now_ns)
 /* For who asks all is taken in that there is, too. */
 static void hold_for_question(struct packing *packing)
 {
-    bool has_asker = is_asked(packing);
+    bool has_requester = is_asked(packing);
     uint64_t now_ns = monotonic_now_ns();
 
     watch_turn(packing, now_ns);
-    if (has_asker)
+    if (has_requester)
         packing_hold_until(packing, now_ns);
 }
 
@@ -222,20 +223,20 @@ static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t n
 }
 
 /* What was stamped before then stays from now on. */
-static uint64_t find_steady(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
+static uint64_t find_watermark(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
 {
     const struct log_file *file = &packing->live->seen;
-    uint64_t ticks = ticks_of(file, now_ns - PACKING_STEADY_NS, now_ticks, now_ns);
+    uint64_t ticks = ticks_of(file, now_ns - PACKING_WATERMARK_NS, now_ticks, now_ns);
 
     if (packing->n_backlog)
-        ticks = earlier(ticks,
-                        later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
-                              ticks_of(file, now_ns - PACKING_MOST_STEADY_NS, now_ticks, now_ns)));
+        ticks = earlier(
+            ticks, later(live_log_segment(packing->live, packing->backlog->index)->base_ticks,
+                         ticks_of(file, now_ns - PACKING_MOST_WATERMARK_NS, now_ticks, now_ns)));
     return later(ticks, ticks_of(file, packing->hold_ns + CLOCKS_DIFFER_NS, now_ticks, now_ns));
 }
 
 /* PG-5: no frame is on its way. */
-void packing_note_steady(struct packing *packing)
+void packing_note_watermark(struct packing *packing)
 {
     const struct log_file *file = &packing->live->seen;
     uint64_t now_ticks;
@@ -245,22 +246,24 @@ void packing_note_steady(struct packing *packing)
         return;
     hold_for_question(packing);
     if (!both_clocks_read(file, &now_ticks, &now_ns)) {
-        say_steady(packing, UINT64_MAX); /* nothing is culled */
+        report_watermark(packing, UINT64_MAX); /* nothing is elided */
     } else if (now_ticks > file->start_ticks && now_ns > file->start_monotonic_ns) {
-        say_steady(packing, later(packing->steady_ticks, find_steady(packing, now_ticks, now_ns)));
+        report_watermark(
+            packing, later(packing->watermark_ticks, find_watermark(packing, now_ticks, now_ns)));
         instants_forget(last_frees_instants(packing->others),
-                        packing->steady_ticks - earlier(packing->steady_ticks, LOG_EARLY_TICKS));
+                        packing->watermark_ticks
+                            - earlier(packing->watermark_ticks, LOG_EARLY_TICKS));
     }
 }
 
-/* ---- culling --------------------------------------------------------------------------------- */
+/* ---- elision --------------------------------------------------------------------------------- */
 
 /* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
-static bool may_cull(const struct packing *packing, const struct log_segment *segment)
+static bool may_elide(const struct packing *packing, const struct log_segment *segment)
 {
     uint64_t n_dropped = 0;
 
-    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
+    if (!packing->elide || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS
         || (packing->is_watched && is_asked(packing)))
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
@@ -269,18 +272,18 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
 }
 
 /* Of a thread whose events are packed without the others'. */
-static size_t put_culled(struct packing *packing, const struct log_segment *segment,
+static size_t put_elided(struct packing *packing, const struct log_segment *segment,
                          uint32_t n_bytes, uint64_t *ret_n_events)
 {
-    uint32_t n_culled_bytes = n_bytes;
+    uint32_t n_elided_bytes = n_bytes;
     const struct log_file *file = &packing->live->seen;
     bool is_compressed = packing->settings.zstd_level > 0;
 
-    elide_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
-    const void *culled = elide_temporary(packing->cull, segment, packing->payload,
+    elide_set_clock(packing->elide, file, is_compressed ? packing->settings.time_shift : 0);
+    const void *elided = elide_temporary(packing->elide, segment, packing->payload,
                                          packing->is_alone ? NULL : packing->others,
-                                         packing->steady_ticks, &n_culled_bytes);
-    return packing_put_culled(packing, segment, packing->payload, n_bytes, culled, n_culled_bytes,
+                                         packing->watermark_ticks, &n_elided_bytes);
+    return packing_put_elided(packing, segment, packing->payload, n_bytes, elided, n_elided_bytes,
                               ret_n_events);
 }
 
@@ -298,44 +301,44 @@ static size_t put_plain(struct packing *packing, const struct log_segment *segme
 
 /* Is it likely, or was it long ago that one was packed both ways? */
 static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_bytes,
-                                    size_t n_culled_frame)
+                                    size_t n_elided_frame)
 {
     return usual->n_bytes == 0 || ++usual->n_since == PACKING_LOOK
-           || (uint64_t)n_culled_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
+           || (uint64_t)n_elided_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
 }
 
 /* PG-7. elide_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
 static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
-                                const void *payload, uint32_t n_bytes, size_t n_culled_frame,
+                                const void *payload, uint32_t n_bytes, size_t n_elided_frame,
                                 size_t *ret_n_frame)
 {
-    if (packing->ring || !may_be_better_as_it_was(&packing->usual, n_bytes, n_culled_frame))
+    if (packing->ring || !may_be_better_as_it_was(&packing->usual, n_bytes, n_elided_frame))
         return false;
     size_t n = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
                             packing->other_frame);
 
     packing->usual = (struct packing_usual){.n_bytes = n_bytes, .n_frame = n};
     *ret_n_frame = n;
-    return n + n / 64 < n_culled_frame;
+    return n + n / 64 < n_elided_frame;
 }
 
-size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
-                          const void *payload, uint32_t n_bytes, const void *culled,
-                          uint32_t n_culled_bytes, uint64_t *ret_n_events)
+size_t packing_put_elided(struct packing *packing, const struct log_segment *segment,
+                          const void *payload, uint32_t n_bytes, const void *elided,
+                          uint32_t n_elided_bytes, uint64_t *ret_n_events)
 {
-    size_t n = pack_segment(packing->pack, &packing->settings, segment, culled, 0, n_culled_bytes,
+    size_t n = pack_segment(packing->pack, &packing->settings, segment, elided, 0, n_elided_bytes,
                             packing->frame);
     size_t n_other;
 
-    if (culled != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
+    if (elided != payload && is_better_as_it_was(packing, segment, payload, n_bytes, n, &n_other)) {
         memcpy(packing->frame, packing->other_frame, n_other);
-        elide_undo(packing->cull);
-        culled = payload;
-        n_culled_bytes = n_bytes;
+        elide_undo(packing->elide);
+        elided = payload;
+        n_elided_bytes = n_bytes;
         n = n_other;
     }
-    *ret_n_events = culled == payload ? cull_totals_count_events(culled, n_culled_bytes / 8)
-                                      : elide_n_events(packing->cull);
+    *ret_n_events = elided == payload ? elide_totals_count_events(elided, n_elided_bytes / 8)
+                                      : elide_n_events(packing->elide);
     return n;
 }
 
@@ -361,7 +364,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
                                              packing->payload);
     uint64_t n_events;
-    bool is_culled;
+    bool is_elided;
     size_t n;
     int code;
 
@@ -369,15 +372,15 @@ static int append_events(struct packing *packing, const struct packing_item *ite
         return 0;
     packing->has_allocations =
         packing->has_allocations || pack_has_allocations(&segment, packing->payload, n_bytes);
-    is_culled = may_cull(packing, &segment);
-    n = is_culled ? put_culled(packing, &segment, n_bytes, &n_events)
+    is_elided = may_elide(packing, &segment);
+    n = is_elided ? put_elided(packing, &segment, n_bytes, &n_events)
                   : put_plain(packing, &segment, n_bytes, &n_events);
     fault_point("encoded");
     code = append_frame(packing, n, err);
     packing->has_packed_events |= code == 0 && segment.kind == LOG_SEGMENT_EVENTS;
     fault_point("appended");
-    if (code && is_culled)
-        elide_undo(packing->cull);
+    if (code && is_elided)
+        elide_undo(packing->elide);
     if (code)
         return code;
     packing->n_events += n_events;
@@ -531,7 +534,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     int code = take(packing, err);
 
     live_log_look(live);
-    packing_note_steady(packing);
+    packing_note_watermark(packing);
     if (code == 0)
         code = update_header(packing, err);
     if (code == 0 && packing->has_header)
@@ -672,7 +675,7 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
 
     settle_clock(packing, file);
     learn_frees(packing);
-    packing_note_steady(packing);
+    packing_note_watermark(packing);
     if (code == 0)
         code = update_header(packing, err);
     if (code == 0)

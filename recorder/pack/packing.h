@@ -20,11 +20,11 @@
  *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
  *        copied before it is packed, and what we remember is not in the live log.
  *   PG-5 Somebody may take segments in while they are filled, and go on in what they became (importer/log/log_grown.h): he takes in what was stamped
- *        before log_packing.steady_ticks as that was before he looked which frames there are, and of that nothing is culled in any later frame.
- *   PG-6 Nothing is culled from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
- *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is culled; our own are told by packing_hold_until.
- *   PG-7 With --cull-temporary a frame is hardly larger than it would be if nothing was culled, by a 64th at most of those that are packed both ways: each
- *        of which segments as they were lately took less, and one of PACKING_LOOK. In a bounded log, whose frames do not stay, all is culled that may be.
+ *        before log_packing.watermark_ticks as that was before he looked which frames there are, and of that nothing is elided in any later frame.
+ *   PG-6 Nothing is elided from before to behind an instant that somebody asks about: what a block of both sides of it amounts to stands behind it. A thread
+ *        has its turn to ask before it stamps the instant (log_question.asker), until when nothing is elided; our own are told by packing_hold_until.
+ *   PG-7 With --cull-temporary a frame is hardly larger than it would be if nothing was elided, by a 64th at most of those that are packed both ways: each
+ *        of which segments as they were lately took less, and one of PACKING_LOOK. In a bounded log, whose frames do not stay, all is elided that may be.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -51,9 +51,9 @@ enum {
     PACKING_LOOK = 16, /* PG-7 */
 };
 
-/* So old is what is not culled any more (PG-5): most segments are filled and packed within that; and, when we are behind, what waits to be packed. */
-#define PACKING_STEADY_NS      UINT64_C(400000000)
-#define PACKING_MOST_STEADY_NS UINT64_C(2000000000)
+/* So old is what is not elided any more (PG-5): most segments are filled and packed within that; and, when we are behind, what waits to be packed. */
+#define PACKING_WATERMARK_NS      UINT64_C(400000000)
+#define PACKING_MOST_WATERMARK_NS UINT64_C(2000000000)
 
 /* A segment that waits to be packed. */
 struct packing_item {
@@ -74,14 +74,14 @@ struct packing {
     struct rotated_log
         *ring; /* events and samples go there, and not to `packed`; NULL: there is none */
     struct pack *pack;
-    struct elide *cull;                 /* NULL: nothing is culled */
-    struct last_frees *others;          /* with cull; not NULL */
-    bool is_watched;                    /* with cull: as packing_be_watched says */
-    uint32_t asker, n_asked, n_tickets; /* of the question, when it was last looked at (PG-6) */
-    uint64_t turn_ns;                   /* since when */
-    bool is_turn_left;                  /* for so long that nobody has it */
-    uint64_t hold_ns;                   /* the last instant of packing_hold_until */
-    uint64_t steady_ticks;              /* if it is watched: what was stamped before stays (PG-5) */
+    struct elide *elide;                    /* NULL: nothing is elided */
+    struct last_frees *others;              /* with elide; not NULL */
+    bool is_watched;                        /* with elide: as packing_be_watched says */
+    uint32_t requester, n_asked, n_tickets; /* of the question, when it was last looked at (PG-6) */
+    uint64_t turn_ns;                       /* since when */
+    bool is_turn_left;                      /* for so long that nobody has it */
+    uint64_t hold_ns;                       /* the last instant of packing_hold_until */
+    uint64_t watermark_ticks; /* if it is watched: what was stamped before stays (PG-5) */
     struct pack_settings settings;
     bool has_packed_events; /* of a thread: settings.time_shift stays what it is */
     struct definition_parts definitions;
@@ -89,10 +89,10 @@ struct packing {
     struct packing_item *backlog;
     size_t n_backlog;
     size_t n_capacity;
-    uint64_t n_events;                 /* of the program: also of blocks that were culled */
+    uint64_t n_events;                 /* of the program: also of blocks that were elided */
     double ticks_per_ns;               /* 0: not known yet */
     bool has_header;                   /* written since the program attached */
-    bool is_alone;                     /* with cull: the program had one thread so far */
+    bool is_alone;                     /* with elide: the program had one thread so far */
     bool knows_frees;                  /* others: what CU-3 asks for is known */
     struct process_tree *family;       /* learns from definitions; NULL: nobody does */
     char *executable;                  /* by its own definition; owned, NULL: not known */
@@ -122,8 +122,8 @@ void packing_abandon(struct packing *packing);
 /* Somebody will ask about this instant of CLOCK_MONOTONIC, which is later than all that was packed (PG-6). */
 void packing_hold_until(struct packing *packing, uint64_t monotonic_ns);
 
-/* PG-5: says in the live log what is not culled any more. Often, though nothing can be packed: who keeps up takes in, and so removes, no more than that. */
-void packing_note_steady(struct packing *packing);
+/* PG-5: says in the live log what is not elided any more. Often, though nothing can be packed: who keeps up takes in, and so removes, no more than that. */
+void packing_note_watermark(struct packing *packing);
 
 /* Behind that, packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
  * more, and the caller can look at other things before. What is left stays in the backlog. */
@@ -141,11 +141,11 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
  * to the largest power of two ticks within 16 ns. Not at all while the readings are too near. */
 void packing_set_clock(struct packing *packing, const struct log_file *file);
 
-/* Puts the frame of a segment of events into packing->frame and returns its bytes: culled, unless `culled` is the payload itself; or as it was,
+/* Puts the frame of a segment of events into packing->frame and returns its bytes: elided, unless `elided` is the payload itself; or as it was,
  * where that is smaller by more than PG-7 says. *ret_n_events is how many events of the program it stands for. */
-size_t packing_put_culled(struct packing *packing, const struct log_segment *segment,
-                          const void *payload, uint32_t n_bytes, const void *culled,
-                          uint32_t n_culled_bytes, uint64_t *ret_n_events);
+size_t packing_put_elided(struct packing *packing, const struct log_segment *segment,
+                          const void *payload, uint32_t n_bytes, const void *elided,
+                          uint32_t n_elided_bytes, uint64_t *ret_n_events);
 
 /* Appends samples, at most PACK_SAMPLES_MAX. */
 int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,

@@ -186,7 +186,7 @@ void process_tree_note_started(struct process_tree *family, uint32_t n)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static enum process_tree_fate fate_of(const struct member *member)
+static enum process_tree_status status_of(const struct member *member)
 {
     if (member->n_logs == 0 && member->had_no_room)
         return PROCESS_TREE_NO_ROOM;
@@ -209,7 +209,7 @@ bool process_tree_is_expecting(const struct process_tree *family)
 
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct member *member = family->buckets[i]; member; member = member->next) {
-            if (fate_of(member) == PROCESS_TREE_NO_LOG && writer_liveness_is(member->pid))
+            if (status_of(member) == PROCESS_TREE_NO_LOG && writer_liveness_is(member->pid))
                 return true;
             n_known += member->announced_ticks > member->nothing_ticks || member->n_logs > 0
                        || member->had_no_room || member->has_raw;
@@ -245,7 +245,7 @@ static void count_missed(struct process_tree *family)
             member->n_missed = 0;
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct member *member = family->buckets[i]; member; member = member->next)
-            if (fate_of(member) == PROCESS_TREE_NO_LOG
+            if (status_of(member) == PROCESS_TREE_NO_LOG
                 && (parent = find(family, member->parent)) != NULL)
                 parent->n_missed++;
 }
@@ -270,19 +270,19 @@ static size_t append(char *text, size_t used, size_t n_bytes, const struct membe
     return n > 0 && (size_t)n < n_bytes - used ? used + (size_t)n : used;
 }
 
-uint32_t process_tree_list(struct process_tree *family, enum process_tree_fate fate, char *text,
+uint32_t process_tree_list(struct process_tree *family, enum process_tree_status status, char *text,
                            size_t n_bytes)
 {
     uint32_t n = 0;
     size_t used = 0;
 
     text[0] = '\0';
-    if (fate == PROCESS_TREE_NO_LOG)
+    if (status == PROCESS_TREE_NO_LOG)
         count_missed(family);
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct member *member = family->buckets[i]; member; member = member->next)
-            if (fate_of(member) == fate
-                && !(fate == PROCESS_TREE_NO_LOG && is_renamed(family, member))
+            if (status_of(member) == status
+                && !(status == PROCESS_TREE_NO_LOG && is_renamed(family, member))
                 && n++ < MOST_LISTED)
                 used = append(text, used, n_bytes, member);
     if (n > MOST_LISTED)

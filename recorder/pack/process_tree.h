@@ -21,7 +21,7 @@
 #include <sys/types.h>
 
 /* What is to be said of a process. */
-enum process_tree_fate {
+enum process_tree_status {
     PROCESS_TREE_RECORDED,   /* nothing */
     PROCESS_TREE_NO_LOG,     /* its parent announced it, but it made no log */
     PROCESS_TREE_WENT_ON,    /* its log ended with an exec, and none followed */
@@ -29,7 +29,7 @@ enum process_tree_fate {
     PROCESS_TREE_INCOMPLETE, /* its log lacks events */
     PROCESS_TREE_NO_ROOM,    /* it had no room for a log */
     PROCESS_TREE_PART_ROOM,  /* and one for another of its images */
-    PROCESS_TREE_FATES,
+    PROCESS_TREE_STATUSES,
 };
 
 struct process_tree;
@@ -66,7 +66,7 @@ void process_tree_note_started(struct process_tree *family, uint32_t n);
 bool process_tree_is_expecting(const struct process_tree *family);
 
 /* How many met this fate, and a list of the first: "12 (sh), 14 and 3 more". */
-uint32_t process_tree_list(struct process_tree *family, enum process_tree_fate fate, char *text,
+uint32_t process_tree_list(struct process_tree *family, enum process_tree_status status, char *text,
                            size_t n_bytes);
 
 #endif

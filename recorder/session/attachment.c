@@ -27,7 +27,7 @@
 
 static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
 static const uint64_t leave_ns = 300000000;   /* of a recorder, which must pack meanwhile */
-static const uint64_t obey_ns = 300000000;    /* of a process that has anything to do */
+static const uint64_t handle_ns = 300000000;  /* of a process that has anything to do */
 
 /* Of ours, with the slash before each. */
 enum {
@@ -138,11 +138,11 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                          "process %d has no program any more: it, or its main thread, has ended",
                          (int)pid);
     if (!*ret_path)
-        return forbidden_say(pid, "looked at", err);
+        return forbidden_report(pid, "looked at", err);
     return find_library(&attachment->library, err);
 }
 
-static int say_refused(pid_t pid, int why, struct error *err)
+static int report_refused(pid_t pid, int why, struct error *err)
 {
     if (why == ATTACH_ANSWER_ATTACHED)
         return error_set(err, ERROR_EXISTS,
@@ -183,14 +183,14 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
                                                   .library = attachment->library,
                                                   .function = "mtrace_attach",
                                                   .argument = argument,
-                                                  .patience_ns = search_ns},
+                                                  .time_limit_ns = search_ns},
                          &answer, err);
     busy = *err;
     if (answer.is_busy)
         code = error_set(err, ERROR_IO, "%s: try again", busy.text);
     attachment->lacks_executable = code == 0 && answer.result == ATTACH_ANSWER_NO_EXECUTABLE;
     if (code == 0 && answer.result != ATTACH_ANSWER_DONE && !attachment->lacks_executable)
-        code = say_refused(attachment->pid, (int)answer.result, err);
+        code = report_refused(attachment->pid, (int)answer.result, err);
     attachment->pause_ns = answer.pause_ns;
     free(argument);
     return code;
@@ -203,7 +203,7 @@ bool attachment_has_ended(const struct attachment *attachment)
     return poll(&look, 1, 0) > 0;
 }
 
-static int call_detach(pid_t pid, const char *library, uint64_t patience_ns,
+static int call_detach(pid_t pid, const char *library, uint64_t time_limit_ns,
                        struct attaching_pace *pace, struct attaching_answer *ret_answer,
                        struct error *err)
 {
@@ -211,7 +211,7 @@ static int call_detach(pid_t pid, const char *library, uint64_t patience_ns,
                                                   .library = library,
                                                   .function = "mtrace_detach",
                                                   .argument = "",
-                                                  .patience_ns = patience_ns,
+                                                  .time_limit_ns = time_limit_ns,
                                                   .pace = pace},
                          ret_answer, err);
 }
@@ -227,14 +227,15 @@ int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct er
 }
 
 /* Whichever of ours records there. */
-static int lead_back(pid_t pid, const struct parts *parts, uint64_t patience_ns, struct error *err)
+static int lead_back(pid_t pid, const struct parts *parts, uint64_t time_limit_ns,
+                     struct error *err)
 {
     struct attaching_answer answer = {.result = 1};
     int code = 0;
 
     for (int i = 0; i < N_LIBRARIES && code == 0 && answer.result != 0; i++)
         if (parts->libraries[i])
-            code = call_detach(pid, parts->libraries[i], patience_ns, NULL, &answer, err);
+            code = call_detach(pid, parts->libraries[i], time_limit_ns, NULL, &answer, err);
     return code;
 }
 
@@ -289,18 +290,18 @@ static void order_end(pid_t pid, const struct mapped_log *log)
 {
     static const struct order order = {.order = LOG_ORDER_LEAVE};
     static const struct timespec pause = {.tv_nsec = 2000000};
-    const uint64_t until_ns = monotonic_now_ns() + obey_ns;
+    const uint64_t until_ns = monotonic_now_ns() + handle_ns;
     struct live_log live;
-    struct collector_commands orders;
+    struct collector_commands commands;
     struct error err;
 
     if (mapped_log_open(log, &live, &err) != 0)
         return;
     live_log_look(&live);
-    collector_commands_resume(&orders, &live);
-    (void)collector_commands_ask(&orders, &order);
+    collector_commands_resume(&commands, &live);
+    (void)collector_commands_ask(&commands, &order);
     do {
-        collector_commands_step(&orders, &live, pid);
+        collector_commands_step(&commands, &live, pid);
         nanosleep(&pause, NULL);
     } while (is_writing(pid) && monotonic_now_ns() < until_ns);
     live_log_close(&live);
@@ -323,7 +324,7 @@ static int end_log(pid_t pid, const struct parts *parts, struct error *err)
                      (int)pid, *why.text ? ", and " : "", why.text, name, name);
 }
 
-static int check_nobody_records(pid_t pid, const struct mapped_log *log, struct error *err)
+static int check_not_recorded(pid_t pid, const struct mapped_log *log, struct error *err)
 {
     int recorder = (int)atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed);
 
@@ -355,15 +356,15 @@ static int check_parts(const struct attachment *attachment, const struct parts *
                        struct error *err)
 {
     const struct attaching_call look = {
-        .pid = attachment->pid, .library = attachment->library, .patience_ns = search_ns};
+        .pid = attachment->pid, .library = attachment->library, .time_limit_ns = search_ns};
     struct attaching_answer answer;
     int code;
 
     if (parts->libraries[ATTACH_LIBRARY] && parts->log.is_writing)
-        return say_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
+        return report_refused(attachment->pid, ATTACH_ANSWER_ATTACHED, err);
     if (!is_left(parts))
         return 0;
-    code = check_nobody_records(attachment->pid, &parts->log, err);
+    code = check_not_recorded(attachment->pid, &parts->log, err);
     return code ? code : attaching_run(&look, &answer, err);
 }
 
@@ -383,7 +384,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     int code = 0;
 
     if (parts_find(pid, &parts) && is_left(&parts)) {
-        code = check_nobody_records(pid, &parts.log, err);
+        code = check_not_recorded(pid, &parts.log, err);
         if (code == 0)
             code = end_log(pid, &parts, err);
         if (code == 0)
@@ -397,7 +398,7 @@ int attachment_take_over(const struct attachment *attachment, struct error *err)
     return code;
 }
 
-static int say_not_attached(pid_t pid, struct error *err)
+static int report_not_attached(pid_t pid, struct error *err)
 {
     return error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
 }
@@ -410,7 +411,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
     int code = 0;
 
     if (!is_preloaded(parts) && never_attached(attachment)) /* its threads need not be looked for */
-        return say_not_attached(pid, err);
+        return report_not_attached(pid, err);
     if (parts->libraries[ATTACH_LIBRARY] || !is_preloaded(parts))
         code = detach_patiently(attachment, &result, err);
     if (code || result == 0)
@@ -418,7 +419,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
     if (is_preloaded(parts) && parts->log.is_writing)
         return end_log(pid, parts, err);
     if (!is_preloaded(parts))
-        return say_not_attached(pid, err);
+        return report_not_attached(pid, err);
     return error_set(err, ERROR_NOT_FOUND,
                      "process %d has the collector from its start, but nobody records it, and it "
                      "writes no log: 'mtrace-record --attach %d' begins one",

@@ -8,39 +8,39 @@
 #include <unistd.h>
 
 enum {
-    RUN_ID_BEFORE_NUDGE = 9, /* struct state_shared of the collector */
+    RUN_ID_BEFORE_WAKEUP = 9, /* struct state_shared of the collector */
 };
 
-bool collector_commands_ask(struct collector_commands *orders, const struct order *order)
+bool collector_commands_ask(struct collector_commands *commands, const struct order *order)
 {
     if (order->order != LOG_ORDER_MARK) {
-        orders->wanted = *order;
-        orders->n_wanted++;
+        commands->wanted = *order;
+        commands->n_wanted++;
         return true;
     }
-    if (orders->n_marks - orders->n_marks_given >= COLLECTOR_COMMANDS_MOST_WAITING)
+    if (commands->n_marks - commands->n_marks_given >= COLLECTOR_COMMANDS_MOST_WAITING)
         return false;
-    orders->marks[orders->n_marks++ % COLLECTOR_COMMANDS_MOST_WAITING] = *order;
+    commands->marks[commands->n_marks++ % COLLECTOR_COMMANDS_MOST_WAITING] = *order;
     return true;
 }
 
-void collector_commands_resume(struct collector_commands *orders, const struct live_log *live)
+void collector_commands_resume(struct collector_commands *commands, const struct live_log *live)
 {
     struct log_control *control = log_control_of(live->file);
 
-    *orders = (struct collector_commands){
+    *commands = (struct collector_commands){
         .n_given = atomic_load_explicit(&control->n_given, memory_order_relaxed)};
-    orders->n_wanted = orders->n_wanted_given =
+    commands->n_wanted = commands->n_wanted_given =
         atomic_load_explicit(&control->wanted, memory_order_relaxed)
         >> (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS);
-    orders->n_marks = orders->n_marks_given =
+    commands->n_marks = commands->n_marks_given =
         atomic_load_explicit(&control->n_marks, memory_order_relaxed);
-    orders->marked_at = orders->n_given;
+    commands->marked_at = commands->n_given;
 }
 
-bool collector_commands_are_any(const struct collector_commands *orders)
+bool collector_commands_are_any(const struct collector_commands *commands)
 {
-    return orders->n_wanted != 0 || orders->n_marks != 0;
+    return commands->n_wanted != 0 || commands->n_marks != 0;
 }
 
 static uint32_t n_obeyed(const struct live_log *live)
@@ -48,10 +48,10 @@ static uint32_t n_obeyed(const struct live_log *live)
     return atomic_load_explicit(&log_control_of(live->file)->n_obeyed, memory_order_acquire);
 }
 
-static void give_wanted(struct collector_commands *orders, struct log_control *control)
+static void give_wanted(struct collector_commands *commands, struct log_control *control)
 {
-    const struct order *order = &orders->wanted;
-    uint32_t number = orders->n_wanted_given = orders->n_wanted;
+    const struct order *order = &commands->wanted;
+    uint32_t number = commands->n_wanted_given = commands->n_wanted;
 
     atomic_store_explicit(&control->wanted,
                           (uint32_t)order->order | (uint32_t)order->reason << LOG_WANTED_ORDER_BITS
@@ -59,76 +59,77 @@ static void give_wanted(struct collector_commands *orders, struct log_control *c
                           memory_order_relaxed);
 }
 
-static void give_mark(struct collector_commands *orders, struct log_control *control)
+static void give_mark(struct collector_commands *commands, struct log_control *control)
 {
     const struct order *order =
-        &orders->marks[orders->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
+        &commands->marks[commands->n_marks_given++ % COLLECTOR_COMMANDS_MOST_WAITING];
 
     memcpy(control->name, order->name, sizeof(control->name));
-    atomic_store_explicit(&control->n_marks, orders->n_marks_given, memory_order_release);
-    orders->marked_at = orders->n_given + 1;
+    atomic_store_explicit(&control->n_marks, commands->n_marks_given, memory_order_release);
+    commands->marked_at = commands->n_given + 1;
 }
 
 /* The program has taken the last name, or never had one. */
-static bool may_mark(const struct collector_commands *orders, const struct live_log *live)
+static bool may_mark(const struct collector_commands *commands, const struct live_log *live)
 {
-    return orders->n_marks_given == 0 || (int32_t)(n_obeyed(live) - orders->marked_at) >= 0;
+    return commands->n_marks_given == 0 || (int32_t)(n_obeyed(live) - commands->marked_at) >= 0;
 }
 
-static void give(struct collector_commands *orders, const struct live_log *live)
+static void give(struct collector_commands *commands, const struct live_log *live)
 {
     struct log_control *control = log_control_of(live->file);
-    bool is_wanted = orders->n_wanted != orders->n_wanted_given;
-    bool is_mark = orders->n_marks != orders->n_marks_given && may_mark(orders, live);
+    bool is_wanted = commands->n_wanted != commands->n_wanted_given;
+    bool is_mark = commands->n_marks != commands->n_marks_given && may_mark(commands, live);
 
     if (!is_wanted && !is_mark)
         return;
     if (is_wanted)
-        give_wanted(orders, control);
+        give_wanted(commands, control);
     if (is_mark)
-        give_mark(orders, control);
-    orders->is_nudged = false;
-    atomic_store_explicit(&control->n_given, ++orders->n_given, memory_order_release);
+        give_mark(commands, control);
+    commands->is_nudged = false;
+    atomic_store_explicit(&control->n_given, ++commands->n_given, memory_order_release);
 }
 
 /* OD-1. True: nothing more can be done about it. */
-static bool nudge(const struct live_log *live, pid_t pid)
+static bool wakeup(const struct live_log *live, pid_t pid)
 {
     uint64_t address =
-        atomic_load_explicit(&log_control_of(live->file)->nudge_address, memory_order_acquire);
+        atomic_load_explicit(&log_control_of(live->file)->wakeup_address, memory_order_acquire);
     const uint8_t one = 1;
     uint64_t run_id = 0;
     char path[64];
     int fd;
 
-    if (address <= RUN_ID_BEFORE_NUDGE || address > INT64_MAX)
+    if (address <= RUN_ID_BEFORE_WAKEUP || address > INT64_MAX)
         return false; /* it has not begun */
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return true;
-    if (pread(fd, &run_id, sizeof(run_id), (off_t)(address - RUN_ID_BEFORE_NUDGE)) == sizeof(run_id)
+    if (pread(fd, &run_id, sizeof(run_id), (off_t)(address - RUN_ID_BEFORE_WAKEUP))
+            == sizeof(run_id)
         && run_id == live->seen.run_id)
         (void)!pwrite(fd, &one, sizeof(one), (off_t)address);
     (void)close(fd);
     return true;
 }
 
-void collector_commands_step(struct collector_commands *orders, const struct live_log *live,
+void collector_commands_step(struct collector_commands *commands, const struct live_log *live,
                              pid_t pid)
 {
-    if (!collector_commands_are_any(orders) || !live->has_begun)
+    if (!collector_commands_are_any(commands) || !live->has_begun)
         return;
-    give(orders, live);
-    if (!orders->is_nudged && n_obeyed(live) != orders->n_given)
-        orders->is_nudged = nudge(live, pid);
+    give(commands, live);
+    if (!commands->is_nudged && n_obeyed(live) != commands->n_given)
+        commands->is_nudged = wakeup(live, pid);
 }
 
-bool collector_commands_is_idle(const struct collector_commands *orders,
+bool collector_commands_is_idle(const struct collector_commands *commands,
                                 const struct live_log *live)
 {
-    return orders->n_wanted == orders->n_wanted_given && orders->n_marks == orders->n_marks_given
-           && n_obeyed(live) == orders->n_given;
+    return commands->n_wanted == commands->n_wanted_given
+           && commands->n_marks == commands->n_marks_given && n_obeyed(live) == commands->n_given;
 }
 
 uint32_t collector_commands_window(const struct live_log *live)

@@ -45,20 +45,20 @@ struct collector_commands {
 };
 
 /* False: too many instants wait to be marked. Of windows the last order counts. */
-bool collector_commands_ask(struct collector_commands *orders, const struct order *order);
+bool collector_commands_ask(struct collector_commands *commands, const struct order *order);
 
 /* Of a log that another recorder, which is gone, may have given some: what it gave and was not done is replaced by what is asked next. */
-void collector_commands_resume(struct collector_commands *orders, const struct live_log *live);
+void collector_commands_resume(struct collector_commands *commands, const struct live_log *live);
 
 /* Was any asked for? */
-bool collector_commands_are_any(const struct collector_commands *orders);
+bool collector_commands_are_any(const struct collector_commands *commands);
 
 /* Does what can be done now; pid: of the process whose log it is. */
-void collector_commands_step(struct collector_commands *orders, const struct live_log *live,
+void collector_commands_step(struct collector_commands *commands, const struct live_log *live,
                              pid_t pid);
 
 /* All were obeyed. */
-bool collector_commands_is_idle(const struct collector_commands *orders,
+bool collector_commands_is_idle(const struct collector_commands *commands,
                                 const struct live_log *live);
 
 /* By the program's own word; 0: none is open, else another number for each. */

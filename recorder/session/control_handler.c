@@ -14,13 +14,13 @@
 struct round {
     pid_t pid; /* 0: all */
     const struct order *order;
-    uint32_t n, n_told, n_waiting, n_full, n_replaced;
+    uint32_t n, n_reported, n_waiting, n_full, n_replaced;
     bool must_agree; /* the order is given to whom it would change alone */
     bool is_for_new; /* and who never had one */
     uint64_t rss_bytes, begun_ns;
     uint32_t window; /* the first that is open */
     bool is_open;
-    bool is_nobody_there; /* now: images may come */
+    bool is_recorder_absent; /* now: images may come */
 };
 
 static const uint64_t NEWCOMER_NS = 1000000000; /* a log of a child is found in that time */
@@ -36,7 +36,7 @@ static bool is_replaced(const struct recording *recording)
 
 static bool is_other(const struct recording *recording, const struct order *order)
 {
-    return collector_commands_is_idle(&recording->orders, &recording->live)
+    return collector_commands_is_idle(&recording->commands, &recording->live)
            && recording->live.has_begun
            && collector_commands_is_window_open(&recording->live)
                   != (order->order == LOG_ORDER_START);
@@ -54,12 +54,12 @@ static bool give(void *context, struct recording *recording)
     }
     round->n++;
     if (round->order && (!round->must_agree || is_other(recording, round->order))
-        && (!round->is_for_new || !collector_commands_are_any(&recording->orders))) {
-        round->n_told++;
-        round->n_full += !collector_commands_ask(&recording->orders, round->order);
+        && (!round->is_for_new || !collector_commands_are_any(&recording->commands))) {
+        round->n_reported++;
+        round->n_full += !collector_commands_ask(&recording->commands, round->order);
     }
-    recording_step_orders(recording);
-    round->n_waiting += !collector_commands_is_idle(&recording->orders, &recording->live);
+    recording_step_commands(recording);
+    round->n_waiting += !collector_commands_is_idle(&recording->commands, &recording->live);
     if (!recording->live.has_begun)
         return true;
     if (!round->is_open) /* of the first that has one */
@@ -78,7 +78,7 @@ static struct round go_round(const struct control_handler *site, struct round ro
         (void)give(&round, site->recording);
     if (site->children)
         children_each(site->children, give, &round);
-    round.is_nobody_there = round.n == 0;
+    round.is_recorder_absent = round.n == 0;
     if (round.n == 0 && round.n_replaced)
         round.n = round.n_waiting = 1;
     return round;
@@ -161,11 +161,11 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
     if (order.order != LOG_ORDER_MARK) {
-        *ret_number = ++site->n_orders;
+        *ret_number = ++site->n_commands;
         keep_for_newcomers(site, &order, pid_of(request) == 0);
     }
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
-    if (order.order == LOG_ORDER_MARK && round.n_told == 0)
+    if (order.order == LOG_ORDER_MARK && round.n_reported == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
         (void)snprintf(ret_text, n_bytes,
@@ -225,9 +225,9 @@ static bool is_done(void *context, const struct control_request *request, uint32
     if (request->verb == CONTROL_REPORT)
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
     /* who came meanwhile; but what was asked later is not undone */
-    round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_orders ? NULL : &order;
+    round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_commands ? NULL : &order;
     round = go_round(site, round);
-    if (round.is_nobody_there)
+    if (round.is_recorder_absent)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     if (round.n_waiting || (round.n == 0 && is_between_images(site, request)))
         return false;

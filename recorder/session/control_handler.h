@@ -27,7 +27,7 @@ struct control_handler {
     unsigned n_snapshots;
     struct order last_order; /* to all, for who began before it was obeyed */
     uint64_t last_until_ns;  /* while such may come */
-    uint32_t n_orders;       /* to begin or end a window, by clients */
+    uint32_t n_commands;     /* to begin or end a window, by clients */
     bool has_ended;          /* the program; its children may go on */
     bool is_attached;        /* it ran before */
     bool must_leave;         /* somebody asks to detach */

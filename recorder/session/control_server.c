@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 static const uint64_t SILENCE_NS = 1000000000;
-static const uint64_t CONTROL_PATIENCE_NS = 1000000000;
-static const uint64_t REPORT_PATIENCE_NS = 60000000000;
+static const uint64_t CONTROL_TIME_LIMIT_NS = 1000000000;
+static const uint64_t REPORT_TIME_LIMIT_NS = 60000000000;
 
 /* The session, asleep, hears of who comes by SIGIO; where that cannot be set, when it wakes up. */
 static void announce(int fd)
@@ -82,8 +82,8 @@ static void accept_all(struct control_server *server, uint64_t now_ns)
     }
 }
 
-static void hear(struct control_client *client, uint64_t now_ns,
-                 const struct control_target *target)
+static void receive(struct control_client *client, uint64_t now_ns,
+                    const struct control_target *target)
 {
     char text[CONTROL_MESSAGE_BYTES];
     char why[CONTROL_MESSAGE_BYTES] = "";
@@ -124,17 +124,17 @@ static void give_up(struct control_client *client, const char *text)
 static void look(struct control_client *client, uint64_t now_ns,
                  const struct control_target *target)
 {
-    uint64_t patience =
+    uint64_t time_limit =
         client->request.verb == CONTROL_REPORT || client->request.verb == CONTROL_DETACH
-            ? REPORT_PATIENCE_NS
-            : CONTROL_PATIENCE_NS;
+            ? REPORT_TIME_LIMIT_NS
+            : CONTROL_TIME_LIMIT_NS;
     char text[CONTROL_MESSAGE_BYTES] = "";
     bool has_failed = false;
 
     if (target->is_done(target->context, &client->request, client->number, text, sizeof(text),
                         &has_failed))
         answer(client, has_failed ? CONTROL_FAILED : CONTROL_DONE, text);
-    else if (now_ns - client->since_ns > patience)
+    else if (now_ns - client->since_ns > time_limit)
         give_up(client, text);
 }
 
@@ -147,7 +147,7 @@ void control_server_step(struct control_server *server, uint64_t now_ns,
     for (int i = 0; i < CONTROL_CLIENTS; i++) {
         struct control_client *client = &server->clients[i];
         if (client->fd >= 0 && !client->has_asked)
-            hear(client, now_ns, target);
+            receive(client, now_ns, target);
         if (client->fd >= 0 && client->has_asked)
             look(client, now_ns, target);
     }

@@ -5,7 +5,7 @@
  * Model:   a listening socket (control_message.h), looked at whenever the session wakes up, which who comes makes it do (SIGIO, which the
  *          session waits for). At most CONTROL_CLIENTS are served
  *          at once; the kernel keeps some more waiting. Each sends one request, which becomes orders of the processes that it is about, and is
- *          answered when those are obeyed, or after CONTROL_PATIENCE_NS by saying that they will be.
+ *          answered when those are obeyed, or after CONTROL_TIME_LIMIT_NS by saying that they will be.
  * Invariants
  *   CS-1 No client holds up the session or another client: nothing here blocks, and who says nothing is let go after a second.
  *   CS-2 Only the same user, and root, gets further than the connection.

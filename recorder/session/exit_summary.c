@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-MTRACE_PRINTF(1, 0) static void say(const char *format, va_list args)
+MTRACE_PRINTF(1, 0) static void report(const char *format, va_list args)
 {
     char line[2048];
 
@@ -25,18 +25,18 @@ void exit_summary_warn(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    report(format, args);
     va_end(args);
 }
 
-void exit_summary_say(bool is_quiet, const char *format, ...)
+void exit_summary_print(bool is_quiet, const char *format, ...)
 {
     va_list args;
 
     if (is_quiet)
         return;
     va_start(args, format);
-    say(format, args);
+    report(format, args);
     va_end(args);
 }
 
@@ -94,15 +94,15 @@ static const char disk_full_text[] =
     " (the disk was full for a time: make room where the log is, or record onto another one)";
 
 /* Of a bounded log that had as much as it may have. */
-static const char *cure_of_limit(const struct exit_summary *closing)
+static const char *hint_of_limit(const struct exit_summary *exit_summary)
 {
-    return closing->was_disk_full ? disk_full_text : too_fast_text;
+    return exit_summary->was_disk_full ? disk_full_text : too_fast_text;
 }
 
 /* What to do about the first reason for which events were dropped; "" if none were. */
-static const char *cure_of_drops(const struct exit_summary *closing)
+static const char *hint_of_drops(const struct exit_summary *exit_summary)
 {
-    static const char *const cures[LOG_DROP_REASONS] = {
+    static const char *const hints[LOG_DROP_REASONS] = {
         [LOG_DROP_NO_SPACE] = " (no room for the live log: make room, or see 'ulimit -f')",
         [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live, and --max-local)",
         [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
@@ -112,34 +112,35 @@ static const char *cure_of_drops(const struct exit_summary *closing)
     };
 
     for (int i = 0; i < LOG_DROP_REASONS; i++)
-        if (closing->totals.dropped[i] || closing->children.dropped[i])
-            return i == LOG_DROP_LIMIT && closing->is_bounded ? cure_of_limit(closing)
-                   : cures[i]                                 ? cures[i]
-                                                              : "";
+        if (exit_summary->totals.dropped[i] || exit_summary->children.dropped[i])
+            return i == LOG_DROP_LIMIT && exit_summary->is_bounded ? hint_of_limit(exit_summary)
+                   : hints[i]                                      ? hints[i]
+                                                                   : "";
     return "";
 }
 
-/* How many blocks were culled. */
-static void describe_culled(const struct exit_summary *closing, char *text, size_t n_bytes)
+/* How many blocks were elided. */
+static void describe_elided(const struct exit_summary *exit_summary, char *text, size_t n_bytes)
 {
-    uint64_t n_culled = closing->totals.n_culled + closing->children.n_culled;
-    char culled[32];
+    uint64_t n_elided = exit_summary->totals.n_elided + exit_summary->children.n_elided;
+    char elided[32];
 
     text[0] = '\0';
-    if (closing->is_culling)
-        (void)snprintf(text, n_bytes, ", %s block%s culled",
-                       grouped(n_culled, culled, sizeof(culled)), n_culled == 1 ? "" : "s");
+    if (exit_summary->is_culling)
+        (void)snprintf(text, n_bytes, ", %s block%s elided",
+                       grouped(n_elided, elided, sizeof(elided)), n_elided == 1 ? "" : "s");
 }
 
 /* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
-static void describe_missed(const struct exit_summary *closing, char *text, size_t n_bytes)
+static void describe_missed(const struct exit_summary *exit_summary, char *text, size_t n_bytes)
 {
-    uint32_t n_started =
-        closing->follows_children ? 0 : closing->totals.n_started + closing->children.n_started;
+    uint32_t n_started = exit_summary->follows_children
+                             ? 0
+                             : exit_summary->totals.n_started + exit_summary->children.n_started;
     bool is_one = n_started == 1;
 
     text[0] = '\0';
-    if (closing->totals.flags & LOG_FLAG_FOREIGN_NEW)
+    if (exit_summary->totals.flags & LOG_FLAG_FOREIGN_NEW)
         (void)snprintf(text, n_bytes,
                        "; blocks of operator new are missing: its allocator has one of its own; "
                        "set MTRACE_LIBRARY to the path of libmtrace-new.so");
@@ -152,34 +153,34 @@ static void describe_missed(const struct exit_summary *closing, char *text, size
 }
 
 /* Of what it executed, and of children, the totals say nothing here. */
-static bool was_never_on(const struct exit_summary *closing)
+static bool was_never_on(const struct exit_summary *exit_summary)
 {
-    return (closing->totals.flags & LOG_FLAG_STARTED_OFF) && !closing->totals.has_allocations
-           && closing->n_children == 0;
+    return (exit_summary->totals.flags & LOG_FLAG_STARTED_OFF)
+           && !exit_summary->totals.has_allocations && exit_summary->n_children == 0;
 }
 
-static bool has_allocations(const struct exit_summary *closing)
+static bool has_allocations(const struct exit_summary *exit_summary)
 {
-    return closing->totals.has_allocations || closing->children.has_allocations;
+    return exit_summary->totals.has_allocations || exit_summary->children.has_allocations;
 }
 
 /* If the reason is known, another line says it. */
-static void say_that_all_is_missing(const struct exit_summary *closing)
+static void report_that_all_is_missing(const struct exit_summary *exit_summary)
 {
-    bool is_known = was_never_on(closing) || closing->totals.unseen[0]
-                    || closing->children.unseen[0]
-                    || (closing->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
+    bool is_known = was_never_on(exit_summary) || exit_summary->totals.unseen[0]
+                    || exit_summary->children.unseen[0]
+                    || (exit_summary->totals.flags & (LOG_FLAG_FOREIGN_MALLOC | LOG_FLAG_CUT));
 
-    if (!is_known && !has_allocations(closing))
-        exit_summary_say(
-            closing->is_quiet,
+    if (!is_known && !has_allocations(exit_summary))
+        exit_summary_print(
+            exit_summary->is_quiet,
             "no allocation of '%s' was recorded: it allocated nothing while it was recorded, "
             "is static, or has an allocator inside",
-            closing->program);
+            exit_summary->program);
 }
 
 /* What of the program itself is not in the log, and why; a line each. */
-static void say_what_is_partial(const struct exit_summary *closing)
+static void report_what_is_partial(const struct exit_summary *exit_summary)
 {
     static const struct {
         uint32_t flag;
@@ -195,11 +196,11 @@ static void say_what_is_partial(const struct exit_summary *closing)
                        "nothing but mtrace-record removes or empties files named *.live"},
     };
 
-    if (was_never_on(closing)) {
+    if (was_never_on(exit_summary)) {
         exit_summary_warn(
-            "nothing was recorded of '%s': %s", closing->program,
-            closing->starts_by_itself
-                ? closing->totals.end_kind == LOG_END_DETACHED
+            "nothing was recorded of '%s': %s", exit_summary->program,
+            exit_summary->starts_by_itself
+                ? exit_summary->totals.end_kind == LOG_END_DETACHED
                       ? "it was left before what --start-after or --start-at-rss waits for"
                       : "it ended before what --start-after or --start-at-rss waits for"
                 : "recording was not switched on while it allocated; 'mtrace-record --ctl PID "
@@ -207,31 +208,31 @@ static void say_what_is_partial(const struct exit_summary *closing)
         return;
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (closing->totals.flags & parts[i].flag)
-            exit_summary_say(closing->is_quiet, "'%s' is recorded in part: %s", closing->program,
-                             parts[i].what);
+        if (exit_summary->totals.flags & parts[i].flag)
+            exit_summary_print(exit_summary->is_quiet, "'%s' is recorded in part: %s",
+                               exit_summary->program, parts[i].what);
 }
 
-static void say_what_is_unseen(const struct exit_summary *closing)
+static void report_what_is_unseen(const struct exit_summary *exit_summary)
 {
-    const char *own = closing->totals.unseen;
-    const char *of_child = closing->children.unseen;
+    const char *own = exit_summary->totals.unseen;
+    const char *of_child = exit_summary->children.unseen;
     const char *const whats[] = {own, strcmp(own, of_child) != 0 ? of_child : ""};
 
     for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
         if (*whats[i])
-            exit_summary_say(closing->is_quiet,
-                             "blocks of %s: build it with the system's allocator (Rust: "
-                             "without #[global_allocator]), or link that one as a shared library "
-                             "without a prefix",
-                             whats[i]);
+            exit_summary_print(exit_summary->is_quiet,
+                               "blocks of %s: build it with the system's allocator (Rust: "
+                               "without #[global_allocator]), or link that one as a shared library "
+                               "without a prefix",
+                               whats[i]);
 }
 
 /* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
-static void say_who_is_missing(const struct exit_summary *closing)
+static void report_who_is_missing(const struct exit_summary *exit_summary)
 {
     static const struct {
-        enum process_tree_fate fate;
+        enum process_tree_status status;
         const char *what;
         const char *why;
     } reasons[] = {
@@ -247,90 +248,95 @@ static void say_who_is_missing(const struct exit_summary *closing)
 
     char who[512];
 
-    if (!closing->family)
+    if (!exit_summary->family)
         return;
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-        if (reasons[i].fate == PROCESS_TREE_INCOMPLETE && closing->n_children == 0)
+        if (reasons[i].status == PROCESS_TREE_INCOMPLETE && exit_summary->n_children == 0)
             continue; /* there is one process, and the last line says it */
-        if (process_tree_list(closing->family, reasons[i].fate, who, sizeof(who)))
-            exit_summary_say(closing->is_quiet, "%s: %s (%s)", reasons[i].what, who,
-                             reasons[i].fate == PROCESS_TREE_RUNNING && closing->was_left
-                                 ? left_text
-                                 : reasons[i].why);
+        if (process_tree_list(exit_summary->family, reasons[i].status, who, sizeof(who)))
+            exit_summary_print(exit_summary->is_quiet, "%s: %s (%s)", reasons[i].what, who,
+                               reasons[i].status == PROCESS_TREE_RUNNING && exit_summary->was_left
+                                   ? left_text
+                                   : reasons[i].why);
     }
 }
 
-static void say_what_is_raw(const struct exit_summary *closing)
+static void report_what_is_raw(const struct exit_summary *exit_summary)
 {
-    bool is_one = closing->n_unpacked == 1;
+    bool is_one = exit_summary->n_unpacked == 1;
 
-    if (closing->n_unpacked)
-        exit_summary_say(
-            closing->is_quiet,
+    if (exit_summary->n_unpacked)
+        exit_summary_print(
+            exit_summary->is_quiet,
             "%" PRIu32 " log%s of other processes %s not packed: %s; what is in FILE.PID.N.live "
             "is imported as it is, and 'mtrace-record --pack %s' packs it where there is room",
-            closing->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
-            closing->unpacked_err.text, closing->name);
+            exit_summary->n_unpacked, is_one ? "" : "s", is_one ? "is" : "are",
+            exit_summary->unpacked_err.text, exit_summary->name);
 }
 
-void exit_summary_sum_up(const struct exit_summary *closing)
+void exit_summary_sum_up(const struct exit_summary *exit_summary)
 {
-    char culled[96];
+    char elided[96];
     char size[32];
     char events[32];
     char dropped[32];
     char others[96] = "";
     char missed[192];
-    const char *next = closing->is_beginning_given ? "; next: mtrace-record --send "
-                       : closing->is_elsewhere     ? ""
-                                                   : "; next: mtrace-query ";
+    const char *next = exit_summary->is_beginning_given ? "; next: mtrace-record --send "
+                       : exit_summary->is_elsewhere     ? ""
+                                                        : "; next: mtrace-query ";
 
-    uint64_t n_events = closing->totals.n_events + closing->children.n_events;
+    uint64_t n_events = exit_summary->totals.n_events + exit_summary->children.n_events;
 
-    say_what_is_partial(closing);
-    say_that_all_is_missing(closing);
-    say_what_is_unseen(closing);
-    say_who_is_missing(closing);
-    say_what_is_raw(closing);
-    if (closing->n_children)
-        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s", closing->n_children,
-                       closing->n_children == 1 ? "" : "s",
-                       closing->follows_children ? "child processes" : "what it executed");
-    describe_culled(closing, culled, sizeof(culled));
-    describe_missed(closing, missed, sizeof(missed));
-    if (closing->is_gone) {
+    report_what_is_partial(exit_summary);
+    report_that_all_is_missing(exit_summary);
+    report_what_is_unseen(exit_summary);
+    report_who_is_missing(exit_summary);
+    report_what_is_raw(exit_summary);
+    if (exit_summary->n_children)
+        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s",
+                       exit_summary->n_children, exit_summary->n_children == 1 ? "" : "s",
+                       exit_summary->follows_children ? "child processes" : "what it executed");
+    describe_elided(exit_summary, elided, sizeof(elided));
+    describe_missed(exit_summary, missed, sizeof(missed));
+    if (exit_summary->is_gone) {
         exit_summary_warn(
             "'%s' is gone: it, or its folder, was removed or renamed meanwhile, and with it "
             "the %s event%s that were recorded",
-            closing->name, grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s");
+            exit_summary->name, grouped(n_events, events, sizeof(events)),
+            n_events == 1 ? "" : "s");
         return;
     }
-    exit_summary_say(
-        closing->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s", closing->name,
-        others,
-        human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
+    exit_summary_print(
+        exit_summary->is_quiet, "%s%s: %s, %s event%s%s%s, %s dropped%s%s%s%s%s%s",
+        exit_summary->name, others,
+        human_bytes(exit_summary->totals.file_bytes + exit_summary->children.file_bytes, size,
+                    sizeof(size)),
         grouped(n_events, events, sizeof(events)), n_events == 1 ? "" : "s",
-        closing->is_beginning_given ? " of those still here" : "", culled,
-        grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(closing), missed, closing->reports, next, *next ? closing->name : "",
-        closing->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning" : "");
+        exit_summary->is_beginning_given ? " of those still here" : "", elided,
+        grouped(exit_summary->totals.n_dropped + exit_summary->children.n_dropped, dropped,
+                sizeof(dropped)),
+        hint_of_drops(exit_summary), missed, exit_summary->reports, next,
+        *next ? exit_summary->name : "",
+        exit_summary->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning"
+                                         : "");
 }
 
-void exit_summary_explain(const struct exit_summary *closing)
+void exit_summary_explain(const struct exit_summary *exit_summary)
 {
-    const char *reason = program_explain(closing->program);
+    const char *reason = program_explain(exit_summary->program);
     char unseen[PACKING_UNSEEN_BYTES + 16];
 
-    (void)snprintf(unseen, sizeof(unseen), "blocks of %s", closing->totals.unseen);
-    if (closing->totals.flags & LOG_FLAG_CUT)
+    (void)snprintf(unseen, sizeof(unseen), "blocks of %s", exit_summary->totals.unseen);
+    if (exit_summary->totals.flags & LOG_FLAG_CUT)
         reason = "its live log was cut before any of it was read";
-    else if (closing->totals.unseen[0])
+    else if (exit_summary->totals.unseen[0])
         reason = unseen;
-    else if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
+    else if (exit_summary->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
         reason = "it has a malloc of its own, which a preloaded library cannot see";
     if (!reason)
         reason = "the collector did not run in it; LD_DEBUG=libs shows what was loaded";
-    exit_summary_warn("nothing was recorded of '%s': %s", closing->program, reason);
+    exit_summary_warn("nothing was recorded of '%s': %s", exit_summary->program, reason);
 }
 
 /* Runs one of our programs; false when it could not or failed. */

@@ -39,13 +39,13 @@ struct exit_summary {
 void exit_summary_warn(const char *format, ...) MTRACE_PRINTF(1, 2);
 
 /* The same, unless quiet. */
-void exit_summary_say(bool is_quiet, const char *format, ...) MTRACE_PRINTF(2, 3);
+void exit_summary_print(bool is_quiet, const char *format, ...) MTRACE_PRINTF(2, 3);
 
 /* File, size, events, dropped, and what to type next. */
-void exit_summary_sum_up(const struct exit_summary *closing);
+void exit_summary_sum_up(const struct exit_summary *exit_summary);
 
 /* Nothing was recorded, and why. */
-void exit_summary_explain(const struct exit_summary *closing);
+void exit_summary_explain(const struct exit_summary *exit_summary);
 
 /* Imports the log and prints its summary on stdout. */
 void exit_summary_report(const char *path);

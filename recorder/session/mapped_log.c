@@ -173,7 +173,7 @@ bool mapped_log_is_recorded(const struct mapped_log *log)
         return false;
     return is_packed_log_locked(log)
            || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_GONE
-           || writer_liveness_beats(log->fd);
+           || writer_liveness_heartbeats(log->fd);
 }
 
 int mapped_log_open(const struct mapped_log *log, struct live_log *ret_live, struct error *err)

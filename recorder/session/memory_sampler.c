@@ -17,10 +17,10 @@ static const uint64_t second_ns = 1000000000;
 static const char heap_name[] = "[heap]";
 
 enum {
-    MAX_TOLD = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
-    MAX_RUNS = 64,                   /* of a mapping; with more of them it is told as one */
-    PAGE_MAP_BATCH = 512,            /* pages that are asked for at once */
-    MAX_PAGES = 1 << 20,             /* that are asked for at one instant: 8 MiB to read */
+    MAX_REPORTED = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
+    MAX_RUNS = 64,                       /* of a mapping; with more of them it is told as one */
+    PAGE_MAP_BATCH = 512,                /* pages that are asked for at once */
+    MAX_PAGES = 1 << 20,                 /* that are asked for at one instant: 8 MiB to read */
 };
 
 void memory_sampler_init(struct memory_sampler *samples, pid_t pid, uint64_t interval_ms,
@@ -205,7 +205,7 @@ static void add_mapping(struct memory_sampler *samples, struct page_map *map,
 
     if (resident_bytes < mapping->end - mapping->start)
         n_runs = find_runs(map, mapping, runs, MAX_RUNS);
-    if (n_runs == 0 || n_runs > MAX_RUNS || samples->n_samples + n_runs > MAX_TOLD) {
+    if (n_runs == 0 || n_runs > MAX_RUNS || samples->n_samples + n_runs > MAX_REPORTED) {
         add_resident(samples, mapping->start, mapping->end, resident_bytes, now_ns);
         return;
     }

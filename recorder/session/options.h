@@ -26,15 +26,15 @@ enum {
 #define OPTIONS_MAX_LIVE_BYTES     ((uint64_t)4 << 30)
 /* With --aggregate, where little is to lie on the disk. */
 #define OPTIONS_MAX_LIVE_BOUNDED_BYTES ((uint64_t)256 << 20)
-#define OPTIONS_MAX_LIVE_UNTOLD        (UINT64_MAX - 1)
+#define OPTIONS_MAX_LIVE_UNREPORTED    (UINT64_MAX - 1)
 
 struct options {
     const char *output; /* pattern; NULL: not given */
     const char *input;  /* --pack: the log to pack; NULL: record */
     const char *sent;   /* --send: the log to send; NULL: record */
     struct sending sending;
-    char **argv;      /* program and its arguments */
-    uint64_t cull_ms; /* 0: keep everything */
+    char **argv;       /* program and its arguments */
+    uint64_t elide_ms; /* 0: keep everything */
     uint64_t sample_ms;
     uint64_t sample_bytes;       /* of the collector; 0: every block is recorded */
     uint64_t keep_symbols_bytes; /* of the collector, too */

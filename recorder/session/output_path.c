@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int say_written(const char *path, const struct log_file *header, struct error *err)
+static int report_written(const char *path, const struct log_file *header, struct error *err)
 {
     pid_t pid = (pid_t)header->pid;
 
@@ -43,7 +43,7 @@ static int check_file(const char *path, struct error *err)
     if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
         && log_header_is_ours(&header) && header.form == LOG_FORM_RAW
         && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_THERE)
-        code = say_written(path, &header, err);
+        code = report_written(path, &header, err);
     close(fd);
     return code;
 }

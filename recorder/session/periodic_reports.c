@@ -26,9 +26,9 @@ static char *name_of(const char *log_path, unsigned n, const char *suffix)
     return asprintf(&name, "%s.report.%u.txt%s", log_path, n, suffix) < 0 ? NULL : name;
 }
 
-static struct keeper_process *keeper_of(struct periodic_reports *reports)
+static struct follower_process *follower_of(struct periodic_reports *reports)
 {
-    return reports->run_keeper ? reports->run_keeper : &reports->own_keeper;
+    return reports->run_follower ? reports->run_follower : &reports->own_follower;
 }
 
 /* In full, so that the finished log can be cut there: what is said of it elsewhere is rounded. */
@@ -71,7 +71,7 @@ static void begin(struct periodic_reports *reports, uint64_t at_ns, struct recor
     if (job.fd < 0 || !put_instant(job.fd, at_ns))
         code = errno;
     if (code == 0)
-        code = report_service_start(&job, keeper_of(reports), &reports->work);
+        code = report_service_start(&job, follower_of(reports), &reports->work);
     if (code == 0)
         return;
     if (code == ENOSYS)
@@ -168,7 +168,7 @@ static void look_for_end(struct periodic_reports *reports, const char *log_path)
 
     if (!child_process_has_ended(&reports->work.helper, &status)) {
         child_process_watch(&reports->work.helper);
-        child_process_watch(&keeper_of(reports)->helper);
+        child_process_watch(&follower_of(reports)->helper);
         return;
     }
     report_service_end(&reports->work);
@@ -286,7 +286,7 @@ void periodic_reports_done(struct periodic_reports *reports, const char *log_pat
         (uint64_t)reports->is_asked + (reports->instant_ns != 0);
     reports->is_asked = false;
     reports->instant_ns = 0;
-    keeper_process_done(&reports->own_keeper);
+    follower_process_done(&reports->own_follower);
 }
 
 void periodic_reports_describe(const struct periodic_reports *reports, char *text, size_t n_bytes)

@@ -46,11 +46,11 @@ struct periodic_reports {
     uint64_t instant_ns; /* of one that is due, and is begun when the lag is over; 0: none */
     bool is_asked;       /* by the signal */
     struct report_service_work work; /* the one being made */
-    struct keeper_process own_keeper;
-    struct keeper_process
-        *run_keeper; /* of a bounded run, in place of it; NULL: it is not bounded */
-    int fd;          /* of the text of the one being made */
-    unsigned n;      /* begun */
+    struct follower_process own_follower;
+    struct follower_process
+        *run_follower; /* of a bounded run, in place of it; NULL: it is not bounded */
+    int fd;            /* of the text of the one being made */
+    unsigned n;        /* begun */
     /* By number, of the last ones: why it could not be made; "": it was, or is being made. */
     char whys[PERIODIC_REPORTS_REMEMBERED][PERIODIC_REPORTS_WHY_BYTES];
     uint64_t n_failed;

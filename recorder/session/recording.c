@@ -26,7 +26,7 @@
 
 static const uint64_t samples_every_ns = 1000000000;
 /* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
-static const uint64_t samples_every_ns_for_keeper = 100000000;
+static const uint64_t samples_every_ns_for_follower = 100000000;
 
 static uint64_t random_run_id(void)
 {
@@ -50,7 +50,7 @@ static struct recording *new_recording(void)
     recording->live.fd = -1;
     recording->packed.fd = -1;
     recording->reporter.answer_fd = -1;
-    recording->reporter.keeper = &recording->reporter.own_keeper;
+    recording->reporter.follower = &recording->reporter.own_follower;
     recording->pack = pack_new();
     if (!recording->pack) {
         free(recording);
@@ -83,15 +83,15 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     kept_modules_init(&recording->packing->kept, settings->keep_symbols_bytes);
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
-        rotated_log_init(&recording->ring, recording->packed.path, &settings->run_keeper->ring);
+        rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
         recording->packing->ring = &recording->ring;
-        recording->reporter.keeper = settings->run_keeper;
+        recording->reporter.follower = settings->run_follower;
         recording->packing->settings.zstd_level = 0; /* it does not stay */
     }
-    uint64_t cull_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->cull_ns;
-    if (cull_ns && !packing_start_culling(recording->packing, cull_ns))
+    uint64_t elide_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->elide_ns;
+    if (elide_ns && !packing_start_culling(recording->packing, elide_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    if (cull_ns)
+    if (elide_ns)
         packing_be_watched(recording->packing);
     return 0;
 }
@@ -213,7 +213,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    recording->is_aggregate = settings->run_keeper != NULL;
+    recording->is_aggregate = settings->run_follower != NULL;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
         code = prepare_packing(recording, settings, err);
@@ -242,7 +242,7 @@ int recording_adopt(const char *live_path, const char *path,
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    recording->is_aggregate = settings->run_keeper != NULL;
+    recording->is_aggregate = settings->run_follower != NULL;
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
     if (code == 0 && recording->is_aggregate)
@@ -283,10 +283,10 @@ bool recording_is_awaited(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return keeper_process_end(recording->reporter.keeper) < 0 && !recording->has_own_keeper
+    return follower_process_end(recording->reporter.follower) < 0 && !recording->has_own_follower
                    && !recording->is_aggregate
                ? samples_every_ns
-               : samples_every_ns_for_keeper;
+               : samples_every_ns_for_follower;
 }
 
 static int write_samples(struct recording *recording, struct error *err)
@@ -328,10 +328,11 @@ static uint64_t touched_bytes(const struct live_log *log)
     return LOG_FILE_HEADER_BYTES + n_used * LOG_SEGMENT_BYTES;
 }
 
-void recording_step_orders(struct recording *recording)
+void recording_step_commands(struct recording *recording)
 {
-    if (collector_commands_are_any(&recording->orders))
-        collector_commands_step(&recording->orders, &recording->live, recording_process(recording));
+    if (collector_commands_are_any(&recording->commands))
+        collector_commands_step(&recording->commands, &recording->live,
+                                recording_process(recording));
 }
 
 static void take_samples(struct recording *recording, uint64_t now_ns)
@@ -344,11 +345,11 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
 /* Of a bounded run there is always one; one that was killed is followed by another, which goes on from the state that it left. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
-    struct keeper_process *keeper = recording->reporter.keeper;
+    struct follower_process *follower = recording->reporter.follower;
 
     if (!recording->is_aggregate || !recording->programs)
         return;
-    keeper_process_keep_up(keeper, now_ns, recording->programs->import);
+    follower_process_keep_up(follower, now_ns, recording->programs->import);
 }
 
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
@@ -359,7 +360,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     if (code == 0)
         code = packing_step(recording->packing, ret_n_packed, err);
     else
-        packing_note_steady(recording->packing);
+        packing_note_watermark(recording->packing);
     /* most programs are short and need no more than the first */
     if (recording->live.n_unprepared
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
@@ -381,7 +382,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     if (code == 0)
         code = write_due_samples(recording, now_ns, err);
     keep_up(recording, now_ns);
-    recording_step_orders(recording);
+    recording_step_commands(recording);
     report_service_step(&recording->reporter, &recording->live, recording->packed.path,
                         recording->programs);
     return code;
@@ -476,7 +477,7 @@ void recording_add_totals(struct recording_totals *sums, const struct recording_
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         sums->dropped[i] += totals->dropped[i];
     sums->has_allocations |= totals->has_allocations;
-    sums->n_culled += totals->n_culled;
+    sums->n_elided += totals->n_elided;
     sums->file_bytes += totals->file_bytes;
     if (!sums->unseen[0]) /* the first will do: the import names all */
         memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
@@ -487,7 +488,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
 {
     *ret_totals = (struct recording_totals){
         .n_events = recording->packing->n_events,
-        .n_culled = elide_count(recording->packing->cull),
+        .n_elided = elide_count(recording->packing->elide),
         .file_bytes = (uint64_t)recording->packed.end_offset,
         .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),

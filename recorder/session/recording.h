@@ -29,12 +29,12 @@
 struct recording_settings {
     bool force;                  /* replace an existing target */
     int zstd_level;              /* 0: no compression */
-    uint64_t cull_ns;            /* blocks freed within are dropped; 0: none */
+    uint64_t elide_ns;           /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;          /* 0: no samples */
     uint64_t keep_symbols_bytes; /* kept_modules.h; 0: none */
     struct process_tree *family; /* hears of all logs; NULL: nobody does */
-    struct keeper_process
-        *run_keeper;           /* of a bounded run (rotated_log.h); NULL: it is not bounded */
+    struct follower_process
+        *run_follower;         /* of a bounded run (rotated_log.h); NULL: it is not bounded */
     uint64_t max_packed_bytes; /* on the disk while the process runs; 0: any */
     uint64_t max_live_bytes;   /* what lies behind in a live log is not looked at */
     const struct report_service_programs *programs; /* questions are answered by them */
@@ -42,10 +42,10 @@ struct recording_settings {
 
 /* What a finished recording amounts to. */
 struct recording_totals {
-    uint64_t n_events; /* of the program: also of blocks that were culled */
+    uint64_t n_events; /* of the program: also of blocks that were elided */
     uint64_t n_dropped;
     uint64_t dropped[LOG_DROP_REASONS]; /* the same by enum log_drop */
-    uint64_t n_culled;                  /* blocks */
+    uint64_t n_elided;                  /* blocks */
     uint64_t file_bytes;  /* without generations, which the whole run has, and their state */
     uint32_t flags;       /* LOG_FLAG_* */
     uint32_t n_threads;   /* that were recorded */
@@ -71,13 +71,13 @@ struct recording {
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     struct report_service reporter;
-    struct collector_commands orders;
+    struct collector_commands commands;
     const struct report_service_programs *programs;
-    pid_t pid;           /* 0: it is of another pid namespace, where its own is another number */
-    pid_t outer_pid;     /* of one below ours, what it is called here; 0: not known */
-    bool has_sought;     /* outer_pid */
-    bool has_own_keeper; /* one that is not asked by the program keeps up with the log */
-    bool is_aggregate;   /* it is of a bounded run: reporter.keeper is the run's */
+    pid_t pid;             /* 0: it is of another pid namespace, where its own is another number */
+    pid_t outer_pid;       /* of one below ours, what it is called here; 0: not known */
+    bool has_sought;       /* outer_pid */
+    bool has_own_follower; /* one that is not asked by the program keeps up with the log */
+    bool is_aggregate;     /* it is of a bounded run: reporter.keeper is the run's */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
     struct memory_sampler samples; /* last, as a short program leaves its pages untouched */
@@ -113,7 +113,7 @@ bool recording_is_left(struct recording *recording);
 pid_t recording_process(struct recording *recording);
 
 /* Gives the process the orders that there are. */
-void recording_step_orders(struct recording *recording);
+void recording_step_commands(struct recording *recording);
 
 /* After the process, or its image, is gone. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,

@@ -4,7 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/left_out.h"
-#include "lib/process/child_patience.h"
+#include "lib/process/child_time_limit.h"
 #include "lib/process/cut_request.h"
 #include "recorder/session/question_words.h"
 
@@ -41,9 +41,9 @@ enum {
 struct answering {
     const struct report_service_job *job;
     const char *database;
-    int keeper_end; /* -1: none */
-    int cut_end;    /* of what the keeper was asked for already; -1: of nothing */
-    int complaints; /* of those who make the answer */
+    int follower_end; /* -1: none */
+    int cut_end;      /* of what the keeper was asked for already; -1: of nothing */
+    int complaints;   /* of those who make the answer */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* the database */
     int failure;               /* an errno value: why it is not */
@@ -113,7 +113,7 @@ static int wait_for(const struct answering *answering, const char *program, pid_
 {
     int status = -1;
 
-    if (pid < 0 || !child_patience_wait(pid, &status))
+    if (pid < 0 || !child_time_limit_wait(pid, &status))
         return EXIT_NOT_RUN;
     explain_end(answering, program, status);
     return exit_status(status);
@@ -177,12 +177,12 @@ static void begin_cut(struct answering *answering)
                                   .marker_ticks = job->marker_ticks,
                                   .run_id = job->is_of_family ? 0 : job->run_id};
 
-    if (answering->keeper_end < 0 || answering->cut_end >= 0)
+    if (answering->follower_end < 0 || answering->cut_end >= 0)
         return;
     (void)snprintf(request.target, sizeof(request.target), "%s", answering->database);
     if (job->until_marker)
         (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
-    answering->cut_end = cut_request_begin(answering->keeper_end, &request);
+    answering->cut_end = cut_request_begin(answering->follower_end, &request);
 }
 
 static void cancel_cut(struct answering *answering)
@@ -192,8 +192,8 @@ static void cancel_cut(struct answering *answering)
 }
 
 /* Once more where we said too late how much: now that is known at once. False: there is no keeper, or none any more. */
-static bool ask_keeper(struct answering *answering, enum cut_extent extent, bool has_symbols,
-                       struct cut_reply *ret_reply)
+static bool ask_follower(struct answering *answering, enum cut_extent extent, bool has_symbols,
+                         struct cut_reply *ret_reply)
 {
     const struct cut_order order = {.extent = extent, .has_symbols = has_symbols};
     bool has_reply = false;
@@ -224,7 +224,7 @@ static bool make_database(struct answering *answering, enum cut_extent extent, b
     if (answering->is_made && answering->extent >= extent && answering->has_symbols == has_symbols)
         return true;
     answering->failure = EIO;
-    if (!ask_keeper(answering, extent, has_symbols, &reply))
+    if (!ask_follower(answering, extent, has_symbols, &reply))
         answering->is_made = import(answering, extent, has_symbols);
     else if (!(answering->is_made = reply.code == 0))
         take_failure(answering, &reply);
@@ -307,7 +307,7 @@ static int ask_needs(struct answering *answering, struct request *question,
     close(ends[1]);
     if (!answering->is_made)
         begin_cut(answering);
-    while (!child_patience_await(question->pid, question->end) && errno == EINTR)
+    while (!child_time_limit_await(question->pid, question->end) && errno == EINTR)
         continue;
     if (recv(question->end, &needs, 1, 0) == 1) {
         *ret_needs = (enum left_out_needs)needs;
@@ -328,7 +328,7 @@ static int ask(const struct answering *answering, struct request *question)
 /* After one that lacks something: which of what was left out, nobody says. */
 static enum cut_extent next_extent(enum cut_extent extent)
 {
-    return extent < CUT_LEAN ? CUT_LEAN : CUT_SLIM;
+    return extent < CUT_SMALL ? CUT_SMALL : CUT_SLIM;
 }
 
 /* Most questions need little of a database; SQL says what it needs when it has one. */
@@ -407,12 +407,12 @@ static int answer(struct answering *answering, const char *text)
 }
 
 static int answer_all(const struct report_service_job *job, const struct report_folder *folder,
-                      const struct keeper_process *keeper)
+                      const struct follower_process *follower)
 {
     char database[PATH_MAX];
     struct answering answering = {.job = job,
                                   .database = database,
-                                  .keeper_end = keeper_process_end(keeper),
+                                  .follower_end = follower_process_end(follower),
                                   .cut_end = -1,
                                   .complaints = memfd_create("complaints", MFD_CLOEXEC),
                                   .asked_ns = monotonic_now_ns()};
@@ -429,7 +429,7 @@ static int answer_all(const struct report_service_job *job, const struct report_
 
 /* In the helper, which goes on to its end when the recorder is killed: nobody else would remove the folder then. */
 static int answer_in_folder(const struct report_service_job *job, struct report_folder *folder,
-                            const struct keeper_process *keeper)
+                            const struct follower_process *follower)
 {
     int code = report_folder_make(folder);
 
@@ -437,7 +437,7 @@ static int answer_in_folder(const struct report_service_job *job, struct report_
         (void)dprintf(job->fd, "%s: %s\n", folder->path, strerror(code));
         return code;
     }
-    code = answer_all(job, folder, keeper);
+    code = answer_all(job, folder, follower);
     report_folder_remove(folder);
     return code;
 }
@@ -445,7 +445,7 @@ static int answer_in_folder(const struct report_service_job *job, struct report_
 /* ---- starting it -------------------------------------------------------------------------------
  */
 
-int report_service_start(const struct report_service_job *job, struct keeper_process *keeper,
+int report_service_start(const struct report_service_job *job, struct follower_process *follower,
                          struct report_service_work *work)
 {
     int code = 0;
@@ -456,10 +456,10 @@ int report_service_start(const struct report_service_job *job, struct keeper_pro
     code = report_folder_name(&work->folder);
     if (code)
         return code;
-    keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
+    follower_process_start(follower, job->programs->import, job->log_path, job->is_of_family);
     pid = child_process_start(&work->helper);
     if (pid == 0)
-        _exit(answer_in_folder(job, &work->folder, keeper));
+        _exit(answer_in_folder(job, &work->folder, follower));
     if (pid > 0)
         return 0;
     code = errno;
@@ -551,13 +551,13 @@ static void begin(struct report_service *reporter, const struct live_log *live, 
     (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
     close_answer(reporter); /* of a question that its thread has left */
     reporter->number = number;
-    if (!reporter->bell)
-        reporter->bell = request_wakeup_new(live->fd);
-    request_wakeup_set(reporter->bell, number);
+    if (!reporter->wakeup)
+        reporter->wakeup = request_wakeup_new(live->fd);
+    request_wakeup_set(reporter->wakeup, number);
     reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
-    code = job.fd < 0 ? errno : report_service_start(&job, reporter->keeper, &reporter->work);
+    code = job.fd < 0 ? errno : report_service_start(&job, reporter->follower, &reporter->work);
     if (code)
         finish(reporter, question, code);
 }
@@ -569,7 +569,7 @@ static void look_for_end(struct report_service *reporter, struct log_question *q
 
     if (!reporter->has_ended && !child_process_has_ended(&reporter->work.helper, &status)) {
         child_process_watch(&reporter->work.helper);
-        child_process_watch(&reporter->keeper->helper);
+        child_process_watch(&reporter->follower->helper);
         return;
     }
     report_service_end(&reporter->work);
@@ -587,7 +587,7 @@ bool report_service_is_awaited(const struct report_service *reporter)
 {
     bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
 
-    return reporter->number != 0 && (is_answered || !reporter->bell);
+    return reporter->number != 0 && (is_answered || !reporter->wakeup);
 }
 
 void report_service_step(struct report_service *reporter, const struct live_log *live,
@@ -596,7 +596,7 @@ void report_service_step(struct report_service *reporter, const struct live_log 
     struct log_question *question = live_log_question(live);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
-    atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&question->heartbeat, 1, memory_order_relaxed);
     if (reporter->work.helper.pid > 0) {
         look_for_end(reporter, question);
         return;
@@ -612,7 +612,7 @@ void report_service_step(struct report_service *reporter, const struct live_log 
 
 void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status)
 {
-    keeper_process_note_end(reporter->keeper, pid);
+    follower_process_note_end(reporter->follower, pid);
     if (reporter->work.helper.pid != pid || pid <= 0)
         return;
     reporter->has_ended = true;
@@ -622,14 +622,14 @@ void report_service_note_end(struct report_service *reporter, pid_t pid, int wai
 bool report_service_try_done(struct report_service *reporter)
 {
     bool is_answerer_gone = reporter->has_ended || child_process_end(&reporter->work.helper);
-    bool is_keeper_gone = keeper_process_try_done(&reporter->own_keeper);
+    bool is_follower_gone = follower_process_try_done(&reporter->own_follower);
 
-    if (!is_answerer_gone || !is_keeper_gone)
+    if (!is_answerer_gone || !is_follower_gone)
         return false;
     report_service_end(&reporter->work);
     close_answer(reporter);
-    request_wakeup_done(reporter->bell);
-    reporter->bell = NULL;
+    request_wakeup_done(reporter->wakeup);
+    reporter->wakeup = NULL;
     return true;
 }
 

@@ -4,7 +4,7 @@
  *
  * Model:   a process of its own has a database made of what the log and its pool hold up to that instant, which
  *          nobody else sees, and asks mtrace-query. The database comes from the importer that keeps up with the
- *          log since the first question (keeper_process.h), or from one that begins at the start of the log. So an answer is right to the byte by the same
+ *          log since the first question (follower_process.h), or from one that begins at the start of the log. So an answer is right to the byte by the same
  *          code that is right at the end, the program does nothing for it, and we go on packing. The
  *          program asks through the header page of its live log (struct log_question): it has put a
  *          marker into the log, which is the instant, and reads the answer from a descriptor of ours.
@@ -23,7 +23,7 @@
 #define MTRACE_RECORDER_REPORT_SERVICE_H
 
 #include "lib/logfile/live_log.h"
-#include "recorder/session/keeper_process.h"
+#include "recorder/session/follower_process.h"
 #include "recorder/session/report_folder.h"
 #include "recorder/session/request_wakeup.h"
 
@@ -56,7 +56,7 @@ struct report_service_work {
 
 /* Starts the process; it exits with 0, ERANGE when a rule of --fail-if holds and the answer is whole, or the errno value
  * of what went wrong, and then its complaint is all that was written. Returns an errno value when it was not started. The keeper is started, too. */
-int report_service_start(const struct report_service_job *job, struct keeper_process *keeper,
+int report_service_start(const struct report_service_job *job, struct follower_process *follower,
                          struct report_service_work *work);
 
 /* After it has ended, whoever waited. */
@@ -68,15 +68,15 @@ void report_service_stop(struct report_service_work *work);
 /* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
 struct report_service {
     struct report_service_work work;
-    struct keeper_process own_keeper;
-    struct keeper_process *
-        keeper; /* of the log, and of all who ask about it: own_keeper; or of the run, which ends it */
-    struct request_wakeup *bell; /* from the first question on; NULL: none */
-    uint32_t number;             /* of the question that it answers, or that was answered last */
-    int answer_fd;               /* until the program has read it */
-    bool has_ended;              /* the process that answers, as report_service_note_end was told */
-    int wait_status;             /* then */
-    off_t given_bytes;           /* of it, in parts */
+    struct follower_process own_follower;
+    struct follower_process *
+        follower; /* of the log, and of all who ask about it: own_follower; or of the run, which ends it */
+    struct request_wakeup *wakeup; /* from the first question on; NULL: none */
+    uint32_t number;               /* of the question that it answers, or that was answered last */
+    int answer_fd;                 /* until the program has read it */
+    bool has_ended;    /* the process that answers, as report_service_note_end was told */
+    int wait_status;   /* then */
+    off_t given_bytes; /* of it, in parts */
 };
 
 /* Is there a question that the next step begins to answer? */

@@ -31,41 +31,41 @@ struct request_wakeup {
     atomic_bool is_ending, has_ended;
 };
 
-static bool is_ending(const struct request_wakeup *bell)
+static bool is_ending(const struct request_wakeup *wakeup)
 {
-    return atomic_load_explicit(&bell->is_ending, memory_order_acquire);
+    return atomic_load_explicit(&wakeup->is_ending, memory_order_acquire);
 }
 
 /* Whether it is to ring: false, too, where it is to end, or the page is gone. */
-static bool wait_for_question(const struct request_wakeup *bell)
+static bool wait_for_question(const struct request_wakeup *wakeup)
 {
     const struct timespec look = {.tv_nsec = LOOK_NS};
-    uint32_t seen = atomic_load_explicit(&bell->seen, memory_order_relaxed);
+    uint32_t seen = atomic_load_explicit(&wakeup->seen, memory_order_relaxed);
     long code;
 
     do /* whoever wakes us need not have changed it */
-        code = syscall(SYS_futex, bell->word, FUTEX_WAIT, seen, &look, NULL, 0);
-    while (!is_ending(bell) && (code == 0 || errno == EINTR || errno == ETIMEDOUT));
-    return code != 0 && errno == EAGAIN && !is_ending(bell);
+        code = syscall(SYS_futex, wakeup->word, FUTEX_WAIT, seen, &look, NULL, 0);
+    while (!is_ending(wakeup) && (code == 0 || errno == EINTR || errno == ETIMEDOUT));
+    return code != 0 && errno == EAGAIN && !is_ending(wakeup);
 }
 
 static void *ring(void *context)
 {
-    struct request_wakeup *bell = context;
+    struct request_wakeup *wakeup = context;
 
     for (;;) {
-        while (sem_wait(&bell->is_set) != 0)
+        while (sem_wait(&wakeup->is_set) != 0)
             continue;
-        if (is_ending(bell) || !wait_for_question(bell))
+        if (is_ending(wakeup) || !wait_for_question(wakeup))
             break;
         (void)kill(getpid(), SIGCHLD);
     }
-    atomic_store_explicit(&bell->has_ended, true, memory_order_release);
+    atomic_store_explicit(&wakeup->has_ended, true, memory_order_release);
     return NULL;
 }
 
 /* No signal is for it: those that it had been given would be nobody's. */
-static bool begin(struct request_wakeup *bell)
+static bool begin(struct request_wakeup *wakeup)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -76,60 +76,60 @@ static bool begin(struct request_wakeup *bell)
     (void)pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + STACK_BYTES);
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    has_begun = pthread_create(&bell->thread, &attributes, ring, bell) == 0;
+    has_begun = pthread_create(&wakeup->thread, &attributes, ring, wakeup) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     return has_begun;
 }
 
-static void give_back(struct request_wakeup *bell)
+static void give_back(struct request_wakeup *wakeup)
 {
-    munmap(bell->page, LOG_FILE_HEADER_BYTES);
-    sem_destroy(&bell->is_set);
-    free(bell);
+    munmap(wakeup->page, LOG_FILE_HEADER_BYTES);
+    sem_destroy(&wakeup->is_set);
+    free(wakeup);
 }
 
 struct request_wakeup *request_wakeup_new(int fd)
 {
-    struct request_wakeup *bell = calloc(1, sizeof(*bell));
+    struct request_wakeup *wakeup = calloc(1, sizeof(*wakeup));
 
-    if (!bell)
+    if (!wakeup)
         return NULL;
-    bell->page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-    if (bell->page == MAP_FAILED) {
-        free(bell);
+    wakeup->page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (wakeup->page == MAP_FAILED) {
+        free(wakeup);
         return NULL;
     }
-    bell->word = (const uint32_t *)(const void *)((const char *)bell->page + LOG_QUESTION_OFFSET
-                                                  + offsetof(struct log_question, n_asked));
-    (void)sem_init(&bell->is_set, 0, 0);
-    if (begin(bell))
-        return bell;
-    give_back(bell);
+    wakeup->word = (const uint32_t *)(const void *)((const char *)wakeup->page + LOG_QUESTION_OFFSET
+                                                    + offsetof(struct log_question, n_asked));
+    (void)sem_init(&wakeup->is_set, 0, 0);
+    if (begin(wakeup))
+        return wakeup;
+    give_back(wakeup);
     return NULL;
 }
 
-void request_wakeup_set(struct request_wakeup *bell, uint32_t seen)
+void request_wakeup_set(struct request_wakeup *wakeup, uint32_t seen)
 {
-    if (!bell)
+    if (!wakeup)
         return;
-    atomic_store_explicit(&bell->seen, seen, memory_order_relaxed);
-    sem_post(&bell->is_set);
+    atomic_store_explicit(&wakeup->seen, seen, memory_order_relaxed);
+    sem_post(&wakeup->is_set);
 }
 
 /* It may be about to wait, and not hear of it the first time, nor at all where the page is gone: then it looks by itself. */
-void request_wakeup_done(struct request_wakeup *bell)
+void request_wakeup_done(struct request_wakeup *wakeup)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    if (!bell)
+    if (!wakeup)
         return;
-    atomic_store_explicit(&bell->is_ending, true, memory_order_release);
-    sem_post(&bell->is_set);
-    while (!atomic_load_explicit(&bell->has_ended, memory_order_acquire)) {
-        (void)syscall(SYS_futex, bell->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    atomic_store_explicit(&wakeup->is_ending, true, memory_order_release);
+    sem_post(&wakeup->is_set);
+    while (!atomic_load_explicit(&wakeup->has_ended, memory_order_acquire)) {
+        (void)syscall(SYS_futex, wakeup->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
         nanosleep(&nap, NULL);
     }
-    (void)pthread_join(bell->thread, NULL);
-    give_back(bell);
+    (void)pthread_join(wakeup->thread, NULL);
+    give_back(wakeup);
 }

@@ -23,9 +23,9 @@ struct request_wakeup; /* NULL: none */
 struct request_wakeup *request_wakeup_new(int fd);
 
 /* Rings as soon as n_asked is not `seen`. NULL is fine. */
-void request_wakeup_set(struct request_wakeup *bell, uint32_t seen);
+void request_wakeup_set(struct request_wakeup *wakeup, uint32_t seen);
 
 /* NULL is fine. */
-void request_wakeup_done(struct request_wakeup *bell);
+void request_wakeup_done(struct request_wakeup *wakeup);
 
 #endif

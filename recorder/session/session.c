@@ -23,7 +23,7 @@ enum {
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
     MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded: the pool lasts for seconds */
-    NEWBORN_NS = 200000000,
+    NEW_BLOCK_NS = 200000000,
     LEAVE_NS = 1500000000, /* until who was followed has heard that it is left */
     LEAD_NS = 200000000,   /* no sooner one that has no event is led back */
     LOOK_NS = 50000000,    /* between looks whether the image is still there */
@@ -299,7 +299,7 @@ static uint64_t step(struct session *session)
 /* What it executes was given the collector at its start, and keeps it; it is told to record no more (leave_followed). */
 static void leave_executed(const struct session *session)
 {
-    exit_summary_say(
+    exit_summary_print(
         session->options->quiet,
         "process %d executes another program by now, which keeps the collector and records "
         "no more",
@@ -335,8 +335,8 @@ static bool is_left_by_other(const struct session *session)
         session->attachment.pid && !session->has_totals && recording_is_left(session->recording);
 
     if (is_left)
-        exit_summary_say(session->options->quiet, "process %d was left by another mtrace-record",
-                         (int)session->program.pid);
+        exit_summary_print(session->options->quiet, "process %d was left by another mtrace-record",
+                           (int)session->program.pid);
     return is_left;
 }
 
@@ -351,7 +351,7 @@ static void run(struct session *session)
 
 static bool is_helper(const struct session *session, pid_t pid)
 {
-    return pid == session->sender.helper.pid || pid == session->keeper.helper.pid;
+    return pid == session->sender.helper.pid || pid == session->follower.helper.pid;
 }
 
 /* Whether anybody of our children but our helpers runs; where the kernel does not tell, it is thought that nobody does. */
@@ -379,17 +379,17 @@ static bool has_orphans(struct session *session)
     while ((pid = wait_for(-1, 0, &end)) > 0) {
         children_note_end(session->children, pid, &end);
         sender_process_note_end(&session->sender, pid);
-        keeper_process_note_end(&session->keeper, pid);
+        follower_process_note_end(&session->follower, pid);
     }
-    bool has_helper = session->sender.helper.pid > 0 || session->keeper.helper.pid > 0;
+    bool has_helper = session->sender.helper.pid > 0 || session->follower.helper.pid > 0;
     return pid == 0 && (!has_helper || has_other_children(session));
 }
 
 /* A process that outlives the one that started it may be about to make its log. */
-static uint32_t settle_newborns(struct session *session)
+static uint32_t settle_new_blocks(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t until_ns = monotonic_now_ns() + NEWBORN_NS;
+    uint64_t until_ns = monotonic_now_ns() + NEW_BLOCK_NS;
     uint32_t n_running;
 
     do {
@@ -401,14 +401,14 @@ static uint32_t settle_newborns(struct session *session)
     return n_running;
 }
 
-static bool tell_to_leave(void *unused, struct recording *recording)
+static bool emit_to_leave(void *unused, struct recording *recording)
 {
     static const struct order order = {.order = LOG_ORDER_LEAVE};
 
     (void)unused;
-    if (recording->orders.wanted.order != LOG_ORDER_LEAVE)
-        (void)collector_commands_ask(&recording->orders, &order);
-    recording_step_orders(recording);
+    if (recording->commands.wanted.order != LOG_ORDER_LEAVE)
+        (void)collector_commands_ask(&recording->commands, &order);
+    recording_step_commands(recording);
     return true;
 }
 
@@ -433,7 +433,7 @@ static uint32_t leave_followed(struct session *session)
     uint64_t now_ns;
 
     do {
-        children_each(session->children, tell_to_leave, NULL);
+        children_each(session->children, emit_to_leave, NULL);
         nanosleep(&pause, NULL);
         now_ns = monotonic_now_ns();
         n_left = children_settle(session->children, now_ns);
@@ -456,7 +456,7 @@ static void settle_children(struct session *session)
 
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);
-    uint32_t n_running = settle_newborns(session);
+    uint32_t n_running = settle_new_blocks(session);
 
     if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
         session->site.n_unheard = leave_followed(session);
@@ -466,8 +466,8 @@ static void settle_children(struct session *session)
     siginfo_t info;
 
     if (is_waiting)
-        exit_summary_say(session->options->quiet,
-                         "waiting for processes that go on; ^C leaves them");
+        exit_summary_print(session->options->quiet,
+                           "waiting for processes that go on; ^C leaves them");
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = is_request_to_end(sigtimedwait(&session->signals, &info, &pause));
@@ -485,13 +485,13 @@ static int exit_status(int wait_status)
 }
 
 /* Not even a child has a log worth keeping. */
-static bool is_empty(const struct exit_summary *closing)
+static bool is_empty(const struct exit_summary *exit_summary)
 {
-    bool is_unseen =
-        !closing->totals.is_attached
-        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_allocations);
+    bool is_unseen = !exit_summary->totals.is_attached
+                     || ((exit_summary->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
+                         && !exit_summary->totals.has_allocations);
 
-    return is_unseen && closing->n_children == 0;
+    return is_unseen && exit_summary->n_children == 0;
 }
 
 /* ^C leaves what is not sent. */
@@ -521,14 +521,14 @@ static void answer_last(struct session *session)
 }
 
 /* It was waited for (HE-1), which somebody may wonder about. */
-static void say_who_was_killed(const struct session *session)
+static void report_who_was_killed(const struct session *session)
 {
-    if (session->keeper.was_killed || session->reports.own_keeper.was_killed
-        || (session->recording && session->recording->reporter.own_keeper.was_killed))
+    if (session->follower.was_killed || session->reports.own_follower.was_killed
+        || (session->recording && session->recording->reporter.own_follower.was_killed))
         exit_summary_warn(
             "the importer beside the recording was killed, as it did not end within %d s; "
             "nothing is lost by that",
-            (int)(CHILD_PROCESS_PATIENCE_NS / 1000000000));
+            (int)(CHILD_PROCESS_TIME_LIMIT_NS / 1000000000));
 }
 
 /* What was sent may have been removed by the sender. */
@@ -540,58 +540,60 @@ static bool is_gone(const struct session *session)
 
 static void finish(struct session *session)
 {
-    struct exit_summary closing = {.name = session->name,
-                                   .program = session->program.path,
-                                   .is_culling = session->options->cull_ms > 0
-                                                 || session->options->is_aggregate,
-                                   .is_bounded = session->options->is_aggregate,
-                                   .follows_children = session->options->follows_children,
-                                   .family = session->family,
-                                   .starts_by_itself = session->options->windows.start_after_ns
-                                                       || session->options->windows.start_rss_bytes,
-                                   .is_quiet = session->options->quiet,
-                                   .is_elsewhere = session->options->gives_back};
+    struct exit_summary exit_summary = {
+        .name = session->name,
+        .program = session->program.path,
+        .is_culling = session->options->elide_ms > 0 || session->options->is_aggregate,
+        .is_bounded = session->options->is_aggregate,
+        .follows_children = session->options->follows_children,
+        .family = session->family,
+        .starts_by_itself =
+            session->options->windows.start_after_ns || session->options->windows.start_rss_bytes,
+        .is_quiet = session->options->quiet,
+        .is_elsewhere = session->options->gives_back};
     session->has_ended = session->site.has_ended = true;
     periodic_reports_done(&session->reports, session->path);
-    periodic_reports_describe(&session->reports, closing.reports, sizeof(closing.reports));
+    periodic_reports_describe(&session->reports, exit_summary.reports,
+                              sizeof(exit_summary.reports));
     if (!session->options->waits_for_children)
-        keeper_process_done(&session->keeper);
+        follower_process_done(&session->follower);
     if (!session->has_totals)
         finish_recording(session, session->attachment.pid ? NULL : &session->end);
-    closing.totals = session->totals;
+    exit_summary.totals = session->totals;
     int code = session->finish_code;
 
     if (session->children) {
         settle_children(session); /* who waits for them is heard meanwhile */
-        children_get_totals(session->children, &closing.children, &closing.n_children);
-        closing.n_unpacked = children_get_unpacked(session->children, &closing.unpacked_err);
-        closing.was_left = session->site.n_unheard > 0;
+        children_get_totals(session->children, &exit_summary.children, &exit_summary.n_children);
+        exit_summary.n_unpacked =
+            children_get_unpacked(session->children, &exit_summary.unpacked_err);
+        exit_summary.was_left = session->site.n_unheard > 0;
     }
-    keeper_process_done(&session->keeper);
+    follower_process_done(&session->follower);
     /* Also what was noted while they ended. */
-    closing.was_disk_full = session->keeper.ring.was_disk_full
-                            || error_is_disk_full(&session->finish_err)
-                            || error_is_disk_full(&closing.unpacked_err);
+    exit_summary.was_disk_full = session->follower.ring.was_disk_full
+                                 || error_is_disk_full(&session->finish_err)
+                                 || error_is_disk_full(&exit_summary.unpacked_err);
     /* No sooner: until then the keeper takes generations of any image away. */
-    if (closing.is_bounded)
-        closing.totals.file_bytes +=
+    if (exit_summary.is_bounded)
+        exit_summary.totals.file_bytes +=
             log_rotation_run_bytes(session->path) + log_rotation_state_bytes(session->path);
     answer_last(session);
-    say_who_was_killed(session);
+    report_who_was_killed(session);
     if (code) {
         exit_summary_warn(
             "%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
             session->finish_err.text, session->name, session->name);
-    } else if (is_empty(&closing)) {
+    } else if (is_empty(&exit_summary)) {
         sender_process_abandon(&session->sender);
         recording_discard(session->recording);
-        exit_summary_explain(&closing);
+        exit_summary_explain(&exit_summary);
         return;
     }
-    closing.is_gone = is_gone(session);
-    exit_summary_sum_up(&closing);
+    exit_summary.is_gone = is_gone(session);
+    exit_summary_sum_up(&exit_summary);
     finish_sending(session, code == 0);
-    if (session->options->has_report && !closing.is_gone)
+    if (session->options->has_report && !exit_summary.is_gone)
         exit_summary_report(session->path);
 }
 
@@ -609,7 +611,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
         program_take_timers(&session.state);
     raise_descriptors(&session.state);
     if (control_server_open(&session.control, &no_control) != 0)
-        exit_summary_say(options->quiet, "%s", no_control.text);
+        exit_summary_print(options->quiet, "%s", no_control.text);
     code = options->attached ? session_attach(&session, err) : session_start(&session, err);
     session.site = (struct control_handler){.children = session.children,
                                             .reports = &session.reports,

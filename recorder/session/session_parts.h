@@ -49,8 +49,8 @@ struct session {
     bool is_complaining; /* packing failed and was said to */
     bool has_said_full;  /* as of --max-local */
     struct sender_process sender;
-    struct keeper_process keeper; /* of a bounded run */
-    char *sender_program;         /* owned; NULL: nothing is sent, or it is not there */
+    struct follower_process follower; /* of a bounded run */
+    char *sender_program;             /* owned; NULL: nothing is sent, or it is not there */
 };
 
 /* Starts the program, recorded from its first call on. What was begun is owned by the session, however it went. */

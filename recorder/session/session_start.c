@@ -34,13 +34,13 @@ static void get_settings(struct session *session, struct recording_settings *ret
     *ret_settings = (struct recording_settings){
         .force = session->options->force,
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
-        .cull_ns = session->options->cull_ms * 1000000,
+        .elide_ns = session->options->elide_ms * 1000000,
         .sample_ms = session->options->sample_ms,
         .keep_symbols_bytes = session->options->keep_symbols_bytes,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
-        .run_keeper = session->options->is_aggregate ? &session->keeper : NULL,
+        .run_follower = session->options->is_aggregate ? &session->follower : NULL,
         .family = session->family,
     };
 }
@@ -85,7 +85,7 @@ static int release(struct session *session, const char *library, struct error *e
 }
 
 /* Children's logs go where the pool went, but only a link beside the first log tells us of them. */
-static void tell_of_weakness(const struct session *session)
+static void emit_of_weakness(const struct session *session)
 {
     const struct live_log *live = &session->recording->live;
 
@@ -111,9 +111,9 @@ static int make_files(struct session *session, const char *path, struct error *e
     session->family = process_tree_new();
     if (!session->family)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    session->keeper.ring.log_path = session->path;
+    session->follower.ring.log_path = session->path;
     get_settings(session, &settings);
-    session->reports.run_keeper = settings.run_keeper;
+    session->reports.run_follower = settings.run_follower;
     code = recording_create(path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
         bool is_following = session->options->follows_children;
@@ -258,12 +258,12 @@ int session_attach(struct session *session, struct error *err)
         recording_discard(session->recording);
     if (code)
         return code;
-    tell_of_weakness(session);
+    emit_of_weakness(session);
     be_patient();
     if (session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,
                              session->path);
-    exit_summary_say(
+    exit_summary_print(
         session->options->quiet,
         "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
         (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
@@ -300,7 +300,7 @@ int session_start(struct session *session, struct error *err)
     if (code == 0)
         code = make_files(session, session->path, err);
     if (code == 0) {
-        tell_of_weakness(session);
+        emit_of_weakness(session);
         code = release(session, library, err);
     }
     be_patient();

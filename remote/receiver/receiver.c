@@ -45,7 +45,7 @@ struct connection {
     bool is_refused; /* and told why */
     bool is_leaving; /* RC-4 */
     uint64_t
-        heard_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
+        received_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
     size_t n_objects[WIRE_WISHES]; /* by what became of them */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
@@ -90,7 +90,7 @@ static void complain(struct receiver *receiver, const char *peer, const char *wh
         (void)fprintf(stderr, "mtrace-gather: %s is cut off: %s\n", peer, why);
 }
 
-static void tell(void *context, enum receiver_session_news news, const struct store_log *log,
+static void emit(void *context, enum receiver_session_news news, const struct store_log *log,
                  const char *why)
 {
     const struct connection *connection = context;
@@ -112,7 +112,7 @@ static void tell(void *context, enum receiver_session_news news, const struct st
     (void)fflush(stdout);
 }
 
-static void tell_object(void *context, enum wire_wish wish)
+static void emit_object(void *context, enum wire_wish wish)
 {
     struct connection *connection = context;
 
@@ -179,8 +179,8 @@ static int admit(struct connection *connection, struct error *err)
     connection->intake =
         (struct receiver_session){.store = receiver->settings->store,
                                   .put = put,
-                                  .tell = tell,
-                                  .tell_object = tell_object,
+                                  .emit = emit,
+                                  .emit_object = emit_object,
                                   .fetches_objects = receiver->settings->fetches_objects,
                                   .context = connection,
                                   .owner = ++receiver->n_owners,
@@ -218,7 +218,7 @@ static int take_all(struct connection *connection, struct error *err)
         wire_reader_add(reader, (size_t)n);
         code = receiver_session_take(&connection->intake, reader, err);
         if (reader->begin > 0)
-            connection->heard_ns = connection->receiver->now_ns;
+            connection->received_ns = connection->receiver->now_ns;
         if (code) {
             refuse(connection, err->text);
             connection->is_refused = true;
@@ -234,7 +234,7 @@ static bool begin_to_leave(struct connection *connection)
         || shutdown(connection->channel.fd, SHUT_WR) != 0)
         return false;
     connection->is_leaving = true;
-    connection->heard_ns = connection->receiver->now_ns;
+    connection->received_ns = connection->receiver->now_ns;
     return true;
 }
 
@@ -271,9 +271,9 @@ static int step(struct connection *connection, struct error *err)
     return code ? code : channel_flush(&connection->channel, err);
 }
 
-static int check_patience(const struct connection *connection, uint64_t now_ns, struct error *err)
+static int check_time_limit(const struct connection *connection, uint64_t now_ns, struct error *err)
 {
-    uint64_t silent_ns = now_ns - connection->heard_ns;
+    uint64_t silent_ns = now_ns - connection->received_ns;
     bool is_known = connection->reader && connection->intake.has_greeted;
 
     if (connection->is_leaving)
@@ -334,7 +334,7 @@ static void accept_one(struct receiver *receiver, int fd, const struct sockaddr 
     }
     memcpy(connection->peer, peer, sizeof(peer));
     connection->receiver = receiver;
-    connection->heard_ns = receiver->now_ns;
+    connection->received_ns = receiver->now_ns;
     connection->next = receiver->connections;
     receiver->connections = connection;
     receiver->n_connections++;
@@ -378,7 +378,7 @@ static void step_all(struct receiver *receiver, const struct pollfd *ready, size
         if (i < n_ready && ready[i].revents)
             code = step(connection, &err);
         if (code == 0)
-            code = check_patience(connection, receiver->now_ns, &err);
+            code = check_time_limit(connection, receiver->now_ns, &err);
         if (code == 0) {
             link = &connection->next;
             continue;

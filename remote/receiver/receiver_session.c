@@ -54,7 +54,7 @@ static int greet(struct receiver_session *intake, const struct wire_head *head, 
     return answer(intake, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
-static int tell_what_there_is(struct receiver_session *intake, struct receiver_session_log *place,
+static int emit_what_there_is(struct receiver_session *intake, struct receiver_session_log *place,
                               struct error *err)
 {
     uint64_t hash;
@@ -77,7 +77,7 @@ static int count(struct receiver_session *intake, uint32_t n_bytes, struct error
 
 /* Into an empty place. */
 static int begin_in(struct receiver_session *intake, struct receiver_session_log *place,
-                    const struct wire_head *head, const uint8_t *page, bool is_anew,
+                    const struct wire_head *head, const uint8_t *page, bool is_again,
                     struct error *err)
 {
     const struct store_offer offer = {.page = page,
@@ -87,14 +87,14 @@ static int begin_in(struct receiver_session *intake, struct receiver_session_log
     int code = count(intake, LOG_FILE_HEADER_BYTES, err);
 
     if (code == 0)
-        code = store_begin(intake->store, &offer, is_anew, intake->owner, &place->log, err);
+        code = store_begin(intake->store, &offer, is_again, intake->owner, &place->log, err);
     if (code)
         return code;
     place->number = head->log;
-    place->is_told = intake->store->n_logs > n_before;
-    if (place->is_told)
-        intake->tell(intake->context, RECEIVER_SESSION_BEGUN, place->log, NULL);
-    return tell_what_there_is(intake, place, err);
+    place->is_reported = intake->store->n_logs > n_before;
+    if (place->is_reported)
+        intake->emit(intake->context, RECEIVER_SESSION_BEGUN, place->log, NULL);
+    return emit_what_there_is(intake, place, err);
 }
 
 static int begin(struct receiver_session *intake, const struct wire_head *head, const void *page,
@@ -107,8 +107,8 @@ static int begin(struct receiver_session *intake, const struct wire_head *head, 
     return begin_in(intake, place, head, page, false, err);
 }
 
-static int begin_anew(struct receiver_session *intake, struct receiver_session_log *place,
-                      const struct wire_head *head, const void *page, struct error *err)
+static int begin_again(struct receiver_session *intake, struct receiver_session_log *place,
+                       const struct wire_head *head, const void *page, struct error *err)
 {
     store_let_go(place->log);
     place->log = NULL;
@@ -118,13 +118,13 @@ static int begin_anew(struct receiver_session *intake, struct receiver_session_l
 /* ---- going on ---- */
 
 /* Something of it came. */
-static void tell_that_it_goes_on(struct receiver_session *intake,
+static void emit_that_it_goes_on(struct receiver_session *intake,
                                  struct receiver_session_log *place)
 {
-    if (!place->is_told)
-        intake->tell(intake->context, RECEIVER_SESSION_RESUMED, place->log, NULL);
-    place->is_told = true;
-    place->log->is_told_cut = false;
+    if (!place->is_reported)
+        intake->emit(intake->context, RECEIVER_SESSION_RESUMED, place->log, NULL);
+    place->is_reported = true;
+    place->log->is_reported_cut = false;
 }
 
 static int add(struct receiver_session *intake, struct receiver_session_log *place,
@@ -139,7 +139,7 @@ static int add(struct receiver_session *intake, struct receiver_session_log *pla
     if (code == 0)
         code = store_add(intake->store, place->log, payload, head->n_bytes, err);
     if (code == 0)
-        tell_that_it_goes_on(intake, place);
+        emit_that_it_goes_on(intake, place);
     return code;
 }
 
@@ -164,7 +164,7 @@ static int end(struct receiver_session *intake, struct receiver_session_log *pla
         code = answer(intake, WIRE_DONE, place->number, head->offset, NULL, 0, err);
     if (code)
         return code;
-    intake->tell(intake->context,
+    intake->emit(intake->context,
                  head->kind == WIRE_CUT ? RECEIVER_SESSION_UNENDED : RECEIVER_SESSION_ENDED,
                  place->log, NULL);
     store_let_go(place->log);
@@ -187,8 +187,8 @@ static uint64_t object_room(const struct receiver_session *intake)
 
 static int answer_object(struct receiver_session *intake, enum wire_wish wish, struct error *err)
 {
-    if (wish != WIRE_WANTED && intake->tell_object)
-        intake->tell_object(intake->context, wish);
+    if (wish != WIRE_WANTED && intake->emit_object)
+        intake->emit_object(intake->context, wish);
     return answer(intake, WIRE_WANT, intake->object_number, wish, NULL, 0, err);
 }
 
@@ -275,8 +275,8 @@ static int do_one(struct receiver_session *intake, const struct wire_head *head,
         return error_set(err, ERROR_FORMAT,
                          "it speaks of a log that it has not begun, or that another one sends now");
     switch (head->kind) {
-    case WIRE_ANEW:
-        return begin_anew(intake, place, head, payload, err);
+    case WIRE_AGAIN:
+        return begin_again(intake, place, head, payload, err);
     case WIRE_DATA:
         return add(intake, place, head, payload, err);
     case WIRE_HEADER:
@@ -329,21 +329,21 @@ bool receiver_session_is_idle(const struct receiver_session *intake)
 
 bool receiver_session_done(struct receiver_session *intake, const char *why)
 {
-    bool is_told = false;
+    bool is_reported = false;
 
     for (size_t i = 0; intake->logs && i < RECEIVER_SESSION_LOGS; i++) {
         struct store_log *log = intake->logs[i].log;
         if (!log || log->owner != intake->owner)
             continue;
-        if (!log->is_told_cut)
-            intake->tell(intake->context, RECEIVER_SESSION_CUT, log, why);
-        log->is_told_cut = true;
-        is_told = true;
+        if (!log->is_reported_cut)
+            intake->emit(intake->context, RECEIVER_SESSION_CUT, log, why);
+        log->is_reported_cut = true;
+        is_reported = true;
         store_let_go(log);
     }
     if (intake->logs)
         object_store_drop(intake->store, &intake->object);
     free(intake->logs);
     intake->logs = NULL;
-    return is_told;
+    return is_reported;
 }

@@ -41,7 +41,7 @@ struct receiver_session_log {
     struct store_log *log; /* NULL: the place is free */
     uint32_t number;
     uint64_t acked_bytes;
-    bool is_told; /* that it is begun, or goes on */
+    bool is_reported; /* that it is begun, or goes on */
 };
 
 /* What one sender has added, by all its connections. */
@@ -54,10 +54,10 @@ struct receiver_session {
     struct store *store;
     /* What goes out; its failure is the intake's. */
     int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
-    void (*tell)(void *context, enum receiver_session_news news, const struct store_log *log,
+    void (*emit)(void *context, enum receiver_session_news news, const struct store_log *log,
                  const char *why);
     /* What became of an object; NULL: nobody hears of it. */
-    void (*tell_object)(void *context, enum wire_wish wish);
+    void (*emit_object)(void *context, enum wire_wish wish);
     void *context;
     uint64_t owner;                       /* of its logs in the store */
     uint64_t max_bytes;                   /* that this sender may add */

@@ -359,7 +359,7 @@ static struct store_log *find_again(struct store *store, const struct log_file *
     return log;
 }
 
-int store_begin(struct store *store, const struct store_offer *offer, bool is_anew, uint64_t owner,
+int store_begin(struct store *store, const struct store_offer *offer, bool is_again, uint64_t owner,
                 struct store_log **ret_log, struct error *err)
 {
     struct store_log *log = NULL;
@@ -369,7 +369,7 @@ int store_begin(struct store *store, const struct store_offer *offer, bool is_an
     memcpy(&file, offer->page, sizeof(file));
     if (!log_header_is_packed(&file) || file.version == 0 || file.run_id == 0)
         return error_set(err, ERROR_FORMAT, "what it sends is no packed log of mtrace");
-    if (!is_anew)
+    if (!is_again)
         log = find_again(store, &file);
     if (!log)
         code = make_log(store, offer, &log, err);

@@ -38,11 +38,11 @@ struct store_log {
     uint32_t image;
     char name[STORE_NAME_BYTES];
     uint64_t size_bytes;
-    int64_t written_ns; /* of a file that was there: when it was last written to */
-    int fd;             /* -1: nobody sends it now */
-    bool is_locked;     /* or cannot be */
-    uint64_t owner;     /* who sends it, a number of the caller's */
-    bool is_told_cut;   /* the caller's: that nothing of it comes now was said */
+    int64_t written_ns;   /* of a file that was there: when it was last written to */
+    int fd;               /* -1: nobody sends it now */
+    bool is_locked;       /* or cannot be */
+    uint64_t owner;       /* who sends it, a number of the caller's */
+    bool is_reported_cut; /* the caller's: that nothing of it comes now was said */
 };
 
 struct store {
@@ -66,8 +66,8 @@ struct store_offer {
     size_t n_program;
 };
 
-/* The log with this header page, made if it is new, or if is_anew. Who sent it before sends it no more. The result is the store's. */
-int store_begin(struct store *store, const struct store_offer *offer, bool is_anew, uint64_t owner,
+/* The log with this header page, made if it is new, or if is_again. Who sent it before sends it no more. The result is the store's. */
+int store_begin(struct store *store, const struct store_offer *offer, bool is_again, uint64_t owner,
                 struct store_log **ret_log, struct error *err);
 
 /* Adds n_bytes at the end; on failure some of them may have been. */

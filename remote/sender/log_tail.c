@@ -5,7 +5,7 @@
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
-#include "lib/process/given_back.h"
+#include "lib/process/punched_hole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@ int log_tail_open(const char *path, struct log_tail *ret_tail, struct error *err
         return code;
     *ret_tail = (struct log_tail){.fd = fd,
                                   .end = LOG_FILE_HEADER_BYTES,
-                                  .given_back = given_back_read(fd),
+                                  .punched_hole = punched_hole_read(fd),
                                   .device = status.st_dev,
                                   .inode = status.st_ino};
-    if (ret_tail->given_back)
-        ret_tail->end = ret_tail->given_back;
+    if (ret_tail->punched_hole)
+        ret_tail->end = ret_tail->punched_hole;
     return 0;
 }
 
@@ -94,8 +94,8 @@ void log_tail_read_definitions(const struct log_tail *tail, uint64_t *at,
 {
     struct log_frame frame;
 
-    if (*at < tail->given_back)
-        *at = tail->given_back;
+    if (*at < tail->punched_hole)
+        *at = tail->punched_hole;
     while (read_frame(tail, *at, tail->end, &frame)) {
         if (has_definitions(&frame))
             unpack(tail, *at, &frame, take, context);
@@ -124,7 +124,7 @@ void log_tail_look(struct log_tail *tail, bool is_final)
 
 uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit)
 {
-    uint64_t at = tail->given_back ? tail->given_back : LOG_FILE_HEADER_BYTES;
+    uint64_t at = tail->punched_hole ? tail->punched_hole : LOG_FILE_HEADER_BYTES;
     struct log_frame frame;
 
     while (at < limit && read_frame(tail, at, tail->end, &frame)

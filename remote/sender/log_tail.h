@@ -26,7 +26,7 @@ enum {
 struct log_tail {
     int fd; /* -1: not open */
     uint64_t end;
-    uint64_t given_back; /* 0, or where what is still here begins (lib/process/given_back.h) */
+    uint64_t punched_hole; /* 0, or where what is still here begins (lib/process/punched_hole.h) */
     uint64_t device, inode;
     bool has_trailer; /* the recorder has finished it: its last frame says so */
     char program

@@ -65,7 +65,7 @@ static uint64_t due_ns(const struct sender *sender)
 }
 
 /* How long a step of the connection may take, SN-3. */
-static int patience_ms(const struct sender *sender)
+static int time_limit_ms(const struct sender *sender)
 {
     uint64_t due = due_ns(sender);
     uint64_t now = monotonic_now_ns();
@@ -79,7 +79,7 @@ static int patience_ms(const struct sender *sender)
 /* All of it is limited, not each part: the other side may send one byte at a time. */
 static int shake(struct sender *sender, struct error *err)
 {
-    uint64_t until_ns = monotonic_now_ns() + (uint64_t)patience_ms(sender) * ms_ns;
+    uint64_t until_ns = monotonic_now_ns() + (uint64_t)time_limit_ms(sender) * ms_ns;
     int code;
 
     while ((code = channel_shake(&sender->channel, err)) > 0) {
@@ -103,8 +103,8 @@ static int connect_now(struct sender *sender, struct error *err)
     if (settings->is_discovering)
         code = discovery_find_one(settings->security, settings->discovery_port, &address, err);
     if (code == 0)
-        code = address_connect(&address, settings->security->is_insecure, patience_ms(sender), &fd,
-                               err);
+        code = address_connect(&address, settings->security->is_insecure, time_limit_ms(sender),
+                               &fd, err);
     if (code)
         return code;
     code = channel_open(fd, settings->security, false, address.host, &sender->channel, err);
@@ -114,10 +114,10 @@ static int connect_now(struct sender *sender, struct error *err)
     wire_reader_init(sender->reader);
     code = shake(sender, err);
     sender->now_ns = monotonic_now_ns();
-    sender->heard_ns = sender->now_ns;
+    sender->received_ns = sender->now_ns;
     sender->asked_ns = 0;
     wire_make_hello(&hello);
-    return code ? code : sender_tx_say(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+    return code ? code : sender_tx_send(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
 /* ---- all of it ---- */
@@ -139,7 +139,7 @@ static void find_logs(struct sender *sender)
         monotonic_now_ns() + find_ns + FIND_SHARE * (monotonic_now_ns() - begun_ns);
 }
 
-static void hear_of_end(struct sender *sender)
+static void receive_of_end(struct sender *sender)
 {
     char byte;
     ssize_t n = read(sender->settings->end_pipe, &byte, 1);
@@ -162,7 +162,7 @@ static int converse(struct sender *sender, struct error *err)
     if (code == 0 && sender->has_greeted)
         code = sender_tx_send_objects(sender, err);
     if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
-        code = sender_tx_say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+        code = sender_tx_send(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code == 0)
         code = channel_flush(&sender->channel, err);
     if (code == 0 && sender->asked_ns && sender->now_ns - sender->asked_ns > silence_ns)
@@ -201,7 +201,7 @@ static void wait_for_more(struct sender *sender)
     if (sender->is_connected)
         ready[1].events = channel_events(&sender->channel, false);
     if (poll(ready, 2, (int)(look_ns / ms_ns)) > 0 && ready[0].revents)
-        hear_of_end(sender);
+        receive_of_end(sender);
 }
 
 static bool is_too_late(const struct sender *sender)

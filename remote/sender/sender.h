@@ -7,7 +7,7 @@
  *          are under way at a time, the others have their turn when one has ended.
  *          The end of the recording is told on a pipe: the byte SENDER_PROCESS_FINISHED when all files are whole, its end alone when the recorder died.
  * Invariants
- *   SN-1 A file is only read; with --no-local its space is given back (giving_back.h), and nothing else of it is changed.
+ *   SN-1 A file is only read; with --no-local its space is given back (hole_punching.h), and nothing else of it is changed.
  *   SN-2 A log counts as sent when the receiver said that it has all of it on the disk.
  *   SN-3 After the end of the recording it takes at most timeout_ns; sending without a recording gives up when nothing was acknowledged
  *        for that long. No other side, however slowly it speaks, makes it longer.

@@ -116,7 +116,7 @@ static void hang_up(struct sender_process *sender)
     sender->is_open = false;
 }
 
-static void tell_end(struct sender_process *sender)
+static void emit_end(struct sender_process *sender)
 {
     const char word = SENDER_PROCESS_FINISHED;
 
@@ -164,12 +164,12 @@ void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_
     sender_process_step(sender, now_ns);
     sender->due_ns = now_ns + sender->sending->timeout_ns + SENDER_PROCESS_GRACE_NS;
     if (is_whole)
-        tell_end(sender);
+        emit_end(sender);
     hang_up(sender);
 }
 
 /* It did not end by itself, so it has not said how much was sent: SP-2. */
-static void say_unknown(const struct sender_process *sender)
+static void report_unknown(const struct sender_process *sender)
 {
     if (!sender->program || sender->has_given_up)
         return;
@@ -197,13 +197,13 @@ bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns)
             return false;
         sender->has_given_up = status != -1 && WIFEXITED(status);
     }
-    say_unknown(sender);
+    report_unknown(sender);
     return true;
 }
 
 void sender_process_leave(struct sender_process *sender)
 {
-    say_unknown(sender);
+    report_unknown(sender);
     sender_process_abandon(sender);
 }
 

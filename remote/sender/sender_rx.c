@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_rx.h"
 
-#include "remote/sender/giving_back.h"
+#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
 
@@ -52,10 +52,10 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     if (head->offset < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
     if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
-        || ours != theirs || head->offset < log->tail.given_back) {
-        if (log->tail.given_back)
+        || ours != theirs || head->offset < log->tail.punched_hole) {
+        if (log->tail.punched_hole)
             return stick(sender, log);
-        return sender_tx_say_begin(sender, WIRE_ANEW, number, log, err);
+        return sender_tx_send_begin(sender, WIRE_AGAIN, number, log, err);
     }
     log->state = SENT_STATE_FLOWING;
     log->sent_bytes = head->offset;
@@ -85,7 +85,7 @@ static int take_want(struct sender *sender, const struct wire_head *head, struct
     if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
         return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
     note_objects(sender);
-    return is_cut ? sender_tx_say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
+    return is_cut ? sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
 }
 
 static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
@@ -93,7 +93,7 @@ static int take_synced(struct sender *sender, struct sent_log *log, uint64_t syn
 {
     if (log->asked_sync == 0)
         return error_set(err, ERROR_FORMAT, "the receiver says to what it was not asked");
-    if (!sender->has_no_holes && !giving_back_take(log, synced)) {
+    if (!sender->has_no_holes && !hole_punching_take(log, synced)) {
         sender->has_no_holes = true;
         (void)fprintf(stderr,
                       "mtrace-record: the file system of '%s' gives no space back while a log "
@@ -159,7 +159,7 @@ int sender_rx_take_all(struct sender *sender, struct error *err)
             code = take_one(sender, &head, payload, err);
             if (code)
                 return code;
-            sender->heard_ns = sender->now_ns;
+            sender->received_ns = sender->now_ns;
             sender->asked_ns = 0;
         }
     }

@@ -32,7 +32,7 @@ struct sender {
     bool has_complained;
     bool has_no_holes; /* the file system of the logs */
     uint64_t now_ns, over_ns, retry_ns, pause_ns, look_due_ns, find_due_ns;
-    uint64_t heard_ns, asked_ns; /* asked_ns: 0, or since when an answer is due */
+    uint64_t received_ns, asked_ns; /* asked_ns: 0, or since when an answer is due */
     uint64_t put_ns;
     uint64_t progress_ns;       /* something was acknowledged */
     uint64_t said_ns;           /* 0, or when it was last said that it does not go on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sender_tx.h"
 
-#include "remote/sender/giving_back.h"
+#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@ enum {
     MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
 };
 
-int sender_tx_say(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
-                  const void *payload, size_t n_bytes, struct error *err)
+int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
+                   const void *payload, size_t n_bytes, struct error *err)
 {
     const struct wire_head head = {
         .kind = kind, .log = number, .offset = offset, .n_bytes = (uint32_t)n_bytes};
@@ -27,8 +27,8 @@ int sender_tx_say(struct sender *sender, enum wire_kind kind, uint32_t number, u
     return channel_put(&sender->channel, &head, payload, err);
 }
 
-int sender_tx_say_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
-                        struct sent_log *log, struct error *err)
+int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
+                         struct sent_log *log, struct error *err)
 {
     uint8_t payload[LOG_FILE_HEADER_BYTES + LOG_TAIL_PROGRAM_BYTES];
     size_t n_program = strlen(log->tail.program);
@@ -36,7 +36,7 @@ int sender_tx_say_begin(struct sender *sender, enum wire_kind kind, uint32_t num
     memcpy(payload, log->page, sizeof(log->page));
     memcpy(payload + sizeof(log->page), log->tail.program, n_program);
     log->state = SENT_STATE_BEGUN;
-    return sender_tx_say(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
+    return sender_tx_send(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
 }
 
 /* ---- logs ---- */
@@ -48,10 +48,10 @@ static int begin(struct sender *sender, uint32_t number, struct sent_log *log, s
         log->state = sender->is_over ? SENT_STATE_NO_LOG : SENT_STATE_WAITING;
         return 0;
     }
-    if (!*log->tail.program && !log->tail.given_back && !sender->is_over
+    if (!*log->tail.program && !log->tail.punched_hole && !sender->is_over
         && log->tail.end < MAX_PROGRAM_WAIT)
         return 0;
-    return sender_tx_say_begin(sender, WIRE_BEGIN, number, log, err);
+    return sender_tx_send_begin(sender, WIRE_BEGIN, number, log, err);
 }
 
 static int send_header(struct sender *sender, uint32_t number, struct sent_log *log,
@@ -62,7 +62,7 @@ static int send_header(struct sender *sender, uint32_t number, struct sent_log *
     if (!log_tail_read_header(&log->tail, page) || memcmp(page, log->page, sizeof(page)) == 0)
         return 0;
     memcpy(log->page, page, sizeof(page));
-    return sender_tx_say(sender, WIRE_HEADER, number, 0, page, sizeof(page), err);
+    return sender_tx_send(sender, WIRE_HEADER, number, 0, page, sizeof(page), err);
 }
 
 static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *log,
@@ -78,7 +78,7 @@ static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *l
                           (off_t)log->sent_bytes);
         if (n <= 0)
             return error_set_errno(err, n ? errno : EIO, "cannot read '%s'", log->path);
-        code = sender_tx_say(sender, WIRE_DATA, number, log->sent_bytes, bytes, (size_t)n, err);
+        code = sender_tx_send(sender, WIRE_DATA, number, log->sent_bytes, bytes, (size_t)n, err);
         log->sent_bytes += (uint64_t)n;
         if (code == 0)
             code = channel_flush(&sender->channel, err);
@@ -93,15 +93,15 @@ static int send_log(struct sender *sender, uint32_t number, struct sent_log *log
     if (code == 0)
         code = send_header(sender, number, log, err);
     if (code == 0 && sender->settings->gives_back && !sender->has_no_holes
-        && giving_back_is_due(log)) {
+        && hole_punching_is_due(log)) {
         log->asked_sync = log->acked_bytes;
-        code = sender_tx_say(sender, WIRE_SYNC, number, 0, NULL, 0, err);
+        code = sender_tx_send(sender, WIRE_SYNC, number, 0, NULL, 0, err);
     }
     if (code || !sender->is_over || log->sent_bytes < log->tail.end)
         return code;
     log->state = SENT_STATE_ENDING;
-    return sender_tx_say(sender, log->tail.has_trailer ? WIRE_END : WIRE_CUT, number,
-                         log->sent_bytes, NULL, 0, err);
+    return sender_tx_send(sender, log->tail.has_trailer ? WIRE_END : WIRE_CUT, number,
+                          log->sent_bytes, NULL, 0, err);
 }
 
 int sender_tx_send_logs(struct sender *sender, struct error *err)
@@ -137,14 +137,14 @@ static int send_object_bytes(struct sender *sender, struct error *err)
 
     if (n > 0)
         code =
-            sender_tx_say(sender, WIRE_OBJECT_DATA, 0, objects->sent_bytes, bytes, (size_t)n, err);
+            sender_tx_send(sender, WIRE_OBJECT_DATA, 0, objects->sent_bytes, bytes, (size_t)n, err);
     objects->sent_bytes += n > 0 ? (uint64_t)n : 0;
     if (code == 0 && objects->sent_bytes % ASK_BYTES == 0) /* for a word of life */
-        code = sender_tx_say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+        code = sender_tx_send(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code || (n > 0 && objects->sent_bytes < objects->size_bytes))
         return code;
     sent_objects_end(objects); /* also one that was cut meanwhile: the receiver throws it away */
-    return sender_tx_say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
+    return sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
 }
 
 static void learn_objects(struct sender *sender)
@@ -173,6 +173,6 @@ int sender_tx_send_objects(struct sender *sender, struct error *err)
             code = channel_flush(&sender->channel, err);
     }
     if (code == 0 && sent_objects_next(&sender->objects, &offer, &number))
-        code = sender_tx_say(sender, WIRE_OBJECT, number, 0, &offer, sizeof(offer), err);
+        code = sender_tx_send(sender, WIRE_OBJECT, number, 0, &offer, sizeof(offer), err);
     return code;
 }

@@ -18,12 +18,12 @@ struct error;
 struct sender;
 struct sent_log;
 
-int sender_tx_say(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
-                  const void *payload, size_t n_bytes, struct error *err);
+int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
+                   const void *payload, size_t n_bytes, struct error *err);
 
 /* BEGIN or ANEW, with the log's page. */
-int sender_tx_say_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
-                        struct sent_log *log, struct error *err);
+int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
+                         struct sent_log *log, struct error *err);
 
 /* What there is of all logs, as much as the channel takes now. */
 int sender_tx_send_logs(struct sender *sender, struct error *err);

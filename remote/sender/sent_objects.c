@@ -119,7 +119,7 @@ static void learn_mapped(struct sent_objects *list, const struct log_tail *tail,
 void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail,
                         const char *log_path, uint64_t *at)
 {
-    if (*at < tail->given_back)
+    if (*at < tail->punched_hole)
         learn_mapped(list, tail, log_path);
     log_tail_read_definitions(tail, at, take_definitions, list);
 }

@@ -4,12 +4,12 @@
 #include "lib/base/printable.h"
 #include "lib/base/units.h"
 #include "lib/logfile/log_name.h"
-#include "remote/sender/giving_back.h"
+#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"
 
 #include <stdio.h>
 
-static void say_what_is_left(const struct sender *sender, uint64_t n_left)
+static void report_what_is_left(const struct sender *sender, uint64_t n_left)
 {
     const struct sender_settings *settings = sender->settings;
     char size[UNITS_TEXT_BYTES];
@@ -22,7 +22,7 @@ static void say_what_is_left(const struct sender *sender, uint64_t n_left)
 }
 
 /* What a recorder that died had not packed is not in what was sent. */
-static void say_what_is_live(const struct sender *sender)
+static void report_what_is_live(const struct sender *sender)
 {
     const char *log = sender->settings->log;
 
@@ -43,14 +43,14 @@ static const char *what_became_of_them(const struct sender *sender)
         return "";
     for (size_t i = 0; i < sender->logs.n; i++) {
         const struct sent_log *log = sender->logs.logs[i];
-        n_kept += log->state == SENT_STATE_SENT && !giving_back_remove(log);
+        n_kept += log->state == SENT_STATE_SENT && !hole_punching_remove(log);
     }
     return n_kept ? "; kept here is what its recorder did not finish (--no-local)"
                   : "; removed here (--no-local)";
 }
 
 /* One line for each reason; the name is the program's. */
-static void say_lacking(const struct sender *sender, size_t n, const char *why, const char *path)
+static void report_lacking(const struct sender *sender, size_t n, const char *why, const char *path)
 {
     char example[256] = "";
 
@@ -75,14 +75,14 @@ static void sum_up_objects(const struct sender *sender)
         size_t n = sent_objects_count(objects, outcome, &path);
         n_settled += n;
         if (n && wire_wish_text(outcome))
-            say_lacking(sender, n, wire_wish_text(outcome), path);
+            report_lacking(sender, n, wire_wish_text(outcome), path);
     }
     if (n_settled < objects->n) {
         (void)snprintf(late, sizeof(late), "not in time (%s)", sender->why);
-        say_lacking(sender, objects->n - n_settled, *sender->why ? late : "not in time", NULL);
+        report_lacking(sender, objects->n - n_settled, *sender->why ? late : "not in time", NULL);
     }
     if (objects->n_beyond)
-        say_lacking(sender, objects->n_beyond, "more than it keeps track of", NULL);
+        report_lacking(sender, objects->n_beyond, "more than it keeps track of", NULL);
     if (objects->has_missed)
         (void)fprintf(
             stderr,
@@ -99,7 +99,7 @@ void sent_summary_print(const struct sender *sender)
     uint64_t n_bytes = 0;
     uint64_t n_left = 0;
     int64_t n_sent = 0;
-    const char *fate = "";
+    const char *status = "";
 
     for (size_t i = 0; i < sender->logs.n; i++) {
         const struct sent_log *log = sender->logs.logs[i];
@@ -108,14 +108,14 @@ void sent_summary_print(const struct sender *sender)
         n_left += sent_log_bytes_left(log);
     }
     if (sent_logs_are_sent(&sender->logs))
-        fate = what_became_of_them(sender);
+        status = what_became_of_them(sender);
     if (!sent_logs_are_sent(&sender->logs))
-        say_what_is_left(sender, n_left);
+        report_what_is_left(sender, n_left);
     else if (n_sent && !sender->settings->is_quiet)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s%s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
-                      units_format_bytes((int64_t)n_bytes, size), fate);
+                      units_format_bytes((int64_t)n_bytes, size), status);
     if (sender->is_asked_for_objects)
         sum_up_objects(sender);
-    say_what_is_live(sender);
+    report_what_is_live(sender);
 }

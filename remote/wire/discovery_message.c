@@ -21,14 +21,14 @@ static const struct security_key *find_key(const struct security *security, cons
 }
 
 /* The key of TLS signs nothing itself. */
-static bool sign(const struct security_key *key, const struct discovery_message *announcement,
+static bool sign(const struct security_key *key, const struct discovery_message *message,
                  uint8_t *ret_mac)
 {
     uint8_t own[DISCOVERY_MESSAGE_MAC_BYTES];
     bool is_signed =
         gnutls_hmac_fast(GNUTLS_MAC_SHA256, key->bytes, key->n_bytes, purpose, sizeof(purpose), own)
             == GNUTLS_E_SUCCESS
-        && gnutls_hmac_fast(GNUTLS_MAC_SHA256, own, sizeof(own), announcement,
+        && gnutls_hmac_fast(GNUTLS_MAC_SHA256, own, sizeof(own), message,
                             offsetof(struct discovery_message, mac), ret_mac)
                == GNUTLS_E_SUCCESS;
 
@@ -37,23 +37,22 @@ static bool sign(const struct security_key *key, const struct discovery_message 
 }
 
 static bool is_of_kind(const void *bytes, size_t n_bytes, enum discovery_message_kind kind,
-                       struct discovery_message *ret_announcement)
+                       struct discovery_message *ret_message)
 {
-    if (n_bytes != sizeof(*ret_announcement))
+    if (n_bytes != sizeof(*ret_message))
         return false;
-    memcpy(ret_announcement, bytes, n_bytes);
-    return memcmp(ret_announcement->magic, magic, sizeof(magic)) == 0
-           && ret_announcement->version == VERSION && ret_announcement->kind == kind
-           && memchr(ret_announcement->key_name, '\0', sizeof(ret_announcement->key_name));
+    memcpy(ret_message, bytes, n_bytes);
+    return memcmp(ret_message->magic, magic, sizeof(magic)) == 0 && ret_message->version == VERSION
+           && ret_message->kind == kind
+           && memchr(ret_message->key_name, '\0', sizeof(ret_message->key_name));
 }
 
-static bool is_signed(const struct security *security, const struct discovery_message *announcement)
+static bool is_signed(const struct security *security, const struct discovery_message *message)
 {
-    const struct security_key *key = find_key(security, announcement->key_name);
+    const struct security_key *key = find_key(security, message->key_name);
     uint8_t mac[DISCOVERY_MESSAGE_MAC_BYTES];
 
-    return key && sign(key, announcement, mac)
-           && gnutls_memcmp(mac, announcement->mac, sizeof(mac)) == 0;
+    return key && sign(key, message, mac) && gnutls_memcmp(mac, message->mac, sizeof(mac)) == 0;
 }
 
 static bool is_recent(uint64_t unix_ns, uint64_t now_ns)

@@ -16,7 +16,7 @@ static const struct {
 } lengths[WIRE_KINDS] = {
     [WIRE_HELLO] = {sizeof(struct wire_hello), sizeof(struct wire_hello)},
     [WIRE_BEGIN] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
-    [WIRE_ANEW] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
+    [WIRE_AGAIN] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
     [WIRE_HAVE] = {sizeof(uint64_t), sizeof(uint64_t)},
     [WIRE_DATA] = {1, WIRE_MAX_BYTES},
     [WIRE_OBJECT] = {sizeof(struct wire_object), sizeof(struct wire_object)},

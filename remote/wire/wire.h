@@ -48,7 +48,7 @@ enum wire_kind {
     WIRE_HELLO = 1, /* struct wire_hello */
     WIRE_BEGIN,     /* header page, then the program's name without NUL */
     WIRE_HAVE,      /* offset: end of the file; 8 bytes: wire_hash of its end */
-    WIRE_ANEW,      /* the same as BEGIN, of a log that was begun */
+    WIRE_AGAIN,     /* the same as BEGIN, of a log that was begun */
     WIRE_DATA,      /* offset; bytes of the log */
     WIRE_HEADER,    /* header page */
     WIRE_END,       /* offset: end of the log */

@@ -17,13 +17,13 @@ enum {
 };
 
 /* What a client was told last of one recording. */
-struct told {
+struct reported {
     struct stat database;
     bool is_growing;
     bool is_any;
 };
 
-static void tell(const struct recording *recording, const char *event, bool is_growing, FILE *out)
+static void emit(const struct recording *recording, const char *event, bool is_growing, FILE *out)
 {
     struct recording now;
 
@@ -35,20 +35,20 @@ static void tell(const struct recording *recording, const char *event, bool is_g
     recordings_read_done(&now);
 }
 
-static void look(const struct recording *recording, struct told *told, FILE *out)
+static void look(const struct recording *recording, struct reported *reported, FILE *out)
 {
     bool is_growing = recording_is_growing(recording); /* before the file is looked at */
-    struct stat now = told->database;
+    struct stat now = reported->database;
 
     (void)stat(recording->path, &now);
-    if (!told->is_any || file_state_has_changed(&now, &told->database))
-        tell(recording, "data", is_growing, out);
-    if (told->is_any && told->is_growing && !is_growing)
-        tell(recording, "end", is_growing, out);
-    *told = (struct told){.database = now, .is_growing = is_growing, .is_any = true};
+    if (!reported->is_any || file_state_has_changed(&now, &reported->database))
+        emit(recording, "data", is_growing, out);
+    if (reported->is_any && reported->is_growing && !is_growing)
+        emit(recording, "end", is_growing, out);
+    *reported = (struct reported){.database = now, .is_growing = is_growing, .is_any = true};
 }
 
-static void tell_until_gone(const struct recordings *recordings, struct told *told,
+static void emit_until_gone(const struct recordings *recordings, struct reported *reported,
                             struct exchange *exchange)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
@@ -56,7 +56,7 @@ static void tell_until_gone(const struct recordings *recordings, struct told *to
 
     while (!exchange->is_abandoned(exchange->client) && !ferror(exchange->out)) {
         for (size_t i = 0; i < recordings->n_items; i++)
-            look(&recordings->items[i], &told[i], exchange->out);
+            look(&recordings->items[i], &reported[i], exchange->out);
         if (++n_looks % LOOKS_PER_COMMENT == 0)
             (void)fputs(":\n\n", exchange->out);
         (void)fflush(exchange->out);
@@ -66,13 +66,13 @@ static void tell_until_gone(const struct recordings *recordings, struct told *to
 
 int live_answer(const struct recordings *recordings, struct exchange *exchange, struct error *err)
 {
-    struct told *told = calloc(recordings->n_items + 1, sizeof(*told));
+    struct reported *reported = calloc(recordings->n_items + 1, sizeof(*reported));
 
-    if (!told)
+    if (!reported)
         return error_set(err, ERROR_NOMEM, "no memory for events");
     exchange->content_type = "text/event-stream";
     exchange->send_now(exchange->client);
-    tell_until_gone(recordings, told, exchange);
-    free(told);
+    emit_until_gone(recordings, reported, exchange);
+    free(reported);
     return 0;
 }

@@ -16,7 +16,7 @@ enum {
 
 /* Changes in each part. */
 struct part {
-    int64_t bytes, blocks, births, ends;
+    int64_t bytes, blocks, allocations, ends;
 };
 
 /* ---- /list ---- */
@@ -108,7 +108,7 @@ static void put_parts(const struct bytehound *self, const struct part *parts)
         values[1][i] = parts[i].blocks;
         values[2][i] = bytes;
         values[3][i] = blocks;
-        values[4][i] = parts[i].births;
+        values[4][i] = parts[i].allocations;
         values[5][i] = parts[i].ends;
     }
     put_xs(self);
@@ -139,7 +139,7 @@ static int take_rows(const struct bytehound *self, const char *sql, bool is_leve
         saturating_grow(&part->bytes, is_level ? saturating_subtract(bytes, level.bytes) : bytes);
         saturating_grow(&part->blocks,
                         is_level ? saturating_subtract(blocks, level.blocks) : blocks);
-        saturating_grow(&part->births, sqlite3_column_int64(stmt, 4));
+        saturating_grow(&part->allocations, sqlite3_column_int64(stmt, 4));
         saturating_grow(&part->ends, sqlite3_column_int64(stmt, 5));
         level.bytes = bytes;
         level.blocks = blocks;
@@ -180,7 +180,7 @@ int bytehound_timeline_leaked(struct bytehound *self, const char *rest, struct e
         self,
         has_sums_only
             ? "SELECT b.process_id, p.start_ns + p.duration_ns * (b.part * 2 + 1) / 128, sum(b.bytes),"
-              " sum(b.blocks), sum(b.blocks), 0 FROM leaked_births AS b"
+              " sum(b.blocks), sum(b.blocks), 0 FROM leaked_allocations AS b"
               " JOIN processes AS p ON p.process_id = b.process_id GROUP BY b.process_id, b.part"
             : "SELECT 0, alloc_ns, size_bytes, 1, 1, 0 FROM allocation_rows WHERE ended_by = 0",
         false, err);

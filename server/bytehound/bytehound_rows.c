@@ -103,20 +103,20 @@ static const char *yes(bool value)
 static void put_allocation(const struct bytehound *self, const struct bytehound_stacks *stacks,
                            struct sqlite3_stmt *row)
 {
-    int64_t born = sqlite3_column_int64(row, COLUMN_ALLOC_NS);
+    int64_t allocated = sqlite3_column_int64(row, COLUMN_ALLOC_NS);
     int64_t backtrace = sqlite3_column_int64(row, COLUMN_BACKTRACE);
     int64_t ended_by = sqlite3_column_int64(row, COLUMN_ENDED_BY);
 
     (void)fprintf(self->out, "{\"id\":%lld,", (long long)sqlite3_column_int64(row, COLUMN_ID));
     bytehound_put_address(self, "address", (uint64_t)sqlite3_column_int64(row, COLUMN_ADDRESS));
     (void)fputc(',', self->out);
-    bytehound_put_times(self, "timestamp", born);
+    bytehound_put_times(self, "timestamp", allocated);
     (void)fprintf(self->out, ",\"thread\":%lld,\"size\":%lld,\"backtrace_id\":%" PRId64,
                   (long long)sqlite3_column_int64(row, COLUMN_TID),
                   (long long)sqlite3_column_int64(row, COLUMN_SIZE), backtrace);
     if (ended_by != 0)
         put_deallocation(self, stacks, "deallocation",
-                         saturating_add(born, sqlite3_column_int64(row, COLUMN_LIFETIME)),
+                         saturating_add(allocated, sqlite3_column_int64(row, COLUMN_LIFETIME)),
                          sqlite3_column_int64(row, COLUMN_FREE_TID),
                          sqlite3_column_int64(row, COLUMN_FREE_BACKTRACE));
     else

@@ -51,7 +51,7 @@ static void make_room(struct query_watchdog *watch)
     const bool is_for_statement = watch->n_waiting == watch->n_waiting_statements
                                   && watch->n_statements >= QUERY_WATCHDOG_STATEMENTS;
     struct watched *slowest = NULL;
-    int64_t longest_ns = QUERY_WATCHDOG_PATIENCE_NS;
+    int64_t longest_ns = QUERY_WATCHDOG_TIME_LIMIT_NS;
 
     if (has_room(watch, is_full))
         return;

@@ -6,7 +6,7 @@
  * Model:   one thread looks every 50 ms at all questions that are being answered. Up to QUERY_WATCHDOG_QUESTIONS are answered at
  *          once; the others wait for their turn, because each takes memory (lib/sqlite/sql_budget.h) and one processor. Statements that
  *          a client wrote have less than half of the turns. While somebody waits, the question that has waited longest for its client to
- *          take what was written gives its turn up, when that is more than QUERY_WATCHDOG_PATIENCE_NS in all.
+ *          take what was written gives its turn up, when that is more than QUERY_WATCHDOG_TIME_LIMIT_NS in all.
  * Invariants
  *   WA-1 a question is interrupted only between query_watchdog_begin and query_watchdog_end.
  *   WA-2 however many statements are asked, and however slowly clients read, a report gets a turn.
@@ -27,7 +27,7 @@ enum {
     QUERY_WATCHDOG_STATEMENTS = 3 /* of these */
 };
 
-#define QUERY_WATCHDOG_PATIENCE_NS INT64_C(2000000000)
+#define QUERY_WATCHDOG_TIME_LIMIT_NS INT64_C(2000000000)
 
 /* Of the caller, between begin and end. */
 struct watched {

@@ -1725,7 +1725,7 @@ def test_together(folder):
     log = folder / "other.dat"
     recorder = attach(process.pid, log, "--cull-temporary", "1000", "--max-live", "64MiB", "--no-compress", "--sample-memory", "10", "--no-mmaps", "--max-depth", "4")
     say(process, "alloc 7708 11")
-    for _ in range(30):  # none is culled while buckets of the timeline are as short as clocks are uncertain
+    for _ in range(30):  # none is elided while buckets of the timeline are as short as clocks are uncertain
         say(process, "pass 7709 2000")
         time.sleep(0.05)
     detach(process.pid, recorder)
@@ -1733,7 +1733,7 @@ def test_together(folder):
     found = sizes(log)
     if found.get(7708) != 11 or found.get(7709, 0) > 30 * 2000 // 2 or not ask(log, "SELECT count(*) FROM memory_samples")[0][0]:
         raise Failure(f"with other options there are {found}")
-    print(f"{found.get(7709, 0)} of 60000 short-lived blocks were not culled")
+    print(f"{found.get(7709, 0)} of 60000 short-lived blocks were not elided")
     for options, why in ((("--aggregate",), "--aggregate does not go with --attach"), (("--patch",), "is for a program that is started"),
                          (("--wait",), "--wait needs --follow-children"), (("true",), "--attach runs no program")):
         done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat"), *options], capture_output=True, text=True, timeout=60)

@@ -50,7 +50,7 @@ def resident(pid):
         return 0
 
 
-def keeper_of(recorder):
+def follower_of(recorder):
     for pid in Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split():
         if int(pid) != os.getpid():
             return int(pid)
@@ -76,7 +76,7 @@ def serve(place, n_rings):
                 generations, state, definitions, highest = sizes(place)
             if highest // PARTS_OF_RING > rings:
                 rings, noted = highest // PARTS_OF_RING, noted + 1
-                print(generations, state, definitions, resident(recorder), resident(keeper_of(recorder)), file=figures, flush=True)
+                print(generations, state, definitions, resident(recorder), resident(follower_of(recorder)), file=figures, flush=True)
             if noted >= n_rings:
                 return
 

@@ -36,8 +36,8 @@ SQL = {
     "looked_at_5003": "SELECT count(*) FROM mmaps WHERE length = 5003 * 4096 AND peak_rss_bytes IS NOT NULL",
     "unlooked": "SELECT value FROM meta WHERE key = 'mmaps.unlooked'",
     "aligned_to_a_page": "SELECT count(*) FROM allocations WHERE alignment = 4096 AND is_leaked AND process_id = 1",
-    "with_culled": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(culled_blocks) FROM backtrace_totals)",
-    "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(culled_bytes) FROM backtrace_totals)",
+    "with_elided": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(elided_blocks) FROM backtrace_totals)",
+    "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(elided_bytes) FROM backtrace_totals)",
     "crossed": "SELECT count(*) FROM allocations WHERE size_bytes = 777 AND free_ns IS NOT NULL",
     # Blocks whose innermost frame is in the module.
     **{f"in_{module.lower().replace('-', '_')}":
@@ -351,10 +351,10 @@ CASES |= {
     "handover_uncompressed": plain("handover", is_long=True, options=["--no-compress"]),
     "crossed_frees": plain("crossed_frees"),
     # Rows of temporary blocks are gone, those of blocks that changed hands are not.
-    "crossed_frees_culled": plain("crossed_frees", options=["--cull-temporary=1000"], expect={
-        "allocated": None, "allocated_bytes": None, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0, "many_culled": 1},
-        sql={"many_culled": "SELECT sum(culled_blocks) > 100000 FROM backtrace_totals"}),
-    "handover_culled": plain("handover", is_long=True, options=["--cull-temporary=1000"], expect={
+    "crossed_frees_elided": plain("crossed_frees", options=["--cull-temporary=1000"], expect={
+        "allocated": None, "allocated_bytes": None, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0, "many_elided": 1},
+        sql={"many_elided": "SELECT sum(elided_blocks) > 100000 FROM backtrace_totals"}),
+    "handover_elided": plain("handover", is_long=True, options=["--cull-temporary=1000"], expect={
         "allocated": None, "allocated_bytes": None, "freed": None}),
     "threads_at_once": Case(["many_threads", "at_once"], end=("exit", 0)),
     "threads_in_turn": Case(["many_threads", "in_turn"], end=("exit", 0), is_long=True),

@@ -8,7 +8,7 @@ some     every figure under a filter is what stock SQLite and a sweep in Python 
 page     the tables, figures and flame graphs of `report` are those of the commands under the same filter
 pools    the same of by-pool, whose rows are `pool_blocks`, and what pools know nothing of is refused
 claims   claimed-twice has the claims of blocks that pass
-said     culled blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
+said     elided blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
 """
 
 import bisect
@@ -423,14 +423,14 @@ def pages(tools, folder):
 
 def what_is_said(tools, folder):
     short = "for i in range(300000): bytes(600 + i % 9000)"
-    database = harness.record_database(tools, folder, "culled", [sys.executable, "-c", short], ("--cull-temporary", "10"))
-    culled = sqlite3.connect(database).execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]
-    require(culled, "nothing was culled")
+    database = harness.record_database(tools, folder, "elided", [sys.executable, "-c", short], ("--cull-temporary", "10"))
+    elided = sqlite3.connect(database).execute("SELECT sum(elided_blocks) FROM backtrace_totals").fetchone()[0]
+    require(elided, "nothing was elided")
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             words = ask(tools, command, database, *options).stderr
-            require("were culled: they are in totals, and not in this answer, which is made of rows" in words, f"{command} {options} says {words}")
-    harness.import_log(tools, folder / "culled.dat", folder / "slim.db", "--slim")
+            require("were elided: they are in totals, and not in this answer, which is made of rows" in words, f"{command} {options} says {words}")
+    harness.import_log(tools, folder / "elided.dat", folder / "slim.db", "--slim")
     for command in COMMANDS:
         for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
             words = ask(tools, command, folder / "slim.db", *options, status=1).stderr

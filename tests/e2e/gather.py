@@ -666,8 +666,8 @@ def no_local_kept(place, _rounds):
         if "not sent to" not in said or "--no-local" not in said or not log.exists():
             raise Failure(f"of what was not sent it says {said}")
         refused = subprocess.run([TOOLS.record, "--pack", log, "--cull-temporary", "1"], capture_output=True, text=True)
-        if refused.returncode == 0 or "cannot be culled here" not in refused.stderr:
-            raise Failure(f"what is half here is culled: {refused}")
+        if refused.returncode == 0 or "cannot be elided here" not in refused.stderr:
+            raise Failure(f"what is half here is elided: {refused}")
         packed = subprocess.run([TOOLS.record, "--pack", log], check=True, capture_output=True, text=True).stderr
         if "events of those still here, " not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
             raise Failure(f"packing what is half here it says {packed}")

@@ -863,7 +863,7 @@ def check_pools(what, text, own):
 
 
 def slabs(tools, place):
-    cases = {"plain": ([], "2000", {}), "culled": (["--cull-temporary=10000"], "2000", {}), "bounded": (["--aggregate"], "2000", {}),
+    cases = {"plain": ([], "2000", {}), "elided": (["--cull-temporary=10000"], "2000", {}), "bounded": (["--aggregate"], "2000", {}),
              "saved": (["--aggregate"], "20000", {"MTRACE_RING_BYTES": "65536"})}
     for case, (options, n_rounds, environment) in cases.items():
         log = place / f"{case}.dat"

@@ -116,16 +116,16 @@ def stack_row(mine, peak_ns):
 
 
 def check_stacks(db, rows, complain):
-    found = table(db, """SELECT process_id, backtrace_id, allocated_blocks - culled_blocks, allocated_bytes - culled_bytes,
+    found = table(db, """SELECT process_id, backtrace_id, allocated_blocks - elided_blocks, allocated_bytes - elided_bytes,
         leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes,
         peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes,
-        lifetime_sum_ns, chains_started, realloc_count FROM backtrace_totals WHERE culled_blocks = 0""", 2)
-    culled = {row for row in db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE culled_blocks > 0")}
+        lifetime_sum_ns, chains_started, realloc_count FROM backtrace_totals WHERE elided_blocks = 0""", 2)
+    elided = {row for row in db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE elided_blocks > 0")}
     peaks = dict(db.execute("SELECT process_id, peak_ns FROM processes"))
     groups = collections.defaultdict(list)
     for row in rows.all:
         groups[row["process_id"], row["backtrace_id"]].append(row)
-    expected = {key: stack_row(mine, peaks[key[0]]) for key, mine in groups.items() if key not in culled}
+    expected = {key: stack_row(mine, peaks[key[0]]) for key, mine in groups.items() if key not in elided}
     complain.same_table("stack", expected, found)
     complain.equal("freed = allocated - live", 0, db.execute(
         """SELECT count(*) FROM backtrace_totals JOIN processes USING (process_id)
@@ -192,8 +192,8 @@ def count(rows, key):
 
 
 def check_tallies(db, rows, complain):
-    culled = db.execute("SELECT coalesce(sum(culled_blocks), 0) FROM backtrace_totals").fetchone()[0]
-    if culled == 0:
+    elided = db.execute("SELECT coalesce(sum(elided_blocks), 0) FROM backtrace_totals").fetchone()[0]
+    if elided == 0:
         freed = [row for row in rows.all if row["ended_by"] == "free"]
         complain.same_table("free site", count(freed, lambda r: (r["process_id"], r["backtrace_id"], r["free_backtrace_id"])),
                             table(db, "SELECT * FROM free_sites", 3))
@@ -216,7 +216,7 @@ def check_threads(db, rows, complain):
         key = (thread,)
         expected[key] = (*allocated.get(key, (0, 0)), *freed.get(key, (0, 0)), *leaked.get(key, (0, 0)),
                          Rows.peak(groups[thread])[0])
-    if not db.execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]:
+    if not db.execute("SELECT sum(elided_blocks) FROM backtrace_totals").fetchone()[0]:
         complain.same_table("thread", expected, found)
     complain.equal("rows of unknown threads", set(), {row["thread_id"] for row in rows.all} - {key[0] for key in found})
 
@@ -300,8 +300,8 @@ def sums_by_site(db, rows, pick):
 
 
 def check_sites(db, rows, complain):
-    """Call sites from rows, and what rows cannot tell (culled blocks) from stacks."""
-    if not db.execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]:
+    """Call sites from rows, and what rows cannot tell (elided blocks) from stacks."""
+    if not db.execute("SELECT sum(elided_blocks) FROM backtrace_totals").fetchone()[0]:
         peaks = dict(db.execute("SELECT process_id, peak_ns FROM processes"))
         complete = {stack for (stack,) in db.execute("SELECT backtrace_id FROM backtraces WHERE status = 'complete'")}
         for what, columns, n, pick in (
@@ -317,7 +317,7 @@ def check_sites(db, rows, complain):
             found = table(db, f"SELECT process_id, call_site_id, {columns} FROM site_totals WHERE {columns.split(',')[0]} > 0", 2)
             complain.same_table(f"{what} of site", expected, found)
     figures = ("freed_blocks", "freed_bytes", "own_peak_bytes", "slack_bytes", "lifetime_sum_ns", "realloc_copied_bytes",
-               "culled_blocks", "culled_bytes")
+               "elided_blocks", "elided_bytes")
     expected = collections.defaultdict(lambda: [0] * len(figures))
     for process, site, *values in db.execute(f"SELECT process_id, call_site_id, {', '.join(figures)} FROM backtrace_totals"
                                              " JOIN backtraces USING (backtrace_id)").fetchall():
@@ -371,7 +371,7 @@ def check_births(db, rows, complain):
             entry[0] += 1
             entry[1] += row["size_bytes"]
     complain.same_table("births of leaks", {key: tuple(entry) for key, entry in births.items()},
-                        table(db, "SELECT * FROM leaked_births", 3))
+                        table(db, "SELECT * FROM leaked_allocations", 3))
 
 
 def first_where(sums, share):

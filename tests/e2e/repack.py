@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """repack.py WORKLOAD|PROGRAM LEAST [ARGUMENT…]: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
 
-The log is culled at once and again what came out of it; both times every total is that of the log as it was recorded,
+The log is elided at once and again what came out of it; both times every total is that of the log as it was recorded,
 at least LEAST blocks are gone, and the log is hardly larger than it was (PG-7). What may differ is said in TABLES: times by a rounding, and peaks of a stack. Of a program with one
 thread the peak and all that is live then is the same, too.
 """
@@ -66,11 +66,11 @@ def look(tools, place, name):
     of_one = ONE_THREAD if database.value("SELECT count(*) FROM threads") == 1 else {}
     tables = {what: list(database.rows(sql)) for what, sql in {**TABLES, **of_one}.items()}
     return tables, (list(database.rows(TOTALS)) + list(database.rows(FLOWS)), list(database.rows(CLASSES)), database.value("SELECT count(*) FROM allocations"),
-            database.value("SELECT sum(culled_blocks) FROM backtrace_totals"))
+            database.value("SELECT sum(elided_blocks) FROM backtrace_totals"))
 
 
 def main():
-    parser = argparse.ArgumentParser(description="culls a packed log")
+    parser = argparse.ArgumentParser(description="elides a packed log")
     parser.add_argument("workload")
     parser.add_argument("least", type=int)
     parser.add_argument("arguments", nargs="*", help="of the workload, which must go on until its two readings of the clock are far enough apart")
@@ -80,18 +80,18 @@ def main():
         place = Path(place)
         program, variables = PROGRAMS.get(args.workload, ([tools.workloads / args.workload, *args.arguments], {}))
         run(tools, place, "-q", "-o", "run.dat", "--", *program, variables=variables)
-        run(tools, place, "-q", "-o", "culled.dat", "--cull-temporary", "100000", "--pack", "run.dat")
-        run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "culled.dat")
-        tables, (totals, classes, rows, culled) = look(tools, place, "run.dat")
+        run(tools, place, "-q", "-o", "elided.dat", "--cull-temporary", "100000", "--pack", "run.dat")
+        run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "elided.dat")
+        tables, (totals, classes, rows, elided) = look(tools, place, "run.dat")
         if args.workload in PROGRAMS and "peak" not in tables:
             raise Failure(f"{args.workload} has more than one thread")
-        if culled != 0:
-            raise Failure(f"{culled} blocks are culled that should not be")
-        for name in ("culled.dat", "again.dat"):
+        if elided != 0:
+            raise Failure(f"{elided} blocks are elided that should not be")
+        for name in ("elided.dat", "again.dat"):
             sizes = [(place / log).stat().st_size for log in ("run.dat", name)]
             if sizes[1] > sizes[0] * 1.02 + 4096:
-                raise Failure(f"{name}: {sizes[1]} bytes, not culled {sizes[0]}")
-            new_tables, (new_totals, new_classes, new_rows, new_culled) = look(tools, place, name)
+                raise Failure(f"{name}: {sizes[1]} bytes, not elided {sizes[0]}")
+            new_tables, (new_totals, new_classes, new_rows, new_elided) = look(tools, place, name)
             for what, was in tables.items():
                 if new_tables[what] != was:
                     differ = [pair for pair in zip(was, new_tables[what]) if pair[0] != pair[1]]
@@ -100,9 +100,9 @@ def main():
                 raise Failure(f"{name}: totals are not what they were")
             if new_classes != classes:
                 raise Failure(f"{name}: the histogram of sizes is not what it was: {new_classes}, {classes}")
-            if new_culled < args.least or new_rows + new_culled != rows:
-                raise Failure(f"{name}: {new_culled} of {rows} blocks culled, {new_rows} rows left; wanted {args.least}")
-        print(f"{args.workload}: {new_culled} of {rows} blocks culled, totals as before")
+            if new_elided < args.least or new_rows + new_elided != rows:
+                raise Failure(f"{name}: {new_elided} of {rows} blocks elided, {new_rows} rows left; wanted {args.least}")
+        print(f"{args.workload}: {new_elided} of {rows} blocks elided, totals as before")
 
 
 if __name__ == "__main__":

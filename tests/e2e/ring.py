@@ -33,7 +33,7 @@ LIVE_BYTES = 8 << 20
 SLACK_BYTES = 1 << 20  # definitions, headers
 UNITS = {"early": 64 << 10,  # a ring that has many looks before the first certain event
          "asked": 16 << 20}  # as it comes: more than is read before the next state
-CERTAIN_SECONDS = 2  # SOLE_PATIENCE_NS of importer/cli/incremental_import.h
+CERTAIN_SECONDS = 2  # SOLE_TIME_LIMIT_NS of importer/cli/incremental_import.h
 
 
 class Run:
@@ -84,12 +84,12 @@ class Run:
         return said
 
     def check_counts(self, said):
-        """Every call of the program is recorded or counted as dropped, and the last line says what was culled; how many were dropped."""
+        """Every call of the program is recorded or counted as dropped, and the last line says what was elided; how many were dropped."""
         database = harness.import_log(self.tools, self.place / "run.dat", self.place / "run.db")
         aggregate.check_sum(database, self, survive.published(self.counts))
-        culled = database.value("SELECT sum(culled_blocks) FROM backtrace_totals")
-        if f" {culled:,} block{'' if culled == 1 else 's'} culled" not in said:
-            raise Failure(f"{culled} blocks were culled, and this was said: {said}")
+        elided = database.value("SELECT sum(elided_blocks) FROM backtrace_totals")
+        if f" {elided:,} block{'' if elided == 1 else 's'} elided" not in said:
+            raise Failure(f"{elided} blocks were elided, and this was said: {said}")
         return aggregate.events_of(database)[1]
 
     def abandon(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""running.py culled|bounded [--threads N] [--imports N]: imports of a log while its program runs, which allocates and frees as fast as it can.
+"""running.py elided|bounded [--threads N] [--imports N]: imports of a log while its program runs, which allocates and frees as fast as it can.
 
 Thread T of the workload allocates blocks of three sizes in turn, and frees each sixteen allocations later; so what it did up to any instant is said by one number. Each
 import has to have, of each thread, exactly what it did up to some instant: blocks and bytes, of allocations and of frees, with nothing missing in between; an instant between
@@ -23,7 +23,7 @@ import harness  # noqa: E402
 import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
-OPTIONS = {"culled": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
+OPTIONS = {"elided": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
 N_KEPT = 16  # of workloads/survive.c
 MOST_BLOCKS = 500000  # made during one import
 

@@ -121,9 +121,9 @@ def check_culling(tools, folder):
     """A sample counts as many blocks, one that is left out as one: however it was said that there shall be samples."""
     program = ["--", Path(tools.workloads) / "samples"]
     for variables, words in (({}, ["--sample-bytes=4KiB", *program]), ({"MTRACE_SAMPLE_BYTES": "4KiB"}, program), ({}, [f"--pack={folder / '1.dat'}"])):
-        run = subprocess.run([tools.record, "-o", folder / "culled.dat", "--cull-temporary=1000", *words], capture_output=True, text=True,
+        run = subprocess.run([tools.record, "-o", folder / "elided.dat", "--cull-temporary=1000", *words], capture_output=True, text=True,
                              env=harness.environment(variables), timeout=300)
-        if run.returncode == 0 or "--cull-temporary counts all blocks" not in run.stderr or (folder / "culled.dat").exists():
+        if run.returncode == 0 or "--cull-temporary counts all blocks" not in run.stderr or (folder / "elided.dat").exists():
             raise Failure(f"{variables} {words} ended with {run.returncode}: {run.stderr}")
 
 

@@ -46,35 +46,35 @@ static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct
     return 0;
 }
 
-static int load(struct incremental_import *standing, struct error *err)
+static int load(struct incremental_import *incremental, struct error *err)
 {
     const struct state_source source = {.next = next};
 
     g_file = fopen(g_path, "re");
     if (!g_file)
         return error_set(err, ERROR_IO, "cannot open '%s'", g_path);
-    int code = incremental_import_load(standing, &source, err);
+    int code = incremental_import_load(incremental, &source, err);
     fclose(g_file);
     return code;
 }
 
-static int save(struct incremental_import *standing, struct error *err)
+static int save(struct incremental_import *incremental, struct error *err)
 {
     const struct state_sink sink = {.put = put};
 
     g_file = fopen(g_path, "we");
     if (!g_file)
         return error_set(err, ERROR_IO, "cannot open '%s'", g_path);
-    int code = incremental_import_save(standing, &sink, err);
+    int code = incremental_import_save(incremental, &sink, err);
     if (fclose(g_file) != 0 && code == 0)
         code = error_set(err, ERROR_IO, "cannot write '%s'", g_path);
     printf("%" PRIu64 " bytes after %" PRIu64 " events\n", g_n_bytes,
-           incremental_import_n_kept(standing));
+           incremental_import_n_kept(incremental));
     return code;
 }
 
 /* As what keeps a bounded log does at its beginning; whoever goes on with its state has all from there. */
-static void be_sole(struct incremental_import *standing)
+static void be_sole(struct incremental_import *incremental)
 {
     const struct statistics_limits limits = {.extents = g_limit,
                                              .windows = g_limit,
@@ -82,7 +82,7 @@ static void be_sole(struct incremental_import *standing)
                                              .pairs = g_limit,
                                              .walks = 10 * g_limit};
 
-    incremental_import_be_sole(standing, g_limit ? &limits : NULL);
+    incremental_import_be_sole(incremental, g_limit ? &limits : NULL);
 }
 
 /* until_ns 0: the last piece. */
@@ -91,24 +91,24 @@ static int run_piece(const struct import_options *options, bool is_first, uint64
 {
     struct import_result result;
     struct progress progress;
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
 
     progress_init(&progress, NULL, NULL);
-    int code = incremental_import_open(options, &progress, &standing, err);
+    int code = incremental_import_open(options, &progress, &incremental, err);
     if (code)
         return code;
-    incremental_import_leave_rows_out(standing);
+    incremental_import_leave_rows_out(incremental);
     if (is_first)
-        be_sole(standing);
+        be_sole(incremental);
     else
-        code = load(standing, err);
+        code = load(incremental, err);
     if (code == 0)
-        code = incremental_import_advance(standing, until_ns ? until_ns : UINT64_MAX, err);
+        code = incremental_import_advance(incremental, until_ns ? until_ns : UINT64_MAX, err);
     if (code == 0 && until_ns)
-        code = save(standing, err);
+        code = save(incremental, err);
     else if (code == 0)
-        code = incremental_import_write(standing, options, true, &result, err);
-    incremental_import_close(standing);
+        code = incremental_import_write(incremental, options, true, &result, err);
+    incremental_import_close(incremental);
     return code;
 }
 

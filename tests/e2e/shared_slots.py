@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""shared_slots.py plain|culled|bounded [--asking] [--beside-child] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
+"""shared_slots.py plain|elided|bounded [--asking] [--beside-child] [--rounds N]: what groups have, of a program whose threads free, resize and move each other's blocks,
 and what phases had, by the program's own books; of each round's answers while all threads stood still, and of the database at the end, or of one that is made while it runs."""
 
 import argparse
@@ -14,7 +14,7 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 from live_answers import expect, rows, run  # noqa: E402
 
-OPTIONS = {"plain": [], "culled": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
+OPTIONS = {"plain": [], "elided": ["--cull-temporary=1000"], "bounded": ["--aggregate"]}
 FIGURES = ("allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "leaked_blocks", "leaked_bytes")
 RING_BYTES = 2 << 20
 
@@ -52,8 +52,8 @@ def check_round(tools, place, how, is_asking, is_beside_child):
     expect("events", database.value("SELECT sum(events) FROM processes"), int(events[1].replace(",", "")))
     expect("processes", database.value("SELECT count(*) FROM processes"), 1 + is_beside_child)
     expect("damage", database.rows("SELECT key, value FROM meta WHERE key LIKE 'log.damage%'"), [])
-    if how != "plain" and not database.value("SELECT sum(culled_blocks) FROM backtrace_totals"):
-        raise Failure("nothing was culled")
+    if how != "plain" and not database.value("SELECT sum(elided_blocks) FROM backtrace_totals"):
+        raise Failure("nothing was elided")
 
 
 def main():

@@ -169,7 +169,7 @@ static struct choice draw_choice(struct drawn_dice *dice, const struct drawn_pla
 /* With the first n parameters; NULL: it cannot be asked so. */
 static struct queries *try(const struct choice *choice, size_t n, const struct drawn_place *place)
 {
-    struct queries *question = queries_new(place->remark, NULL);
+    struct queries *question = queries_new(place->note, NULL);
     struct error err = {0};
     int rc = 0;
 

@@ -38,7 +38,7 @@ struct drawn_question {
 struct drawn_place {
     const char *path;         /* of the database */
     const char *suppressions; /* a file for the parameter of that name */
-    void (*remark)(void *context, const char *text);
+    void (*note)(void *context, const char *text);
 };
 
 struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place);

@@ -26,7 +26,7 @@ struct row_sums {
 struct facts_seen {
     struct statistics *facts;
     struct log_set *set;
-    uint64_t n_told; /* rows that the sink was told */
+    uint64_t n_reported; /* rows that the sink was told */
     struct row_sums sums[FACTS_PROPERTIES_PROCESSES + 1];
 };
 
@@ -36,7 +36,7 @@ static inline int see_event(void *context, const struct event *event, struct err
 
     (void)err;
     require(event->process >= 1 && event->kind != EVENT_LOST);
-    seen->n_told++;
+    seen->n_reported++;
     return 0;
 }
 
@@ -48,7 +48,7 @@ static inline int see_mapping(void *context, const struct mapping *piece, struct
     require(piece->mmap_id >= piece->call_id && piece->call_id >= 1);
     require(piece->length % 4096 == 0);
     require(piece->unmapped_ns == MAPPINGS_NEVER || piece->unmapped_ns >= piece->mapped_ns);
-    seen->n_told++;
+    seen->n_reported++;
     return 0;
 }
 
@@ -58,7 +58,7 @@ static inline int see_memory(void *context, const struct memory_sample *sample, 
 
     (void)err;
     require(sample->process >= 1);
-    seen->n_told++;
+    seen->n_reported++;
     return 0;
 }
 
@@ -69,7 +69,7 @@ static inline int see_snapshot(void *context, const struct snapshot *snapshot, s
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
         require(i == 0 || snapshot->stacks[i - 1].node < snapshot->stacks[i].node);
-    seen->n_told += snapshot->n_stacks;
+    seen->n_reported += snapshot->n_stacks;
     return 0;
 }
 
@@ -171,7 +171,7 @@ static inline void check_totals(const struct facts_seen *seen, uint32_t id)
         sum.leaked_blocks += stack->leaked_blocks;
         sum.leaked_bytes += stack->leaked_bytes;
         require(stack->live_bytes <= INT64_MAX && stack->allocated_bytes <= INT64_MAX);
-        require(stack->slack_bytes <= INT64_MAX && stack->culled_bytes <= INT64_MAX);
+        require(stack->slack_bytes <= INT64_MAX && stack->elided_bytes <= INT64_MAX);
     }
     require(sum.allocated_blocks == rows->blocks && sum.allocated_bytes == rows->bytes);
     require(sum.live_blocks == process->live_blocks && sum.live_bytes == process->live_bytes);
@@ -181,12 +181,12 @@ static inline void check_totals(const struct facts_seen *seen, uint32_t id)
     require(sum.leaked_blocks <= rows->leaked && sum.leaked_bytes <= rows->leaked_bytes);
 }
 
-static inline uint64_t n_culled(const struct process_totals *process)
+static inline uint64_t n_elided(const struct process_totals *process)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < process->n_stacks; i++)
-        n += totals_stack(process, i)->culled_blocks;
+        n += totals_stack(process, i)->elided_blocks;
     return n;
 }
 
@@ -198,7 +198,7 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
     uint64_t allocated = 0;
     uint64_t freed = 0;
     uint64_t leaked = 0;
-    uint64_t culled = n_culled(&seen->facts->totals->processes[id]);
+    uint64_t elided = n_elided(&seen->facts->totals->processes[id]);
     size_t cursor = 0;
 
     for (size_t i = 0; i < timeline->n_buckets; i++) {
@@ -210,7 +210,7 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
         leaked += bucket.leaked_blocks;
     }
     require(timeline->n_buckets <= TIMELINE_MAX_BUCKETS);
-    require(allocated == rows->blocks + culled && freed == rows->ended + culled);
+    require(allocated == rows->blocks + elided && freed == rows->ended + elided);
     require(leaked <= rows->leaked);
 }
 
@@ -247,7 +247,7 @@ static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
     for (int moment = 0; moment < STATISTICS_MOMENTS; moment++)
         require(seen->facts->pages[moment].n_pages <= 3 * n_rows);
     require(heap_ranges_count(seen->facts->heaps) <= n_rows);
-    require(lifetimes_disk_bytes(seen->facts->fates) <= 64 * n_events + (1 << 20));
+    require(lifetimes_disk_bytes(seen->facts->statuses) <= 64 * n_events + (1 << 20));
 }
 
 static inline void check_facts(struct log_set *set)

@@ -186,7 +186,7 @@ static void resymbolize(void)
     check_result(import_resymbolize(path, &options, &progress, &err), &err);
 }
 
-static void drop_remark(void *context, const char *text)
+static void drop_note(void *context, const char *text)
 {
     (void)context;
     require(*text && !strchr(text, '\n'), text);
@@ -194,7 +194,7 @@ static void drop_remark(void *context, const char *text)
 
 /* A word of a question: "%" the database, "$" its name as an argument, name=value a parameter, else
  * an argument. */
-static void tell(struct queries *question, char *word)
+static void emit(struct queries *question, char *word)
 {
     struct error err = {0};
     char *value = strchr(word, '=');
@@ -229,7 +229,7 @@ static void ask(struct queries *question, const struct queries_output *output)
 
 static void ask_listed(const char *text)
 {
-    struct queries *question = queries_new(drop_remark, NULL);
+    struct queries *question = queries_new(drop_note, NULL);
     const struct command *command;
     struct error err = {0};
     char *words = strdup(text);
@@ -239,7 +239,7 @@ static void ask_listed(const char *text)
     require(queries_find_command(strsep(&rest, " "), &command, &err) == 0, err.text);
     queries_set_command(question, command);
     for (char *word; (word = strsep(&rest, " "));)
-        tell(question, word);
+        emit(question, word);
     require(queries_check(question, &err) == 0, err.text);
     ask(question, &(struct queries_output){.out = sink});
     free(words);
@@ -247,7 +247,7 @@ static void ask_listed(const char *text)
 
 static void ask_drawn(struct drawn_dice *dice)
 {
-    const struct drawn_place place = {path, suppressions, drop_remark};
+    const struct drawn_place place = {path, suppressions, drop_note};
     struct drawn_question drawn = drawn_question_make(dice, &place);
     const struct queries_output output = {
         .out = sink, .name = drawn.output_name, .width = drawn.width};

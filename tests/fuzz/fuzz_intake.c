@@ -69,7 +69,7 @@ static int put(void *context, const struct wire_head *head, const void *payload,
     return 0;
 }
 
-static void tell(void *context, enum receiver_session_news news, const struct store_log *log,
+static void emit(void *context, enum receiver_session_news news, const struct store_log *log,
                  const char *why)
 {
     (void)context;
@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < N_SENDERS; i++) {
         intakes[i] = (struct receiver_session){.store = &store,
                                                .put = put,
-                                               .tell = tell,
+                                               .emit = emit,
                                                .fetches_objects = true,
                                                .owner = i + 1,
                                                .max_bytes = UINT64_MAX,

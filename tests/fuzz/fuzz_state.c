@@ -282,16 +282,16 @@ static void make_state(void)
     const char *const logs[] = {place.log};
     struct import_options options = options_of(logs);
     const struct state_sink sink = {.put = take_chunk, .context = &saved};
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     struct progress progress;
 
     progress_init(&progress, NULL, NULL);
-    require(incremental_import_open(&options, &progress, &standing, NULL) == 0);
-    incremental_import_leave_rows_out(standing);
-    incremental_import_be_sole(standing, NULL);
-    require(incremental_import_advance(standing, START_NS + 10 * MS * N_STEPS, NULL) == 0);
-    require(incremental_import_save(standing, &sink, NULL) == 0);
-    incremental_import_close(standing);
+    require(incremental_import_open(&options, &progress, &incremental, NULL) == 0);
+    incremental_import_leave_rows_out(incremental);
+    incremental_import_be_sole(incremental, NULL);
+    require(incremental_import_advance(incremental, START_NS + 10 * MS * N_STEPS, NULL) == 0);
+    require(incremental_import_save(incremental, &sink, NULL) == 0);
+    incremental_import_close(incremental);
     require(saved.n == STATE_PARTS); /* else something would never be changed */
 }
 
@@ -383,25 +383,25 @@ static void go_on(const struct parts *parts, bool is_as_it_was, bool has_databas
     struct chunks chunks = {.parts = parts};
     const struct state_source source = {.next = make_chunk, .context = &chunks};
     const struct state_sink sink = {.put = ignore_chunk};
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     struct import_result result;
     struct progress progress;
     struct error err = {0};
     int code;
 
     progress_init(&progress, NULL, NULL);
-    require(incremental_import_open(&options, &progress, &standing, NULL) == 0);
-    incremental_import_leave_rows_out(standing);
-    code = incremental_import_load(standing, &source, &err);
+    require(incremental_import_open(&options, &progress, &incremental, NULL) == 0);
+    incremental_import_leave_rows_out(incremental);
+    code = incremental_import_load(incremental, &source, &err);
     if (code == 0)
-        code = incremental_import_advance(standing, UINT64_MAX, &err);
+        code = incremental_import_advance(incremental, UINT64_MAX, &err);
     if (code == 0)
-        code = incremental_import_save(standing, &sink, &err);
+        code = incremental_import_save(incremental, &sink, &err);
     if (code == 0 && has_database)
-        code = incremental_import_write(standing, &options, true, &result, &err);
+        code = incremental_import_write(incremental, &options, true, &result, &err);
     require_line(code, &err);
     require(code == 0 || !is_as_it_was);
-    incremental_import_close(standing);
+    incremental_import_close(incremental);
 }
 
 static void import_file(const uint8_t *bytes, size_t n)

@@ -5,7 +5,7 @@
 --     stack 5 (site 2)   2 blocks,  200 bytes; 1 freed, 100 bytes; 1 leaked, 100 bytes, born at 50 s
 --     stack 6 (site 3)   1 block,  4000 bytes; leaked, born at 0.2 s
 --     stack 2 (site 1)   4 blocks,   40 bytes; 2 freed, 20 bytes; 2 leaked, 20 bytes, born at 1 s and 2 s
---     stack 8 (site 5)  90 blocks, 9000 bytes; all freed at once, 10 of them culled
+--     stack 8 (site 5)  90 blocks, 9000 bytes; all freed at once, 10 of them elided
 --     stack 9 (site 5)   1 block,   300 bytes; leaked below setlocale, born at 3 s
 --     stack 11 (site 6)  3 blocks,   30 bytes; 3 leaked at 5 s together: a burst
 --   process 2: stack 6   5 blocks,  500 bytes; 4 freed; 1 leaked, 100 bytes, born at 15 s
@@ -13,7 +13,7 @@
 INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes,
   leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes,
   own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns,
-  chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes) VALUES
+  chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) VALUES
   (1,  4, 10, 1000,  4,  400, 6,  600, 10000000000, 90000000000,  2,  200,  5,  500,  600, 90000000000, 1000000000, 90000000000, 100, 100,  80, 4000000000, 10, 6, 0, 0, 0, 0),
   (1,  5,  2,  200,  1,  100, 1,  100, 50000000000, 50000000000,  0,    0,  1,  100,  200, 49000000000, 48000000000, 50000000000, 100, 100,  16, 1000000000,  2, 1, 1, 50, 0, 0),
   (1,  6,  1, 4000,  0,    0, 1, 4000,   200000000,   200000000,  0,    0,  1, 4000, 4000,   200000000,  200000000,   200000000, 4000, 4000, 8, 0, 1, 1, 0, 0, 0, 0),
@@ -28,7 +28,7 @@ INSERT INTO free_sites(process_id, backtrace_id, free_backtrace_id, blocks, byte
   (1, 4, 7, 3, 300), (1, 4, 2, 1, 100), (1, 5, 7, 1, 100), (1, 2, 2, 2, 20), (1, 8, 8, 40, 4000), (1, 8, 2, 40, 4000),
   (2, 6, 6, 4, 400);
 -- When what leaked was born, in 64 equal parts of each process's life (of process 1: 1.5625 s each).
-INSERT INTO leaked_births(process_id, backtrace_id, part, blocks, bytes) VALUES
+INSERT INTO leaked_allocations(process_id, backtrace_id, part, blocks, bytes) VALUES
   (1, 4, 6, 1, 100), (1, 4, 19, 1, 100), (1, 4, 31, 1, 100), (1, 4, 40, 1, 100), (1, 4, 50, 1, 100), (1, 4, 57, 1, 100),
   (1, 5, 32, 1, 100), (1, 6, 0, 1, 4000), (1, 2, 0, 1, 10), (1, 2, 1, 1, 10), (1, 9, 1, 1, 300), (1, 11, 3, 3, 30),
   (2, 6, 16, 1, 100), (3, 2, 32, 1, 64);

@@ -348,18 +348,18 @@ def heap_map(page, server):
 
 def heap_map_of_totals(page, server):
     """Without rows of blocks the pages of the peak are what they are with them; in the words of the command line is said of what there are no rows."""
-    full, slim, culled = (next(one["id"] for one in json.loads(server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db") for name in ("full", "slim", "culled"))
+    full, slim, elided = (next(one["id"] for one in json.loads(server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db") for name in ("full", "slim", "elided"))
     wanted = [title.split(",")[0] for title in heap_titles(server, full)]
     expect("there are heaps with blocks", len(wanted) > 0)
     page.open(f"{server.address}view/{slim}/heap-map")
     for title in wanted:
         page.wait_for_text(title, "main")
-    page.open(f"{server.address}view/{culled}/overview")
+    page.open(f"{server.address}view/{elided}/overview")
     page.wait_for_text("all of them freed soon: in all totals, without rows", ".facts")
-    page.open(f"{server.address}view/{culled}/live")
-    said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "live", server.folder / "culled.db", "--at=peak"], capture_output=True, text=True, check=True).stderr.splitlines()
+    page.open(f"{server.address}view/{elided}/live")
+    said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "live", server.folder / "elided.db", "--at=peak"], capture_output=True, text=True, check=True).stderr.splitlines()
     said = [line.removeprefix("mtrace-query: note: ") for line in said]
-    expect(f"something is missing: {said}", any("were culled" in line for line in said))
+    expect(f"something is missing: {said}", any("were elided" in line for line in said))
     page.wait("the words of the command line", "return [...document.querySelectorAll('.notes li')].map(li => li.innerText).join('\\n') === arguments[0]", "\n".join(said))
     rest(page)
 
@@ -805,8 +805,8 @@ def record_totals(tools, folder):
     """With rows of blocks, without them, and with those of some."""
     full = harness.record_database(tools, folder, "full", [tools.workloads / "threads", *THREADS[1:]])
     harness.import_log(tools, folder / "full.dat", folder / "slim.db", "--slim")
-    culled = harness.record_database(tools, folder, "culled", [tools.workloads / "crossed_frees"], ["--cull-temporary=1000"])
-    return [full, folder / "slim.db", culled]
+    elided = harness.record_database(tools, folder, "elided", [tools.workloads / "crossed_frees"], ["--cull-temporary=1000"])
+    return [full, folder / "slim.db", elided]
 
 
 def databases_of(tools, folder, name):

@@ -3,8 +3,8 @@
  * Two threads free each other's blocks, and the address of the one is soon that of the other's:
  * seen from a thread alone, it frees what it allocated. Between, both have temporary blocks of
  * their own: of many sizes, and of a process that is a second old. A part of the timeline is a thousandth
- * of that, and pairs that begin and end in two parts are not culled. With the argument "alike" there is neither: little can be
- * culled, and hardly anything of the log is not as expected.
+ * of that, and pairs that begin and end in two parts are not elided. With the argument "alike" there is neither: little can be
+ * elided, and hardly anything of the log is not as expected.
  */
 #include "tests/workloads/workload.h"
 
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     if (n_same < N_ROUNDS / 2)
         skip("the allocator gave out other addresses");
     expect_own();
-    expect("with_culled", own.allocated);
+    expect("with_elided", own.allocated);
     expect("with_culled_bytes", own.allocated_bytes);
     expect("crossed", 2 * N_ROUNDS);
     return 0;

@@ -199,7 +199,7 @@ static void nested(void)
     check_counts(&heard, 2, 1, 1);
     mtrace_tracker_remove(handle);
     free(block);
-    check(mtrace_counters().untold == 0, "untold");
+    check(mtrace_counters().unreported == 0, "unreported");
     check(mtrace_current_group() == MTRACE_GROUP_ROOT, "group");
     expect("wrong_group_bytes", 0);
 }
@@ -211,7 +211,7 @@ static void free_what_is_known(const struct mtrace_event *event, void *user)
 }
 
 /* What was told of and ends in a callback is counted. */
-static void untold(void)
+static void unreported(void)
 {
     struct heard heard = {0};
     int handle = mtrace_tracker_add(hear, &heard, ALL);
@@ -220,7 +220,7 @@ static void untold(void)
     atomic_store(&g_kept, (uintptr_t)own_malloc(1));
     other = mtrace_tracker_add(free_what_is_known, &heard, ALL);
     own_malloc(2);
-    check(mtrace_counters().untold == 1, "untold");
+    check(mtrace_counters().unreported == 1, "unreported");
     mtrace_tracker_remove(handle);
     mtrace_tracker_remove(other);
     check_counts(&heard, 3, 0, 0);
@@ -466,7 +466,7 @@ static void crowd(void)
     for (unsigned i = 0; i < 64; i++)
         free(g_exchange[i]);
     check(heard.allocs == heard.frees && heard.live_bytes == 0 && heard.resizes > 1000, "balance");
-    check(mtrace_counters().untold == 0, "untold");
+    check(mtrace_counters().unreported == 0, "unreported");
     mtrace_tracker_remove(handle);
 }
 
@@ -670,7 +670,7 @@ static void moves_of_a_crowd(void)
         if (g_parcels[0][i].block)
             end_of(&g_parcels[0][i]);
     check(mtrace_tracker_remove(handle), "removed");
-    check(mtrace_counters().untold == 0 && mtrace_counters().bad_handles == 0, "untold");
+    check(mtrace_counters().unreported == 0 && mtrace_counters().bad_handles == 0, "unreported");
     check_books(heard);
     expect_own();
 }
@@ -781,10 +781,10 @@ static void moves(void)
     pool = mtrace_pool_create("pool");
     mtrace_pool_alloc(pool, (char *)parcel.block + 64, 100);
     check(mtrace_move((char *)parcel.block + 64, g_owners[1]), "of a pool's");
-    check(g_last_move.address == NULL && mtrace_counters().untold == 0, "a move that is none");
+    check(g_last_move.address == NULL && mtrace_counters().unreported == 0, "a move that is none");
     giver = mtrace_tracker_add(give_away, NULL, MTRACE_EVENT_ALLOC);
     birth_of(&given, 1, 50);
-    check(g_last_move.address == NULL && mtrace_counters().untold == 1, "moved in a callback");
+    check(g_last_move.address == NULL && mtrace_counters().unreported == 1, "moved in a callback");
     check(mtrace_group_of(given.block) == g_owners[3], "its group");
     mtrace_tracker_remove(giver);
     check(mtrace_tracker_remove(other), "removed");
@@ -834,7 +834,7 @@ static void at_once(void)
     check(mtrace_tracker_remove(handle), "removed");
     check_counts(&heard, N_AT_ONCE, N_AT_ONCE, 0);
     check(mtrace_counters().groups >= N_AT_ONCE && mtrace_counters().refused_groups == 0, "groups");
-    check(mtrace_counters().stale_exits == 0 && mtrace_counters().untold == 0, "untold");
+    check(mtrace_counters().stale_exits == 0 && mtrace_counters().unreported == 0, "unreported");
     expect_own();
 }
 
@@ -845,7 +845,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } parts[] = {
         {"sizes", sizes},   {"groups", groups},
-        {"nested", nested}, {"untold", untold},
+        {"nested", nested}, {"unreported", unreported},
         {"silent", silent}, {"replaced", replaced},
         {"late", late},     {"never_returns", never_returns},
         {"crowd", crowd},   {"at_once", at_once},

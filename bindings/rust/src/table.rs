@@ -50,7 +50,7 @@ pub struct Counters {
     /// Registered and interned.
     pub groups: u64,
     /// Ends and moves of blocks, or all of a block, that no tracker was told of.
-    pub untold: u64,
+    pub unreported: u64,
 }
 
 /// `struct mtrace_api`: the same members in the same order.

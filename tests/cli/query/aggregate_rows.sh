@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 sqlite3 rows.db "INSERT INTO meta VALUES ('slim', 1), ('aggregate', 1);
-    UPDATE backtrace_totals SET culled_blocks = 2 WHERE process_id = 1 AND backtrace_id = 2; DELETE FROM realloc_chains"
+    UPDATE backtrace_totals SET elided_blocks = 2 WHERE process_id = 1 AND backtrace_id = 2; DELETE FROM realloc_chains"
 mtrace-query holes rows.db --process 1 --format csv | cut -d, -f2 | sort -u
 mtrace-query realloc-chains rows.db --process 1 --format csv | wc -l
 mtrace-query allocations rows.db --process 1 --format csv >/dev/null

@@ -7,7 +7,7 @@ INSERT INTO processes(process_id, parent_process_id, pid, executable, start_ns, 
 INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes,
   leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes,
   own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns,
-  chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes)
+  chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes)
   SELECT value, 4, value, 100 * value, 0, 0, value, 100 * value, 1, 2, 0, 0, value, 100 * value,
     100 * value, 2, 1, 2, 100, 100, 0, 0, value, value, 0, 0, 0, 0 FROM json_each('[4, 5, 6]');
 SQL

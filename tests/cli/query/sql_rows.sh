@@ -7,7 +7,7 @@ ask() {
 make_fixture whole.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 cp whole.db bounded.db
 sqlite3 bounded.db "INSERT INTO meta VALUES ('slim', 1), ('aggregate', 1);
-    UPDATE backtrace_totals SET culled_blocks = 2 WHERE process_id = 1 AND backtrace_id = 2"
+    UPDATE backtrace_totals SET elided_blocks = 2 WHERE process_id = 1 AND backtrace_id = 2"
 cp whole.db slim.db
 sqlite3 slim.db "INSERT INTO meta VALUES ('slim', 1)"
 cp slim.db early.db

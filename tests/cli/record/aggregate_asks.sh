@@ -8,7 +8,7 @@ cat >program.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Blocks live for longer than a segment lasts, or they are culled and it takes long until there is a state. */
+/* Blocks live for longer than a segment lasts, or they are elided and it takes long until there is a state. */
 enum { N = 20000, AT_ONCE = 100 };
 
 static int ask(const char *question, const char *path)

@@ -11,8 +11,8 @@
 .read totals.sql
 INSERT INTO call_sites(call_site_id) VALUES (7), (8);
 INSERT INTO backtraces VALUES (12, NULL, 12, 10, 1, 8, 'truncated'), (13, NULL, 13, 10, 1, 7, 'truncated');
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes) SELECT 1, 12, 1, 7, 0, 0, 1, 7, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0, 1, 1, 0, 0, 0, 0;
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes) SELECT 1, 13, 1, 7, 0, 0, 1, 7, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0, 1, 1, 0, 0, 0, 0;
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, 12, 1, 7, 0, 0, 1, 7, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0, 1, 1, 0, 0, 0, 0;
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, 13, 1, 7, 0, 0, 1, 7, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0, 1, 1, 0, 0, 0, 0;
 -- Blocks of the dynamic loader (15) and of libstdc++ as it was loaded (16) are its own; those that an initializer of the
 -- server (17), or of libstdc++ for the server (19), makes are not.
 INSERT INTO objects(object_id, path) VALUES (5, '/lib64/ld-linux-x86-64.so.2');
@@ -21,28 +21,28 @@ INSERT INTO frame_lines(frame_id, inline_level) VALUES (14, 0);
 INSERT INTO call_sites(call_site_id, object_id) VALUES (9, 5), (10, 4), (11, 2), (12, 4);
 INSERT INTO backtraces VALUES (15, NULL, 19, 14, 1, 9, 'complete'), (16, 15, 16, 4, 2, 10, 'complete'),
   (17, 15, 19, 7, 2, 11, 'complete'), (19, 17, 19, 4, 3, 12, 'complete');
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes) SELECT 1, backtrace_id, 1, backtrace_id, 0, 0, 1, backtrace_id, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0,
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, backtrace_id, 1, backtrace_id, 0, 0, 1, backtrace_id, 9, 9, 0, 0, 0, 0, 7, 9, 9, 9, 7, 7, 0, 0,
   1, 1, 0, 0, 0, 0 FROM backtraces WHERE backtrace_id BETWEEN 15 AND 19;
 INSERT INTO call_sites(call_site_id, object_id) VALUES (13, 3);
 INSERT INTO backtraces VALUES (20, NULL, 20, 8, 1, 13, 'complete');
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes) SELECT 1, 20, 4, 1000, 0, 0, 4, 1000, 10000000000, 95000000000, 0, 0, 0, 0, 1000, 9, 9, 9, 25, 450,
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes) SELECT 1, 20, 4, 1000, 0, 0, 4, 1000, 10000000000, 95000000000, 0, 0, 0, 0, 1000, 9, 9, 9, 25, 450,
   0, 0, 4, 4, 0, 0, 0, 0;
-INSERT INTO leaked_births VALUES (1, 20, 6, 1, 50), (1, 20, 25, 2, 900), (1, 20, 60, 1, 50);
-INSERT INTO leaked_births SELECT 1, backtrace_id, 0, 1, leaked_bytes FROM backtrace_totals WHERE backtrace_id BETWEEN 12 AND 19;
+INSERT INTO leaked_allocations VALUES (1, 20, 6, 1, 50), (1, 20, 25, 2, 900), (1, 20, 60, 1, 50);
+INSERT INTO leaked_allocations SELECT 1, backtrace_id, 0, 1, leaked_bytes FROM backtrace_totals WHERE backtrace_id BETWEEN 12 AND 19;
 INSERT INTO call_sites(call_site_id, object_id) VALUES (14, 3), (15, 3), (16, 3), (17, 3), (18, 3);
 INSERT INTO backtraces SELECT call_site_id + 7, NULL, call_site_id + 7, 8, 1, call_site_id, 'complete'
 FROM call_sites WHERE call_site_id BETWEEN 14 AND 18;
 WITH RECURSIVE parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63)
-INSERT INTO leaked_births
+INSERT INTO leaked_allocations
 SELECT 1, 21, part, 1, 10 FROM parts WHERE part < 30
 UNION ALL SELECT 1, 22, part, 2, 20 FROM parts WHERE part >= 60
 UNION ALL SELECT 1, 23, part, 2, 20 FROM parts WHERE part >= 60
 UNION ALL SELECT 1, 24, part, 1, 10 FROM parts WHERE part >= 45
 UNION ALL SELECT 1, 25, part, 1, 10 FROM parts;
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes)
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes)
 SELECT 1, backtrace_id, sum(blocks), sum(bytes), 0, 0, sum(blocks), sum(bytes), min(part) * 1562500000, max(part) * 1562500000,
   0, 0, 0, 0, sum(bytes), 9, 9, 9, 10, 10, 0, 0, 1, 1, 0, 0, 0, 0
-FROM leaked_births WHERE backtrace_id BETWEEN 21 AND 25 GROUP BY backtrace_id;
+FROM leaked_allocations WHERE backtrace_id BETWEEN 21 AND 25 GROUP BY backtrace_id;
 WITH RECURSIVE parts(part) AS (VALUES (1) UNION ALL SELECT part + 1 FROM parts WHERE part < 64)
 INSERT INTO snapshots SELECT part, 1, part * 1562500000, iif(part = 64, 'end', 'regular') FROM parts;
 INSERT INTO snapshots VALUES (65, 1, 50000000000, 'peak');
@@ -58,8 +58,8 @@ UNION ALL SELECT 65, 24, 99999, 1;
 INSERT INTO call_sites(call_site_id, object_id) VALUES (19, 3);
 INSERT INTO backtraces VALUES (26, NULL, 26, 8, 1, 19, 'complete');
 WITH RECURSIVE parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63)
-INSERT INTO leaked_births SELECT 1, 26, part, 1, 10 FROM parts;
-INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks, culled_bytes)
+INSERT INTO leaked_allocations SELECT 1, 26, part, 1, 10 FROM parts;
+INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, chains_started, chains_leaked, realloc_count, realloc_copied_bytes, elided_blocks, elided_bytes)
 SELECT 1, 26, 64, 640, 0, 0, 64, 640, 1562500000, 98437500000, 0, 0, 0, 0, 640, 9, 9, 9, 10, 10, 0, 0, 1, 1, 0, 0, 0, 0;
 INSERT INTO snapshot_backtraces
 SELECT snapshot_id, 26, 10 * snapshot_id + max(0, 5000 - 250 * abs(20 - snapshot_id)), 1 FROM snapshots WHERE reason <> 'peak';

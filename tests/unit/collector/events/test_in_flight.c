@@ -159,7 +159,7 @@ static void a_stamped_event_is_waited_for(void **state)
 
 static struct side_place g_place;
 
-static void write_aside_slowly(void)
+static void write_fallback_slowly(void)
 {
     const uint64_t words[2] = {LOG_FREE, 0x3000};
 
@@ -168,12 +168,12 @@ static void write_aside_slowly(void)
     side_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
 }
 
-static void a_record_aside_is_waited_for(void **state)
+static void a_record_fallback_is_waited_for(void **state)
 {
     struct worker worker;
 
     (void)state;
-    start_held(&worker, write_aside_slowly);
+    start_held(&worker, write_fallback_slowly);
     atomic_store(&g_is_awaited, true);
     assert_true(in_flight_wait(nap, NULL));
     assert_int_equal(atomic_load(&g_place.record->valid), LOG_SIDE_VALID);
@@ -219,12 +219,12 @@ static void who_never_ends_is_given_up(void **state)
     KERNEL_NEEDS(copies_own);
     assert_ptr_not_equal(stuck, MAP_FAILED);
     stuck->segment = segment;
-    stuck->gate = 0x123456789 | THREAD_GATE_CLOSED;
+    stuck->guard = 0x123456789 | THREAD_GUARD_CLOSED;
     atomic_store(&segment->writer, (uintptr_t)stuck);
     assert_false(in_flight_wait(nap, NULL));
-    stuck->gate = THREAD_GATE_CLOSED; /* it ended, or it is in another image of the process */
+    stuck->guard = THREAD_GUARD_CLOSED; /* it ended, or it is in another image of the process */
     assert_true(in_flight_wait(nap, NULL));
-    stuck->gate = 0x123456789 | THREAD_GATE_CLOSED;
+    stuck->guard = 0x123456789 | THREAD_GUARD_CLOSED;
     munmap(stuck, sizeof(*stuck));
     assert_true(in_flight_wait(nap, NULL));
     segment_seal(segment);
@@ -234,7 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_stamped_event_is_waited_for, begin),
-        cmocka_unit_test_setup(a_record_aside_is_waited_for, begin),
+        cmocka_unit_test_setup(a_record_fallback_is_waited_for, begin),
         cmocka_unit_test_setup(who_takes_a_segment_is_stamped_behind_that, begin),
         cmocka_unit_test_setup(who_never_ends_is_given_up, begin),
     };

@@ -22,7 +22,7 @@ enum {
     ROOM_BYTES = 4096,
 };
 
-static struct teller *g_places[MANY];
+static struct callback *g_places[MANY];
 
 static void any_number_of_threads_are_inside(void **state)
 {
@@ -43,9 +43,9 @@ static void any_number_of_threads_are_inside(void **state)
         assert_false(active_callbacks_anyone_in(i + 1, NULL));
 }
 
-__attribute__((noinline)) static void show_and_return(struct teller *teller)
+__attribute__((noinline)) static void show_and_return(struct callback *callback)
 {
-    active_callbacks_show(teller, WHAT, (uintptr_t)__builtin_frame_address(0), 0);
+    active_callbacks_show(callback, WHAT, (uintptr_t)__builtin_frame_address(0), 0);
     assert_true(active_callbacks_anyone_in(WHAT, NULL));
 }
 
@@ -61,14 +61,14 @@ __attribute__((noinline)) static void overwrite_stack(void)
 /* As by longjmp: the frame is gone, and nothing else was said. */
 static void who_left_by_a_jump_is_not_inside(void **state)
 {
-    struct teller *teller = active_callbacks_take();
+    struct callback *callback = active_callbacks_take();
 
     (void)state;
     KERNEL_NEEDS(copies_own);
-    show_and_return(teller);
+    show_and_return(callback);
     overwrite_stack();
     assert_false(active_callbacks_anyone_in(WHAT, NULL));
-    active_callbacks_leave(teller);
+    active_callbacks_leave(callback);
 }
 
 static void *end_inside(void *argument)
@@ -92,8 +92,8 @@ static void who_ended_is_not_inside_and_leaves_its_place(void **state)
 
 static void a_child_knows_only_itself(void **state)
 {
-    struct teller *own = active_callbacks_take();
-    struct teller *other = active_callbacks_take();
+    struct callback *own = active_callbacks_take();
+    struct callback *other = active_callbacks_take();
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     int status = -1;
     pid_t child;

@@ -52,14 +52,14 @@ static int finish(void **state)
 }
 
 /* One of a block that nobody else has. */
-static void tell(enum mtrace_event_kind kind, uintptr_t address)
+static void emit(enum mtrace_event_kind kind, uintptr_t address)
 {
     const struct known_block fresh = {1, 24, MTRACE_GROUP_ROOT, 1, 1};
 
     if (kind == MTRACE_EVENT_ALLOC)
-        event_callbacks_tell_alloc((const void *)address, &fresh);
+        event_callbacks_emit_alloc((const void *)address, &fresh);
     else
-        event_callbacks_tell_free((const void *)address, 1);
+        event_callbacks_emit_free((const void *)address, 1);
 }
 
 static bool remove_outside(int handle)
@@ -74,13 +74,13 @@ static bool remove_outside(int handle)
 
 static _Atomic bool g_has_ended;
 
-static void hear_nothing(const struct mtrace_event *event, void *user)
+static void receive_nothing(const struct mtrace_event *event, void *user)
 {
     (void)event;
     (void)user;
 }
 
-static void *tell_until_over(void *unused)
+static void *emit_until_over(void *unused)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
@@ -93,8 +93,8 @@ static void *tell_until_over(void *unused)
         for (;;) {
             const struct unwind_origin origin = {.cfa = here};
             (void)event_callbacks_is_telling(&origin); /* as each event asks */
-            tell(MTRACE_EVENT_ALLOC, 4096);
-            tell(MTRACE_EVENT_FREE, 4096);
+            emit(MTRACE_EVENT_ALLOC, 4096);
+            emit(MTRACE_EVENT_FREE, 4096);
         }
     }
     atomic_store(&g_has_ended, true);
@@ -112,18 +112,18 @@ static void a_jump_leaves_nothing_to_wait_for(void **state)
 #ifdef __SANITIZE_THREAD__
     skip(); /* it runs handlers later than they come, where none can jump out of this */
 #endif
-    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
+    handle = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
     assert_true(handle > 0);
-    assert_true(jumps_start(&thread, tell_until_over));
+    assert_true(jumps_start(&thread, emit_until_over));
     jumps_make(thread, N_JUMPS);
     assert_true(remove_outside(handle));
     jumps_end();
     while (!atomic_load(&g_has_ended))
         pthread_kill(thread, SIGUSR1);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    handle = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC);
     assert_true(remove_outside(handle));
-    tell(MTRACE_EVENT_ALLOC, 4096); /* KB-1: there is still a place for it */
+    emit(MTRACE_EVENT_ALLOC, 4096); /* KB-1: there is still a place for it */
     assert_true(live_block_index_find((const void *)4096, &known));
 }
 
@@ -147,15 +147,15 @@ static void leave_from_there(const struct mtrace_event *event, void *user)
     siglongjmp(*g_leaves_to, 1);
 }
 
-static MTRACE_NOINLINE void tell_deep(unsigned depth)
+static MTRACE_NOINLINE void emit_deep(unsigned depth)
 {
     volatile char room[1024];
 
     room[0] = (char)depth;
     if (depth > 0)
-        tell_deep(depth - 1);
+        emit_deep(depth - 1);
     else
-        tell(MTRACE_EVENT_ALLOC, 16384 + (uintptr_t)(unsigned char)room[0]);
+        emit(MTRACE_EVENT_ALLOC, 16384 + (uintptr_t)(unsigned char)room[0]);
     room[1] = 0; /* no tail call */
 }
 
@@ -177,7 +177,7 @@ static void *leave_once(void *unused)
     thread_set_stack(4096, 8192); /* we are on another, as a coroutine is */
     handle = event_callbacks_add(leave, &back, MTRACE_EVENT_ALLOC);
     if (sigsetjmp(back, 0) == 0)
-        tell(MTRACE_EVENT_ALLOC, 16384);
+        emit(MTRACE_EVENT_ALLOC, 16384);
     use_stack();
     assert_false(event_callbacks_is_telling(&origin));
     assert_true(remove_outside(handle));
@@ -206,7 +206,7 @@ static void *leave_and_wait(void *fd)
     thread_set_stack(here - 1024 * 1024, here + 4096);
     g_leaves_to = &back;
     if (sigsetjmp(back, 0) == 0)
-        tell_deep(64);
+        emit_deep(64);
     n = read(*pipe_end, &byte, 1);
     return n == 1 ? NULL : fd;
 }
@@ -244,13 +244,13 @@ static void wait_inside(const struct mtrace_event *event, void *user)
         atomic_store((_Atomic bool *)user, true);
 }
 
-static void *tell_on_own_stack(void *unused)
+static void *emit_on_own_stack(void *unused)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     (void)unused;
     thread_set_stack(here - 1024 * 1024, here + 4096);
-    tell(MTRACE_EVENT_ALLOC, 20480);
+    emit(MTRACE_EVENT_ALLOC, 20480);
     return NULL;
 }
 
@@ -266,7 +266,7 @@ static void who_waits_inside_is_waited_for(void **state)
     assert_int_equal(pipe(g_ends), 0);
     pthread_barrier_init(&g_is_waiting, NULL, 2);
     handle = event_callbacks_add(wait_inside, &has_returned, MTRACE_EVENT_ALLOC);
-    assert_int_equal(pthread_create(&thread, NULL, tell_on_own_stack, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, emit_on_own_stack, NULL), 0);
     pthread_barrier_wait(&g_is_waiting);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(event_callbacks_remove(handle, false, &origin), EBUSY);
@@ -297,9 +297,9 @@ static void remove_other(const struct mtrace_event *event, void *user)
     pthread_barrier_wait(&g_both_inside);
 }
 
-static void *tell_one(void *kind)
+static void *emit_one(void *kind)
 {
-    tell((enum mtrace_event_kind)(uintptr_t)kind, 8192);
+    emit((enum mtrace_event_kind)(uintptr_t)kind, 8192);
     return NULL;
 }
 
@@ -309,11 +309,11 @@ static void two_callbacks_remove_each_other(void **state)
 
     (void)state;
     pthread_barrier_init(&g_both_inside, NULL, 2);
-    tell(MTRACE_EVENT_ALLOC, 8192);
+    emit(MTRACE_EVENT_ALLOC, 8192);
     g_handles[0] = event_callbacks_add(remove_other, (void *)1, MTRACE_EVENT_FREE);
     g_handles[1] = event_callbacks_add(remove_other, (void *)0, MTRACE_EVENT_ALLOC);
-    assert_int_equal(pthread_create(&threads[0], NULL, tell_one, (void *)MTRACE_EVENT_FREE), 0);
-    assert_int_equal(pthread_create(&threads[1], NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    assert_int_equal(pthread_create(&threads[0], NULL, emit_one, (void *)MTRACE_EVENT_FREE), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, emit_one, (void *)MTRACE_EVENT_ALLOC), 0);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -334,7 +334,7 @@ static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
     for (unsigned i = 0; i < 2; i++) /* no other thread runs it */
         assert_int_equal(event_callbacks_remove(*(int *)user, true, &origin), 0);
     while (g_n_added_inside < MOST_TRACKERS
-           && event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC))
+           && event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC))
         g_n_added_inside++;
 }
 
@@ -346,12 +346,12 @@ static void a_callback_keeps_its_place_until_it_returns(void **state)
 
     (void)state;
     handle = event_callbacks_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
-    tell(MTRACE_EVENT_ALLOC, 12288);
-    tell(MTRACE_EVENT_FREE, 12288);
+    emit(MTRACE_EVENT_ALLOC, 12288);
+    emit(MTRACE_EVENT_FREE, 12288);
     assert_int_equal(g_n_added_inside, MOST_TRACKERS - 1);
-    last = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    last = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC);
     assert_true(last > 0);
-    assert_int_equal(event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
+    assert_int_equal(event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
     assert_false(remove_outside(handle));
     for (int i = 1; i < last + MOST_TRACKERS * MOST_TRACKERS; i++)
         (void)remove_outside(i);
@@ -382,7 +382,7 @@ static void a_child_does_not_wait_for_threads_of_its_parent(void **state)
     (void)state;
     pthread_barrier_init(&g_inside, NULL, 2);
     handle = event_callbacks_add(stay, NULL, MTRACE_EVENT_ALLOC);
-    assert_int_equal(pthread_create(&thread, NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    assert_int_equal(pthread_create(&thread, NULL, emit_one, (void *)MTRACE_EVENT_ALLOC), 0);
     pthread_barrier_wait(&g_inside);
     child = fork();
     if (child == 0) {
@@ -407,11 +407,11 @@ static void look_alive(const struct mtrace_event *event, void *user)
         abort();
 }
 
-static void *tell_for_long(void *number)
+static void *emit_for_long(void *number)
 {
     for (unsigned i = 0; i < N_ROUNDS; i++) {
-        tell(MTRACE_EVENT_ALLOC, (uintptr_t)number * 65536);
-        tell(MTRACE_EVENT_FREE, (uintptr_t)number * 65536);
+        emit(MTRACE_EVENT_ALLOC, (uintptr_t)number * 65536);
+        emit(MTRACE_EVENT_FREE, (uintptr_t)number * 65536);
     }
     return NULL;
 }
@@ -423,7 +423,7 @@ static void none_is_called_after_its_removal(void **state)
 
     (void)state;
     for (uintptr_t i = 0; i < N_CROWD; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, tell_for_long, (void *)(i + 1)), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, emit_for_long, (void *)(i + 1)), 0);
     for (unsigned i = 0; i < 200; i++) {
         int handle;
         atomic_store(&g_live, user);
@@ -475,25 +475,25 @@ static void *move_about(void *number)
     uint32_t at = (uint32_t)(uintptr_t)number;
 
     for (unsigned i = 0; i < N_ROUNDS; i++)
-        event_callbacks_tell_move((const void *)MOVED_ADDRESS, (at += 3) % N_GROUPS);
+        event_callbacks_emit_move((const void *)MOVED_ADDRESS, (at += 3) % N_GROUPS);
     return NULL;
 }
 
 /* Each takes it from whom it was given last, so that books by group come out even. */
 static void whoever_moves_a_block_it_is_in_one_group(void **state)
 {
-    const uint64_t n_untold = event_callbacks_count_untold();
+    const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;
     pthread_t threads[N_CROWD];
     int handle;
 
     (void)state;
-    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
     g_books.blocks[MTRACE_GROUP_ROOT] = g_books.bytes[MTRACE_GROUP_ROOT] = 1;
     handle = event_callbacks_add(keep_books, &g_books, MTRACE_EVENT_MOVE | MTRACE_EVENT_FREE);
     assert_true(handle > 0);
-    event_callbacks_tell_move((const void *)MOVED_ADDRESS, MTRACE_GROUP_ROOT); /* it is there */
-    event_callbacks_tell_move((const void *)(MOVED_ADDRESS + 64), 2);          /* no block */
+    event_callbacks_emit_move((const void *)MOVED_ADDRESS, MTRACE_GROUP_ROOT); /* it is there */
+    event_callbacks_emit_move((const void *)(MOVED_ADDRESS + 64), 2);          /* no block */
     assert_int_equal(g_books.n_moves, 0);
     for (uintptr_t i = 0; i < N_CROWD; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, move_about, (void *)i), 0);
@@ -506,29 +506,29 @@ static void whoever_moves_a_block_it_is_in_one_group(void **state)
     }
     assert_true(g_books.n_moves > N_ROUNDS && g_books.n_moves <= (uint64_t)N_CROWD * N_ROUNDS);
     assert_int_equal(g_books.n_wrong, 0);
-    tell(MTRACE_EVENT_FREE, MOVED_ADDRESS);
+    emit(MTRACE_EVENT_FREE, MOVED_ADDRESS);
     assert_int_equal(g_books.freed_of, known.group);
-    assert_int_equal(event_callbacks_count_untold(), n_untold);
+    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
     assert_true(remove_outside(handle));
 }
 
 /* Of a move inside of a callback. */
-static void what_is_not_told_is_counted_where_somebody_asks(void **state)
+static void what_is_not_reported_is_counted_where_somebody_asks(void **state)
 {
-    const uint64_t n_untold = event_callbacks_count_untold();
+    const uint64_t n_unreported = event_callbacks_count_unreported();
     struct known_block known;
     int handle;
 
     (void)state;
-    tell(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
+    emit(MTRACE_EVENT_ALLOC, MOVED_ADDRESS);
     event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
-    assert_int_equal(event_callbacks_count_untold(), n_untold);
-    handle = event_callbacks_add(hear_nothing, NULL, MTRACE_EVENT_MOVE);
+    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
+    handle = event_callbacks_add(receive_nothing, NULL, MTRACE_EVENT_MOVE);
     event_callbacks_pass_move((const void *)MOVED_ADDRESS, 2);
     event_callbacks_pass_move((const void *)(MOVED_ADDRESS + 64), 2);
-    assert_int_equal(event_callbacks_count_untold(), n_untold);
+    assert_int_equal(event_callbacks_count_unreported(), n_unreported);
     event_callbacks_pass_move((const void *)MOVED_ADDRESS, 3);
-    assert_int_equal(event_callbacks_count_untold(), n_untold + 1);
+    assert_int_equal(event_callbacks_count_unreported(), n_unreported + 1);
     assert_true(remove_outside(handle));
     assert_true(live_block_index_take((const void *)MOVED_ADDRESS, &known));
     assert_int_equal(known.group, 3);
@@ -546,7 +546,7 @@ int main(void)
         cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
         cmocka_unit_test(none_is_called_after_its_removal),
         cmocka_unit_test(whoever_moves_a_block_it_is_in_one_group),
-        cmocka_unit_test(what_is_not_told_is_counted_where_somebody_asks),
+        cmocka_unit_test(what_is_not_reported_is_counted_where_somebody_asks),
     };
 
     return cmocka_run_group_tests_name("trackers", tests, begin, finish);

@@ -53,7 +53,7 @@ static void leave(int signal)
     siglongjmp(g_outside, 1);
 }
 
-static void what_was_borrowed_is_given_back(void **state)
+static void what_was_borrowed_is_punched_hole(void **state)
 {
     struct sigaction action = {.sa_handler = leave};
     char *before = memory_borrow();
@@ -114,7 +114,7 @@ static void after_the_last_group_comes_the_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_borrowed_is_given_back),
+        cmocka_unit_test(what_was_borrowed_is_punched_hole),
         cmocka_unit_test(without_an_id_it_is_the_root),
         cmocka_unit_test(after_the_last_group_comes_the_root),
     };

@@ -236,7 +236,7 @@ static void a_question_without_its_marker_is_not_put(void **state)
     atomic_store(&g_log.file->recorder_pid, (uint32_t)getpid());
     assert_int_equal(mtrace_report("summary", -1), ENOSPC);
     assert_int_equal(question->n_asked, 0);
-    assert_int_equal(question->asker, 0);
+    assert_int_equal(question->requester, 0);
     atomic_store(&g_log.file->recorder_pid, 0);
     make_room();
 }

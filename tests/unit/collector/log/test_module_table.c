@@ -105,13 +105,13 @@ static void it_has_it_too_where_its_link_map_is_another_one(void **state)
 }
 
 /* MT-3: with each return up to the last one that is told there is a definition, and before each an end. */
-static void what_comes_and_goes_is_not_told_for_ever(void **state)
+static void what_comes_and_goes_is_not_reported_for_ever(void **state)
 {
     const struct module_identity identity = numbered(1);
     unsigned n_defined = 0, n_ended = 0;
 
     (void)state;
-    for (unsigned i = 0; i < 3 * MODULE_TABLE_TOLD; i++) {
+    for (unsigned i = 0; i < 3 * MODULE_TABLE_REPORTED; i++) {
         struct module_slot *slot = module_table_claim(&identity, 77);
         n_defined += !module_table_is_settled(slot);
         module_table_publish(slot, true);
@@ -120,8 +120,8 @@ static void what_comes_and_goes_is_not_told_for_ever(void **state)
         n_ended += g_last_ended != 0;
         assert_int_equal(find(1), 0);
     }
-    assert_int_equal(n_defined, 1 + MODULE_TABLE_TOLD);
-    assert_int_equal(n_ended, MODULE_TABLE_TOLD);
+    assert_int_equal(n_defined, 1 + MODULE_TABLE_REPORTED);
+    assert_int_equal(n_ended, MODULE_TABLE_REPORTED);
     assert_int_equal(add(1, 78), 2);
     unload(1);
     assert_int_equal(g_last_ended, 2);
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test_setup(a_module_is_found_until_it_ends, forget),
         cmocka_unit_test_setup(the_same_file_at_the_same_place_has_its_id_again, forget),
         cmocka_unit_test_setup(it_has_it_too_where_its_link_map_is_another_one, forget),
-        cmocka_unit_test_setup(what_comes_and_goes_is_not_told_for_ever, forget),
+        cmocka_unit_test_setup(what_comes_and_goes_is_not_reported_for_ever, forget),
         cmocka_unit_test_setup(slots_come_back_under_new_ids, forget),
         cmocka_unit_test_setup(what_is_loaded_stays_while_others_come_and_go, forget),
         cmocka_unit_test_setup(as_many_at_once_as_there_are_slots, forget),

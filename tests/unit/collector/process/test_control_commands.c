@@ -26,7 +26,7 @@
 
 enum {
     LONGEST_SECONDS = 60, /* then something waits for ever */
-    N_ORDERS = 3000,
+    N_COMMANDS = 3000,
     MOST_MARKS = 8,
 };
 
@@ -128,7 +128,7 @@ static uint32_t n_obeyed(void)
 }
 
 /* A recording that nobody has ordered anything of. */
-static void begin_anew(bool is_tracing)
+static void begin_again(bool is_tracing)
 {
     struct log_control *control = collector_commands_get();
 
@@ -175,9 +175,9 @@ static void be_held(void)
     wait_for_stage(2);
 }
 
-static void *obey(void *unused)
+static void *handle(void *unused)
 {
-    control_commands_obey();
+    control_commands_handle();
     return unused;
 }
 
@@ -189,7 +189,7 @@ static pthread_t hold_one(void)
     atomic_store(&g_stage, 0);
     want(LOG_ORDER_START);
     g_in_the_midst = be_held;
-    assert_int_equal(pthread_create(&thread, NULL, obey, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, handle, NULL), 0);
     wait_for_stage(1);
     return thread;
 }
@@ -205,17 +205,17 @@ static void a_mark_that_comes_while_a_window_is_begun_is_written_once(void **sta
     pthread_t thread;
 
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     thread = hold_one();
     want_mark("once");
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 0); /* so no other name is given meanwhile */
     let_go(thread);
     assert_int_equal(n_obeyed(), 2);
     assert_int_equal(g_n_marked, 1);
     assert_string_equal(g_marks[0], "once");
     want_mark("later");
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 3);
     assert_int_equal(g_n_marked, 2);
     assert_string_equal(g_marks[1], "later");
@@ -227,26 +227,26 @@ static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state
     pthread_t thread;
 
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     thread = hold_one();
     want(LOG_ORDER_STOP);
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 0);
     let_go(thread);
     assert_int_equal(n_obeyed(), 2);
     assert_false(state_is_tracing());
     assert_int_equal(collector_commands_get()->is_open, 0);
     assert_int_equal(g_n_switches, 2);
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(g_n_switches, 2);
 }
 
 static _Atomic bool g_has_ended;
 
-static void *obey_always(void *unused)
+static void *handle_always(void *unused)
 {
     while (!atomic_load(&g_has_ended))
-        control_commands_obey();
+        control_commands_handle();
     return unused;
 }
 
@@ -255,23 +255,23 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     pthread_t thread;
 
     (void)state;
-    begin_anew(false);
-    assert_int_equal(pthread_create(&thread, NULL, obey_always, NULL), 0);
-    for (uint32_t i = 1; i <= N_ORDERS; i++) {
+    begin_again(false);
+    assert_int_equal(pthread_create(&thread, NULL, handle_always, NULL), 0);
+    for (uint32_t i = 1; i <= N_COMMANDS; i++) {
         if (i % 3)
             want(i % 2 ? LOG_ORDER_START : LOG_ORDER_STOP);
         else
             want_mark("again");
         do
-            control_commands_obey();
+            control_commands_handle();
         while (n_obeyed() != i);
         if (i % 3)
             assert_int_equal(state_is_tracing(), i % 2 == 1);
     }
     atomic_store(&g_has_ended, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(g_n_marked, N_ORDERS / 3);
-    assert_int_equal(n_obeyed(), N_ORDERS);
+    assert_int_equal(g_n_marked, N_COMMANDS / 3);
+    assert_int_equal(n_obeyed(), N_COMMANDS);
 }
 
 /* ---- who does not come back ---------------------------------------------------------------------- */
@@ -283,24 +283,24 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
     pid_t child;
 
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     thread = hold_one();
     child = fork();
     if (child == 0) { /* its log is the parent's here, its recording is not */
         bool is_due = state_start(STATE_RECORDING);
         state_record(2, false);
-        begin_anew(false);
+        begin_again(false);
         want(LOG_ORDER_START);
-        control_commands_obey();
+        control_commands_handle();
         _exit(!is_due || n_obeyed() != 1 || !state_is_tracing());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    begin_anew(false); /* as another recording of this process; the thread comes back into it */
+    begin_again(false); /* as another recording of this process; the thread comes back into it */
     let_go(thread);
     assert_int_equal(status, 0);
-    begin_anew(false);
+    begin_again(false);
     want(LOG_ORDER_START);
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 1);
 }
 
@@ -309,20 +309,20 @@ static void who_shares_our_memory_leaves_it_to_us(void **state)
     (void)state;
     for (enum log_order order = LOG_ORDER_STOP; order <= LOG_ORDER_LEAVE; order++) {
         g_n_left = 0;
-        begin_anew(order == LOG_ORDER_STOP);
+        begin_again(order == LOG_ORDER_STOP);
         want(order == LOG_ORDER_MARK ? LOG_ORDER_START : order);
         atomic_store(&g_is_child, true);
-        control_commands_obey();
+        control_commands_handle();
         assert_int_equal(n_obeyed(), 0);
         assert_int_equal(g_n_switches + g_n_left, 0);
         assert_true(state_has_way(STATE_NUDGED));
         atomic_store(&g_is_child, false);
-        control_commands_obey();
+        control_commands_handle();
         assert_int_equal(n_obeyed(), 1);
         assert_int_equal(g_n_switches + g_n_left, 1);
         assert_false(state_has_way(STATE_NUDGED));
         atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
-        control_commands_obey();
+        control_commands_handle();
         assert_false(state_has_way(STATE_NUDGED));
     }
 }
@@ -338,15 +338,15 @@ static void jump_out(void)
 static void who_has_left_in_the_midst_obeys_again(void **state)
 {
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     want(LOG_ORDER_START);
     g_in_the_midst = jump_out;
     if (sigsetjmp(g_outside, 1) == 0) {
-        control_commands_obey();
+        control_commands_handle();
         fail();
     }
     want(LOG_ORDER_STOP);
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 2);
     assert_false(state_is_tracing());
 }
@@ -354,17 +354,17 @@ static void who_has_left_in_the_midst_obeys_again(void **state)
 static void order_and_look(void)
 {
     want(LOG_ORDER_STOP);
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 0);
 }
 
 static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
 {
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     want(LOG_ORDER_START);
     g_in_the_midst = order_and_look;
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 2);
     assert_false(state_is_tracing());
     assert_int_equal(g_n_switches, 2);
@@ -378,19 +378,19 @@ static bool is_left_alone(void)
     g_n_left = 0;
     for (int i = 0; i < 4; i++) {
         g_now_ns += UINT64_C(1500000000);
-        control_commands_obey();
+        control_commands_handle();
     }
     return g_n_left != 0;
 }
 
 /* Its pid may be one of another namespace: there it is nobody's, and the beat goes on. */
-static bool is_left_with_beat(void)
+static bool is_left_with_heartbeat(void)
 {
     g_n_left = 0;
     for (int i = 0; i < 4; i++) {
         g_now_ns += UINT64_C(1500000000);
-        atomic_fetch_add(&log_question_of(g_log.file)->beat, 1);
-        control_commands_obey();
+        atomic_fetch_add(&log_question_of(g_log.file)->heartbeat, 1);
+        control_commands_handle();
     }
     return g_n_left != 0;
 }
@@ -407,12 +407,12 @@ static bool is_left_in_child(void (*set_up)(void), bool is_elsewhere)
         state_record(2, true);
         g_state_config.recorder_pid = 1;
         g_is_recorder_there = true;
-        begin_anew(true);
+        begin_again(true);
         set_up();
-        if (is_left_alone() || is_left_with_beat())
+        if (is_left_alone() || is_left_with_heartbeat())
             _exit(3);
         g_is_recorder_there = false;
-        if (is_elsewhere && is_left_with_beat())
+        if (is_elsewhere && is_left_with_heartbeat())
             _exit(4);
         _exit(is_left_alone());
     }
@@ -424,7 +424,7 @@ static bool is_left_in_child(void (*set_up)(void), bool is_elsewhere)
 static void stop_by_recorder(void)
 {
     want(LOG_ORDER_STOP);
-    control_commands_obey();
+    control_commands_handle();
 }
 
 static void stop_with_signal(void)
@@ -451,7 +451,7 @@ static void stop_by_signal(void)
 
 static void close_from_the_beginning(void)
 {
-    begin_anew(false);
+    begin_again(false);
 }
 
 static void go_on(void)
@@ -483,16 +483,16 @@ static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
     const uint64_t run_id = g_state_shared.run_id;
 
     (void)state;
-    begin_anew(true);
-    assert_int_equal(collector_commands_get()->nudge_address, 0);
+    begin_again(true);
+    assert_int_equal(collector_commands_get()->wakeup_address, 0);
     state_record(run_id, true);
-    control_commands_hear();
+    control_commands_receive();
     assert_int_equal(g_state_shared.run_id, run_id);
-    assert_int_equal(collector_commands_get()->nudge_address, state_nudge_address());
+    assert_int_equal(collector_commands_get()->wakeup_address, state_wakeup_address());
     want(LOG_ORDER_STOP);
-    *(volatile uint8_t *)(uintptr_t)collector_commands_get()->nudge_address = 1;
+    *(volatile uint8_t *)(uintptr_t)collector_commands_get()->wakeup_address = 1;
     assert_true(state_has_way(STATE_NUDGED));
-    control_commands_obey();
+    control_commands_handle();
     assert_int_equal(n_obeyed(), 1);
     assert_false(state_is_tracing());
 }
@@ -503,12 +503,12 @@ static void who_obeys_inside_of_an_allocator_says_so(void **state)
     bool has_entered;
 
     (void)state;
-    begin_anew(false);
+    begin_again(false);
     has_entered = recursion_guard_enter();
     assert_true(has_entered);
     want(LOG_ORDER_START);
     want_mark("within");
-    control_commands_obey();
+    control_commands_handle();
     control_commands_switch(false, LOG_SWITCH_SIGNAL);
     recursion_guard_leave(has_entered);
     assert_int_equal(n_obeyed(), 2);

@@ -62,7 +62,7 @@ static int begin_thread(void **state)
     for (unsigned i = 0; i < N_WORDS; i++)
         g_stack[i] = g_elsewhere[i] = 0;
     thread_set_stack((uintptr_t)g_stack, (uintptr_t)(g_stack + N_WORDS));
-    g_thread.gate = g_thread.generation != 0 ? g_thread.generation : THREAD_GATE_CLOSED;
+    g_thread.guard = g_thread.generation != 0 ? g_thread.generation : THREAD_GUARD_CLOSED;
     thread = thread_enter(&first);
     if (!thread)
         return 1;
@@ -98,12 +98,12 @@ static uint64_t n_abandoned(void)
 static void a_handler_on_the_same_stack_is_refused(void **state)
 {
     struct thread *thread = enter_at(&g_stack[OUTER]);
-    uint64_t gate = thread->gate;
+    uint64_t guard = thread->guard;
 
     (void)state;
     assert_null(enter_at(&g_stack[INNER]));
     assert_null(enter_at(&g_stack[OUTER - 2]));
-    assert_true(thread->gate == gate);
+    assert_true(thread->guard == guard);
     assert_int_equal(n_abandoned(), 0);
     thread_leave(thread);
     assert_non_null(thread = enter_at(&g_stack[INNER]));
@@ -118,7 +118,7 @@ static void who_stands_further_out_goes_on(void **state)
     assert_ptr_equal(enter_at(&g_stack[OUTER]), thread);
     assert_int_equal(n_abandoned(), 1);
     thread_leave(thread);
-    assert_true(thread->gate == *g_state_generation);
+    assert_true(thread->guard == *g_state_generation);
 }
 
 /* Below an outermost handler that was refused once, the mark of who is inside stays. */
@@ -257,7 +257,7 @@ static void its_segment_goes_on_behind_what_was_committed(void **state)
     *thread->cursor++ = 0xdead;
     record_free((void *)0x2000, &outer);
     assert_ptr_equal(thread->segment, segment);
-    assert_true(thread->gate == *g_state_generation);
+    assert_true(thread->guard == *g_state_generation);
     /* a time base, the thread, and the free: two words each */
     assert_int_equal(atomic_load(&segment->committed_bytes), committed + 6 * sizeof(uint64_t));
     assert_int_equal(*(uint64_t *)(void *)(segment_payload(segment) + committed), LOG_TIME_BASE);

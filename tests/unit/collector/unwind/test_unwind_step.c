@@ -19,10 +19,11 @@
 enum {
     THUMB = 1,
     STACK_WORDS = 8,
-    UNTOLD_AT = 256, /* in the module: a function without a table, and behind it one with a table */
-    TOLD_AT = 512,
+    UNREPORTED_AT =
+        256, /* in the module: a function without a table, and behind it one with a table */
+    REPORTED_AT = 512,
     CANNOT_UNWIND = 1,
-    TOLD = 0x00b0b0b0, /* it keeps its return address in lr */
+    REPORTED = 0x00b0b0b0, /* it keeps its return address in lr */
 };
 
 static struct module g_module;
@@ -98,15 +99,16 @@ static const struct cfi_row *row_at_function(uint32_t last)
     (void)make_module();
     g_module.eh_frame_hdr = (const void *)g_module.start;
     g_module.n_entries = 2;
-    put(g_module.start, UNTOLD_AT);
+    put(g_module.start, UNREPORTED_AT);
     put(g_module.start + 4, CANNOT_UNWIND);
-    put(g_module.start + 8, TOLD_AT - 8);
-    put(g_module.start + 12, 1u << 31 | TOLD);
-    put(g_module.start + UNTOLD_AT, 0xbf00b510); /* push {r4, lr}; nop */
-    put(g_module.start + TOLD_AT - 4, last);
+    put(g_module.start + 8, REPORTED_AT - 8);
+    put(g_module.start + 12, 1u << 31 | REPORTED);
+    put(g_module.start + UNREPORTED_AT, 0xbf00b510); /* push {r4, lr}; nop */
+    put(g_module.start + REPORTED_AT - 4, last);
     scratch = (struct unwind_cfi_scratch){.is_gone = false};
-    assert_int_equal(unwind_cfi_find_row(g_module.start + TOLD_AT - 1, 0, false, &scratch, &module),
-                     CFI_FOUND);
+    assert_int_equal(
+        unwind_cfi_find_row(g_module.start + REPORTED_AT - 1, 0, false, &scratch, &module),
+        CFI_FOUND);
     return &scratch.row;
 }
 

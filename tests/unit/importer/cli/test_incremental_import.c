@@ -739,7 +739,7 @@ static void assert_as_views(const char *path)
     sqlite3_close(db);
 }
 
-static void cut_both(struct incremental_import *standing, const struct place *place,
+static void cut_both(struct incremental_import *incremental, const struct place *place,
                      const struct import_options *options, uint64_t kept_until_ns,
                      struct outcome *outcome)
 {
@@ -748,11 +748,11 @@ static void cut_both(struct incremental_import *standing, const struct place *pl
 
     kept.left_out = outcome->left_out =
         options->slim ? (enum left_out)(outcome->n_read % (LEFT_OUT_STACKS + 1)) : LEFT_OUT_NOTHING;
-    pair.code = incremental_import_advance(standing, kept_until_ns, &pair.err);
+    pair.code = incremental_import_advance(incremental, kept_until_ns, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_open_cut(standing, &kept, &pair.err);
+        pair.code = incremental_import_open_cut(incremental, &kept, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_cut(standing, &kept, &pair.kept, &pair.err);
+        pair.code = incremental_import_cut(incremental, &kept, &pair.kept, &pair.err);
     import_single(&pair, place, options);
     if (pair.code)
         fail_msg("neither: %s", pair.err.text);
@@ -762,7 +762,7 @@ static void cut_both(struct incremental_import *standing, const struct place *pl
 }
 
 /* The segments that were taken in and will not grow are gone from the pool, for good. */
-static unsigned lose_done(const struct incremental_import *standing, const char *path,
+static unsigned lose_done(const struct incremental_import *incremental, const char *path,
                           struct outcome *outcome)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -777,7 +777,7 @@ static unsigned lose_done(const struct incremental_import *standing, const char 
             continue;
         assert_true(segment.sequence < sizeof outcome->is_gone);
         outcome->is_gone[segment.sequence] |=
-            incremental_import_is_done(standing, segment.run_id, segment.sequence);
+            incremental_import_is_done(incremental, segment.run_id, segment.sequence);
         if (!outcome->is_gone[segment.sequence])
             continue;
         memset(&segment, 0, sizeof segment); /* as one that nobody wrote to */
@@ -789,7 +789,7 @@ static unsigned lose_done(const struct incremental_import *standing, const char 
 }
 
 /* The single import is of all; what is kept goes on with what the log has still. */
-static void import_what_is_left(struct incremental_import *standing, const struct place *place,
+static void import_what_is_left(struct incremental_import *incremental, const struct place *place,
                                 const struct import_options *options, bool is_last,
                                 struct outcome *outcome)
 {
@@ -800,10 +800,10 @@ static void import_what_is_left(struct incremental_import *standing, const struc
     progress_init(&progress, NULL, NULL);
     single.target = place->single_db;
     assert_int_equal(import_run(&single, &progress, &pair.single, NULL), 0);
-    outcome->n_lost = lose_done(standing, place->live, outcome);
-    pair.code = incremental_import_advance(standing, UINT64_MAX, &pair.err);
+    outcome->n_lost = lose_done(incremental, place->live, outcome);
+    pair.code = incremental_import_advance(incremental, UINT64_MAX, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_write(standing, options, is_last, &pair.kept, &pair.err);
+        pair.code = incremental_import_write(incremental, options, is_last, &pair.kept, &pair.err);
     if (pair.code)
         fail_msg("%s", pair.err.text);
     assert_int_equal(pair.kept.n_events, pair.single.n_events);
@@ -811,14 +811,14 @@ static void import_what_is_left(struct incremental_import *standing, const struc
 }
 
 /* false: neither can read it. */
-static bool import_both(struct incremental_import *standing, const struct place *place,
+static bool import_both(struct incremental_import *incremental, const struct place *place,
                         const struct import_options *options, bool is_last, struct outcome *outcome)
 {
     struct pair pair = {.code = 0};
 
-    pair.code = incremental_import_advance(standing, UINT64_MAX, &pair.err);
+    pair.code = incremental_import_advance(incremental, UINT64_MAX, &pair.err);
     if (pair.code == 0)
-        pair.code = incremental_import_write(standing, options, is_last, &pair.kept, &pair.err);
+        pair.code = incremental_import_write(incremental, options, is_last, &pair.kept, &pair.err);
     import_single(&pair, place, options);
     if (pair.code)
         return false;
@@ -895,7 +895,7 @@ static void refuse_damaged(struct saved *saved, const struct import_options *opt
 }
 
 /* What is saved and loaded goes on in its place. */
-static struct incremental_import *reload(struct incremental_import *standing,
+static struct incremental_import *reload(struct incremental_import *incremental,
                                          const struct import_options *options,
                                          struct progress *progress)
 {
@@ -906,39 +906,40 @@ static struct incremental_import *reload(struct incremental_import *standing,
     struct error err;
 
     assert_non_null(saved);
-    if (incremental_import_save(standing, &sink, &err) != 0)
+    if (incremental_import_save(incremental, &sink, &err) != 0)
         fail_msg("save: %s", err.text);
     refuse_damaged(saved, options, progress);
     assert_int_equal(incremental_import_open(options, progress, &loaded, NULL), 0);
     incremental_import_leave_rows_out(loaded);
     if (incremental_import_load(loaded, &source, &err) != 0)
         fail_msg("load: %s", err.text);
-    assert_int_equal(incremental_import_n_kept(loaded), incremental_import_n_kept(standing));
+    assert_int_equal(incremental_import_n_kept(loaded), incremental_import_n_kept(incremental));
     saved_done(saved);
-    incremental_import_close(standing);
+    incremental_import_close(incremental);
     return loaded;
 }
 
 /* Each takes something in, and nothing that comes after one that is left. */
-static struct incremental_import *take_pieces(struct incremental_import *standing, uint64_t n_bytes,
+static struct incremental_import *take_pieces(struct incremental_import *incremental,
+                                              uint64_t n_bytes,
                                               const struct import_options *options,
                                               struct progress *progress, struct outcome *outcome)
 {
     bool is_behind = true;
 
     while (is_behind) {
-        uint64_t n_before = incremental_import_n_kept(standing);
+        uint64_t n_before = incremental_import_n_kept(incremental);
         struct error err;
-        incremental_import_take_pieces(standing, n_bytes);
-        if (incremental_import_advance(standing, UINT64_MAX, &err) != 0)
+        incremental_import_take_pieces(incremental, n_bytes);
+        if (incremental_import_advance(incremental, UINT64_MAX, &err) != 0)
             fail_msg("piece: %s", err.text);
-        is_behind = incremental_import_is_behind(standing);
+        is_behind = incremental_import_is_behind(incremental);
         outcome->n_pieces += is_behind;
-        assert_true(incremental_import_n_kept(standing) >= n_before);
-        if (incremental_import_n_kept(standing))
-            standing = reload(standing, options, progress);
+        assert_true(incremental_import_n_kept(incremental) >= n_before);
+        if (incremental_import_n_kept(incremental))
+            incremental = reload(incremental, options, progress);
     }
-    return standing;
+    return incremental;
 }
 
 static struct outcome run(uint64_t seed, const struct traits *traits)
@@ -946,7 +947,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
     static struct script script;
     struct place place;
     struct progress progress;
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     struct outcome outcome = {0};
     uint64_t random = seed;
     size_t n_all = traits->n_steps ? traits->n_steps : n_steps_of_run;
@@ -958,11 +959,11 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
     struct import_options options = {
         .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
     progress_init(&progress, NULL, NULL);
-    assert_int_equal(incremental_import_open(&options, &progress, &standing, NULL), 0);
+    assert_int_equal(incremental_import_open(&options, &progress, &incremental, NULL), 0);
     if (traits->are_cuts || traits->is_saved)
-        incremental_import_leave_rows_out(standing);
+        incremental_import_leave_rows_out(incremental);
     if (traits->is_saved)
-        incremental_import_be_sole(standing, &any_number);
+        incremental_import_be_sole(incremental, &any_number);
     if (traits->is_packed) {
         write_log(&script, n_all, place.whole, true);
         flip_bits(place.whole, seed, traits->n_flips);
@@ -979,24 +980,25 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         }
         options.slim = n_steps < n_all || traits->is_saved;
         if (traits->piece_bytes)
-            standing = take_pieces(standing, traits->piece_bytes, &options, &progress, &outcome);
-        outcome.n_kept = incremental_import_n_kept(standing);
+            incremental =
+                take_pieces(incremental, traits->piece_bytes, &options, &progress, &outcome);
+        outcome.n_kept = incremental_import_n_kept(incremental);
         if (traits->are_cuts) {
             struct import_options cut = options;
             uint64_t kept_until_ns;
             choose_instant(&script, n_steps, outcome.n_rounds == 0, &random, &cut, &kept_until_ns);
-            cut_both(standing, &place, &cut, kept_until_ns, &outcome);
+            cut_both(incremental, &place, &cut, kept_until_ns, &outcome);
             assert_same_databases(&place, n_steps, outcome.left_out);
         } else if (traits->loses_done) {
-            import_what_is_left(standing, &place, &options, n_steps == n_all, &outcome);
+            import_what_is_left(incremental, &place, &options, n_steps == n_all, &outcome);
             assert_same_databases(&place, n_steps, outcome.left_out);
-        } else if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
+        } else if (import_both(incremental, &place, &options, n_steps == n_all, &outcome))
             assert_same_databases(&place, n_steps, outcome.left_out);
         if (traits->is_saved && n_steps < n_all)
-            standing = reload(standing, &options, &progress);
+            incremental = reload(incremental, &options, &progress);
     }
-    outcome.n_beginnings = incremental_import_n_beginnings(standing);
-    incremental_import_close(standing);
+    outcome.n_beginnings = incremental_import_n_beginnings(incremental);
+    incremental_import_close(incremental);
     remove_place(&place);
     return outcome;
 }
@@ -1081,7 +1083,7 @@ static void another_log_after_a_state(void **state)
     const struct traits traits = {.is_saved = true};
     struct place place;
     struct progress progress;
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     struct error err = {0};
 
     (void)state;
@@ -1095,18 +1097,18 @@ static void another_log_after_a_state(void **state)
                                      .no_symbols = true,
                                      .slim = true};
     progress_init(&progress, NULL, NULL);
-    assert_int_equal(incremental_import_open(&options, &progress, &standing, NULL), 0);
-    incremental_import_leave_rows_out(standing);
-    incremental_import_be_sole(standing, &any_number);
+    assert_int_equal(incremental_import_open(&options, &progress, &incremental, NULL), 0);
+    incremental_import_leave_rows_out(incremental);
+    incremental_import_be_sole(incremental, &any_number);
     write_log(&script, n_steps_of_run, place.live, false);
-    assert_int_equal(incremental_import_advance(standing, UINT64_MAX, &err), 0);
-    assert_true(incremental_import_n_kept(standing) > 0);
-    standing = reload(standing, &options, &progress);
+    assert_int_equal(incremental_import_advance(incremental, UINT64_MAX, &err), 0);
+    assert_true(incremental_import_n_kept(incremental) > 0);
+    incremental = reload(incremental, &options, &progress);
     assert_int_equal(unlink(place.live), 0);
     write_log(&script, n_steps_of_run / 8, place.live, false);
-    assert_int_equal(incremental_import_advance(standing, UINT64_MAX, &err), ERROR_FORMAT);
+    assert_int_equal(incremental_import_advance(incremental, UINT64_MAX, &err), ERROR_FORMAT);
     assert_non_null(strstr(err.text, "what it defines is not what it was"));
-    incremental_import_close(standing);
+    incremental_import_close(incremental);
     remove_place(&place);
 }
 
@@ -1157,15 +1159,15 @@ static void pools(void **state)
 /* A thread that is held up for seconds between stamp and write: read anew, and the same again. */
 static void stragglers(void **state)
 {
-    unsigned n_anew = 0;
+    unsigned n_again = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct traits traits = {
             .is_packed = seed % 2, .has_groups = seed == 2, .hold_ns = 4000 * MS};
-        n_anew += run(seed, &traits).n_beginnings > 1;
+        n_again += run(seed, &traits).n_beginnings > 1;
     }
-    assert_true(n_anew > 0);
+    assert_true(n_again > 0);
 }
 
 /* Wherever it is, and whatever it says: what a single import makes of it, or that it cannot be read. */
@@ -1205,7 +1207,7 @@ static void looks_whether_it_grows(void **state)
     static struct script script;
     pid_t pid;
     uint32_t recorder_pid;
-    struct incremental_import *standing;
+    struct incremental_import *incremental;
     struct progress progress;
     struct place place;
 
@@ -1223,14 +1225,14 @@ static void looks_whether_it_grows(void **state)
     const char *const logs[] = {place.live};
     struct import_options options = {.logs = logs, .n_logs = 1, .target = place.kept_db};
     progress_init(&progress, NULL, NULL);
-    assert_int_equal(incremental_import_open(&options, &progress, &standing, NULL), 0);
-    assert_false(incremental_import_is_growing(standing));
-    assert_int_equal(incremental_import_advance(standing, UINT64_MAX, NULL), 0);
-    assert_true(incremental_import_is_growing(standing));
+    assert_int_equal(incremental_import_open(&options, &progress, &incremental, NULL), 0);
+    assert_false(incremental_import_is_growing(incremental));
+    assert_int_equal(incremental_import_advance(incremental, UINT64_MAX, NULL), 0);
+    assert_true(incremental_import_is_growing(incremental));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_false(incremental_import_is_growing(standing));
-    incremental_import_close(standing);
+    assert_false(incremental_import_is_growing(incremental));
+    incremental_import_close(incremental);
     remove_place(&place);
 }
 

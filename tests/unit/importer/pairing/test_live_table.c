@@ -21,9 +21,9 @@ static void wide_fields(void **state)
 
     (void)state;
     live_block_set_slack(&block, 0xa34567890);
-    live_block_set_births(&block, 0xfedcba9876);
+    live_block_set_allocations(&block, 0xfedcba9876);
     assert_int_equal(live_block_slack(&block), 0xa34567890);
-    assert_int_equal(live_block_births(&block), 0xfedcba9876);
+    assert_int_equal(live_block_allocations(&block), 0xfedcba9876);
     assert_int_equal(block.address, 0);
     assert_int_equal(block.size, 0);
     assert_int_equal(block.alloc_ns, 0);
@@ -75,7 +75,7 @@ static void random_blocks(void **state)
 }
 
 /* The same by seats, of which each is taken and guessed with some steps before it is used: what comes between ends or moves what it found. */
-static void seats(void **state)
+static void prefetch_slots(void **state)
 {
     enum {
         ADDRESSES = 3000,
@@ -84,7 +84,7 @@ static void seats(void **state)
     };
 
     static uint64_t ids[ADDRESSES];
-    struct live_table_seat seats[AHEAD] = {0};
+    struct live_table_prefetch_slot prefetch_slots[AHEAD] = {0};
     uint32_t numbers[AHEAD] = {0};
     struct live_table table;
     uint64_t seed = 11;
@@ -92,16 +92,16 @@ static void seats(void **state)
     (void)state;
     live_table_init(&table);
     for (uint64_t step = 1; step <= STEPS; step++) {
-        struct live_table_seat *seat = &seats[step % AHEAD];
+        struct live_table_prefetch_slot *prefetch_slot = &prefetch_slots[step % AHEAD];
         uint32_t number = numbers[step % AHEAD];
         if (step > AHEAD) {
-            struct live_block *block = live_table_find_seat(&table, seat);
-            assert_true(live_table_is_seat(&table, address_of(number), seat));
+            struct live_block *block = live_table_find_prefetch_slot(&table, prefetch_slot);
+            assert_true(live_table_is_prefetch_slot(&table, address_of(number), prefetch_slot));
             assert_int_equal(block ? block->allocation_id : 0, ids[number]);
             if (block) {
-                live_table_remove_seat(&table, seat);
+                live_table_remove_prefetch_slot(&table, prefetch_slot);
             } else {
-                block = live_table_put_seat(&table, seat);
+                block = live_table_put_prefetch_slot(&table, prefetch_slot);
                 if (!block) /* it has to grow */
                     assert_int_equal(live_table_add(&table, address_of(number), &block, NULL), 0);
                 block->allocation_id = step & 0xffffff;
@@ -110,8 +110,8 @@ static void seats(void **state)
         }
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         numbers[step % AHEAD] = (uint32_t)(seed >> 33) % (step / 20000 % 2 ? 20 : ADDRESSES);
-        live_table_expect(&table, address_of(numbers[step % AHEAD]), seat);
-        live_table_guess(&table, &seats[(step + AHEAD / 2) % AHEAD]);
+        live_table_expect(&table, address_of(numbers[step % AHEAD]), prefetch_slot);
+        live_table_guess(&table, &prefetch_slots[(step + AHEAD / 2) % AHEAD]);
     }
     live_table_check(&table);
     for (uint32_t i = 0; i < ADDRESSES; i++)
@@ -180,12 +180,9 @@ static void many_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_fields),
-        cmocka_unit_test(random_blocks),
-        cmocka_unit_test(seats),
-        cmocka_unit_test(one_address),
-        cmocka_unit_test(memory_per_block),
-        cmocka_unit_test(many_blocks),
+        cmocka_unit_test(wide_fields),      cmocka_unit_test(random_blocks),
+        cmocka_unit_test(prefetch_slots),   cmocka_unit_test(one_address),
+        cmocka_unit_test(memory_per_block), cmocka_unit_test(many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ struct story {
     char text[4096];
 };
 
-MTRACE_PRINTF(2, 3) static void tell(struct story *story, const char *format, ...)
+MTRACE_PRINTF(2, 3) static void emit(struct story *story, const char *format, ...)
 {
     size_t n = strlen(story->text);
     va_list arguments;
@@ -40,14 +40,14 @@ MTRACE_PRINTF(2, 3) static void tell(struct story *story, const char *format, ..
     va_end(arguments);
 }
 
-static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                   const struct pairing_link *link, struct error *err)
+static int on_allocated(void *context, uint32_t process, const struct live_block *block,
+                        uint32_t group, const struct pairing_link *link, struct error *err)
 {
     (void)process;
     (void)err;
     if (group)
-        tell(context, "in%u:", group);
-    tell(context, link ? "born%u<%u " : "born%u ", (unsigned)block->allocation_id,
+        emit(context, "in%u:", group);
+    emit(context, link ? "born%u<%u " : "born%u ", (unsigned)block->allocation_id,
          link ? (unsigned)link->realloc_from_id : 0);
     return 0;
 }
@@ -57,7 +57,7 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
 {
     (void)process;
     (void)err;
-    tell(context, "moved%u@%u:%u>%u ", (unsigned)block->allocation_id, (unsigned)move->time_ns,
+    emit(context, "moved%u@%u:%u>%u ", (unsigned)block->allocation_id, (unsigned)move->time_ns,
          move->from_group, move->group);
     return 0;
 }
@@ -69,29 +69,29 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
 
     (void)process;
     (void)err;
-    tell(context, "%s%u@%u", words[end->ended_by], (unsigned)block->allocation_id,
+    emit(context, "%s%u@%u", words[end->ended_by], (unsigned)block->allocation_id,
          (unsigned)end->time_ns);
     if (end->thread)
-        tell(context, "by%u", end->thread);
+        emit(context, "by%u", end->thread);
     if (end->intervening != PAIRING_UNKNOWN)
-        tell(context, "+%u", (unsigned)end->intervening);
+        emit(context, "+%u", (unsigned)end->intervening);
     if (end->group || end->block_group)
-        tell(context, ":%u>%u", end->block_group, end->group);
-    tell(context, " ");
+        emit(context, ":%u>%u", end->block_group, end->group);
+    emit(context, " ");
     return 0;
 }
 
 static int on_explained(void *context, uint32_t process, const struct live_block *block,
                         const struct pairing_end *end, struct error *err)
 {
-    tell(context, "explained:");
+    emit(context, "explained:");
     return on_ended(context, process, block, end, err);
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
     (void)err;
-    tell(context, "chain%u..%u:%u ", (unsigned)chain->chain_id, (unsigned)chain->last_allocation_id,
+    emit(context, "chain%u..%u:%u ", (unsigned)chain->chain_id, (unsigned)chain->last_allocation_id,
          (unsigned)chain->length);
     return 0;
 }
@@ -103,8 +103,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     (void)err;
     (void)chain_node;
     if (group)
-        tell(context, "in%u:", group);
-    tell(context, "%s%u ", ended_by == PAIRING_EXEC ? "exec" : "leaked",
+        emit(context, "in%u:", group);
+    emit(context, "%s%u ", ended_by == PAIRING_EXEC ? "exec" : "leaked",
          (unsigned)block->allocation_id);
     return 0;
 }
@@ -114,14 +114,14 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
 {
     (void)process;
     (void)err;
-    tell(context, "run:");
+    emit(context, "run:");
     *ret_n_others = 0;
     for (size_t i = 0; i < n_places; i++)
         if (pairing_is_single(&places[i]))
-            tell(context, "%u", (unsigned)places[i].allocation_id);
+            emit(context, "%u", (unsigned)places[i].allocation_id);
         else
             *ret_n_others += places[i].address != 0;
-    tell(context, " ");
+    emit(context, " ");
     return 0;
 }
 
@@ -129,7 +129,7 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
 static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
 {
     struct pairing_sink sink = {
-        story,        on_born,        on_moved, on_ended,
+        story,        on_allocated,   on_moved, on_ended,
         on_explained, on_chain_ended, on_left,  has_runs ? on_left_run : NULL};
     struct error err = {0};
 
@@ -152,7 +152,7 @@ static void give(struct story *story, struct event event)
     assert_int_equal(pairing_event(story->pairing, &event, &err), 0);
 }
 
-static void born(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
+static void allocated(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
 {
     give(story, (struct event){.kind = EVENT_ALLOC,
                                .time_ns = at_ns,
@@ -187,13 +187,13 @@ static void realloc_end(struct story *story, uint64_t at_ns, uint32_t thread, ui
 }
 
 /* Ends the recording and compares what was told and counted. */
-static void finish(struct story *story, const char *told, struct pairing_counts counts)
+static void finish(struct story *story, const char *reported, struct pairing_counts counts)
 {
     struct error err = {0};
     const struct pairing_counts *counted = pairing_counts_get(story->pairing);
 
     assert_int_equal(pairing_finish(story->pairing, &err), 0);
-    assert_string_equal(story->text, told);
+    assert_string_equal(story->text, reported);
     assert_int_equal(counted->unknown_frees, counts.unknown_frees);
     assert_int_equal(counted->unknown_reallocs, counts.unknown_reallocs);
     assert_int_equal(counted->untracked_frees, counts.untracked_frees);
@@ -220,10 +220,10 @@ static void plain_lives(void **state)
 
     (void)state;
     start(&story, whole);
-    born(&story, 10, 1, X);
-    born(&story, 20, 1, Y);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 20, 1, Y);
     freed(&story, 30, 1, X);
-    born(&story, 40, 2, X); /* the address again */
+    allocated(&story, 40, 2, X); /* the address again */
     freed(&story, 50, 1, X);
     finish(&story, "born1 born2 freed1@30by1+1 born3 freed3@50by1 leaked2 ", COUNTS());
 }
@@ -235,7 +235,7 @@ static void processes_are_apart(void **state)
 
     (void)state;
     start(&story, whole);
-    born(&story, 10, 1, X);
+    allocated(&story, 10, 1, X);
     give(&story, (struct event){
                      .kind = EVENT_ALLOC, .time_ns = 20, .process = 2, .thread = 3, .address = X});
     give(&story, (struct event){
@@ -249,7 +249,7 @@ static void exec_loses(void **state)
 
     (void)state;
     start(&story, (struct pairing_process){.ended_in_exec = true});
-    born(&story, 10, 1, X);
+    allocated(&story, 10, 1, X);
     finish(&story, "born1 exec1 ", COUNTS());
 }
 
@@ -260,9 +260,9 @@ static void chains(void **state)
 
     (void)state;
     start(&story, whole);
-    born(&story, 10, 1, X);
+    allocated(&story, 10, 1, X);
     realloc_begin(&story, 20, 1, X);
-    born(&story, 21, 2, X); /* between the halves another thread is given the old address */
+    allocated(&story, 21, 2, X); /* between the halves another thread is given the old address */
     realloc_end(&story, 22, 1, Y);
     freed(&story, 30, 1, Y);
     finish(&story, "born1 realloc1@20by1 born2 born3<1 freed3@30by1+0 chain1..3:2 leaked2 ",
@@ -276,7 +276,7 @@ static void groups(void **state)
 
     (void)state;
     start(&story, whole);
-    born(&story, 5, 1, FAR);
+    allocated(&story, 5, 1, FAR);
     freed(&story, 6, 1, FAR); /* its place is taken next */
     give(&story,
          (struct event){.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .address = X, .group = 7});
@@ -287,7 +287,7 @@ static void groups(void **state)
     give(&story, (struct event){.kind = EVENT_MOVE, .time_ns = 31, .thread = 1, .address = 5 * X});
     give(&story,
          (struct event){.kind = EVENT_FREE, .time_ns = 40, .thread = 1, .address = X, .group = 9});
-    born(&story, 50, 1, X); /* where X was, and charged to nobody */
+    allocated(&story, 50, 1, X); /* where X was, and charged to nobody */
     freed(&story, 60, 1, X);
     give(&story,
          (struct event){.kind = EVENT_ALLOC, .time_ns = 70, .thread = 2, .address = X, .group = 3});
@@ -305,26 +305,26 @@ static void groups(void **state)
 }
 
 /* PA-6: where every birth is in the log, a free without a block is one that came too early. */
-static void free_before_birth(void **state)
+static void free_before_allocation(void **state)
 {
     struct story story;
 
     (void)state;
     start(&story, whole);
     freed(&story, 100, 2, X);
-    born(&story, 150, 1, X);
-    born(&story, 300, 1, X);
+    allocated(&story, 150, 1, X);
+    allocated(&story, 300, 1, X);
     finish(&story, "born1 freed1@150by2 born2 leaked2 ", COUNTS(.clock_inversions = 1));
 
     start(&story, whole); /* too long before */
     freed(&story, 100, 2, X);
-    born(&story, 100 + PAIRING_INVERSION_NS + 1, 1, X);
+    allocated(&story, 100 + PAIRING_INVERSION_NS + 1, 1, X);
     finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
 /* PA-6: blocks of the parent, of the time before, or whose birth was lost are freed like any other,
  * and what is born at their place right after may leak. */
-static void unknown_free_then_birth(void **state)
+static void unknown_free_then_allocation(void **state)
 {
     const struct {
         struct pairing_process traits;
@@ -340,12 +340,12 @@ static void unknown_free_then_birth(void **state)
         struct story story;
         start(&story, cases[i].traits);
         freed(&story, 100, 2, X);
-        born(&story, 150, 1, X);
+        allocated(&story, 150, 1, X);
         finish(&story, "born1 leaked1 ", cases[i].counts);
 
         start(&story, cases[i].traits);
         freed(&story, 100, 2, X);
-        born(&story, 150, 1, X);
+        allocated(&story, 150, 1, X);
         freed(&story, 160, 2, X); /* its own */
         finish(&story, "born1 freed1@160by2 ", cases[i].counts);
     }
@@ -371,7 +371,7 @@ static void inherited_frees(void **state)
 }
 
 /* PA-6: one unknown free that nothing explains shows that births are missing. */
-static void births_shown_missing(void **state)
+static void allocations_shown_missing(void **state)
 {
     struct story story;
 
@@ -379,19 +379,19 @@ static void births_shown_missing(void **state)
     start(&story, whole);
     freed(&story, 100, 2, Y);
     freed(&story, 100 + FAR, 2, X);
-    born(&story, 150 + FAR, 1, X);
+    allocated(&story, 150 + FAR, 1, X);
     finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 2));
 
     start(&story, whole); /* a part of the log turns out to be unreadable */
     give(&story, (struct event){.kind = EVENT_LOST, .time_ns = 90, .thread = 4});
     freed(&story, 100, 2, X);
-    born(&story, 150, 1, X);
+    allocated(&story, 150, 1, X);
     finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
 /* PA-7: where every end is in the log, that of a covered block is yet to come. A fork child or a
  * late start lacks no ends. */
-static void birth_before_free(void **state)
+static void allocation_before_free(void **state)
 {
     const struct pairing_process cases[] = {whole, forked, late};
 
@@ -399,8 +399,8 @@ static void birth_before_free(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct story story;
         start(&story, cases[i]);
-        born(&story, 10, 1, X);
-        born(&story, 1000, 2, X);
+        allocated(&story, 10, 1, X);
+        allocated(&story, 1000, 2, X);
         freed(&story, 1500, 1, X);
         freed(&story, 1600, 1, X);
         finish(&story, "born1 unseen1@1000 born2 explained:freed1@1000by1 freed2@1600by1 ",
@@ -415,16 +415,16 @@ static void lost_free_then_handed_over(void **state)
 
     (void)state;
     start(&story, lossy);
-    born(&story, 10, 1, X);
-    born(&story, 1000, 2, X);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 1000, 2, X);
     freed(&story, 1500, 1, X);
     finish(&story, "born1 unseen1@1000 born2 freed2@1500by1 ", COUNTS(.double_allocations = 1));
 
     start(&story, whole); /* lossy, as an unseen end before has shown */
-    born(&story, 10, 1, Y);
-    born(&story, 20, 1, Y);
-    born(&story, 30, 1, X);
-    born(&story, 1000 + FAR, 2, X);
+    allocated(&story, 10, 1, Y);
+    allocated(&story, 20, 1, Y);
+    allocated(&story, 30, 1, X);
+    allocated(&story, 1000 + FAR, 2, X);
     freed(&story, 1500 + FAR, 1, X);
     finish(&story, "born1 unseen1@20 born2 born3 unseen3@21000 born4 freed4@21500by1 leaked2 ",
            COUNTS(.double_allocations = 2));
@@ -438,12 +438,12 @@ static void own_order_holds(void **state)
     (void)state;
     start(&story, whole);
     freed(&story, 100, 1, X);
-    born(&story, 110, 1, X);
+    allocated(&story, 110, 1, X);
     finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
 
     start(&story, whole);
-    born(&story, 10, 1, X);
-    born(&story, 100, 2, X);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 100, 2, X);
     freed(&story, 110, 2, X);
     finish(&story, "born1 unseen1@100 born2 freed2@110by2+0 ", COUNTS(.double_allocations = 1));
 }
@@ -456,13 +456,13 @@ static void inverted_realloc(void **state)
     (void)state;
     start(&story, whole);
     realloc_begin(&story, 100, 2, X);
-    born(&story, 150, 1, X);
+    allocated(&story, 150, 1, X);
     realloc_end(&story, 200, 2, Y);
     finish(&story, "born1 unseen1@150by2 born2 leaked2 ", COUNTS(.clock_inversions = 1));
 
     start(&story, whole);
-    born(&story, 10, 1, X);
-    born(&story, 1000, 2, X);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 1000, 2, X);
     realloc_begin(&story, 1500, 1, X);
     realloc_end(&story, 1600, 1, Y);
     finish(&story, "born1 unseen1@1000 born2 born3 leaked2 leaked3 ",
@@ -470,7 +470,7 @@ static void inverted_realloc(void **state)
 
     start(&story, forked); /* of an inherited block */
     realloc_begin(&story, 100, 2, X);
-    born(&story, 150, 1, X);
+    allocated(&story, 150, 1, X);
     realloc_end(&story, 200, 2, Y);
     finish(&story, "born1 born2 leaked1 leaked2 ", COUNTS());
 }
@@ -485,20 +485,20 @@ static void many_at_once(void **state)
     freed(&story, 1, 2, X);
     for (unsigned i = 0; i < 40; i++)
         freed(&story, 2 + i, 2, Y + i * 16);
-    born(&story, 60, 1, X);
+    allocated(&story, 60, 1, X);
     finish(&story, "born1 freed1@60by2 ", COUNTS(.clock_inversions = 1, .unknown_frees = 40));
 }
 
-/* Blocks culled by the recorder count as others between a birth and its free. */
-static void culled_between(void **state)
+/* Blocks elided by the recorder count as others between a birth and its free. */
+static void elided_between(void **state)
 {
     struct story story;
 
     (void)state;
     start(&story, whole);
-    born(&story, 10, 1, X);
-    give(&story,
-         (struct event){.kind = EVENT_CULLED_BIRTHS, .time_ns = 20, .thread = 1, .n_culled = 5});
+    allocated(&story, 10, 1, X);
+    give(&story, (struct event){
+                     .kind = EVENT_ELIDED_ALLOCATIONS, .time_ns = 20, .thread = 1, .n_elided = 5});
     freed(&story, 30, 1, X);
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }
@@ -510,16 +510,16 @@ static void next_owner_of_a_number(void **state)
 
     (void)state;
     start(&story, whole);
-    born(&story, 10, 1, X);
-    born(&story, 11, 1, X + 16);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 11, 1, X + 16);
     freed(&story, 12, 1, X + 16);
     give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 20, .thread = 1});
     freed(&story, 30, 1, X);
-    born(&story, 40, 1, Y);
-    born(&story, 41, 1, X);
+    allocated(&story, 40, 1, Y);
+    allocated(&story, 41, 1, X);
     freed(&story, 50, 1, Y);
     give(&story, (struct event){.kind = EVENT_NEXT_OWNER, .time_ns = 60, .thread = 1});
-    born(&story, 61, 1, Y);
+    allocated(&story, 61, 1, Y);
     freed(&story, 62, 1, X);
     freed(&story, 63, 1, Y);
     finish(&story,
@@ -528,12 +528,12 @@ static void next_owner_of_a_number(void **state)
            COUNTS());
 }
 
-static const struct live_block *plain_birth(struct story *story, const struct event *event)
+static const struct live_block *plain_allocation(struct story *story, const struct event *event)
 {
-    struct live_table_seat seat;
+    struct live_table_prefetch_slot prefetch_slot;
 
-    live_table_expect(pairing_live(story->pairing, event->process), event->address, &seat);
-    return pairing_plain_birth(story->pairing, event, &seat);
+    live_table_expect(pairing_live(story->pairing, event->process), event->address, &prefetch_slot);
+    return pairing_plain_allocation(story->pairing, event, &prefetch_slot);
 }
 
 /* PA-9: ids go on beyond 2^40 as they began, to the last one; the birth behind it is refused, by either way in, and ends go on. */
@@ -552,16 +552,16 @@ static void ids_are_given_once(void **state)
     event.process = 1;
     for (uint64_t i = 0; i < 3; i++) {
         event.address = X + i * 16;
-        block = plain_birth(&story, &event);
+        block = plain_allocation(&story, &event);
         assert_non_null(block);
         assert_int_equal(block->allocation_id, (UINT64_C(1) << 40) + i);
     }
     counts->allocations = LIVE_BLOCK_MOST_ID - 1;
     event.address = Y;
-    block = plain_birth(&story, &event);
+    block = plain_allocation(&story, &event);
     assert_int_equal(block->allocation_id, LIVE_BLOCK_MOST_ID);
     event.address = Y + 16;
-    assert_null(plain_birth(&story, &event));
+    assert_null(plain_allocation(&story, &event));
     assert_int_equal(pairing_event(story.pairing, &event, &err), ERROR_FORMAT);
     assert_non_null(strstr(err.text, "2^46"));
     event =
@@ -579,9 +579,9 @@ static void left_in_runs(void **state)
 
     (void)state;
     start_with(&story, whole, true);
-    born(&story, 10, 1, X);
-    born(&story, 11, 1, 0x3000);
-    born(&story, 12, 1, 0x4000);
+    allocated(&story, 10, 1, X);
+    allocated(&story, 11, 1, 0x3000);
+    allocated(&story, 12, 1, 0x4000);
     freed(&story, 13, 1, 0x3000);
     realloc_begin(&story, 20, 1, X);
     realloc_end(&story, 22, 1, Y);
@@ -590,13 +590,13 @@ static void left_in_runs(void **state)
            COUNTS());
 
     start_with(&story, whole, true);
-    born(&story, 10, 1, X);
+    allocated(&story, 10, 1, X);
     give(&story,
          (struct event){.kind = EVENT_ALLOC, .time_ns = 20, .thread = 1, .address = Y, .group = 7});
     finish(&story, "born1 in7:born2 leaked1 in7:leaked2 ", COUNTS());
 
     start_with(&story, executed, true);
-    born(&story, 10, 1, X);
+    allocated(&story, 10, 1, X);
     finish(&story, "born1 exec1 ", COUNTS());
 }
 
@@ -608,16 +608,16 @@ int main(void)
         cmocka_unit_test(exec_loses),
         cmocka_unit_test(chains),
         cmocka_unit_test(groups),
-        cmocka_unit_test(free_before_birth),
-        cmocka_unit_test(unknown_free_then_birth),
+        cmocka_unit_test(free_before_allocation),
+        cmocka_unit_test(unknown_free_then_allocation),
         cmocka_unit_test(inherited_frees),
-        cmocka_unit_test(births_shown_missing),
-        cmocka_unit_test(birth_before_free),
+        cmocka_unit_test(allocations_shown_missing),
+        cmocka_unit_test(allocation_before_free),
         cmocka_unit_test(lost_free_then_handed_over),
         cmocka_unit_test(own_order_holds),
         cmocka_unit_test(inverted_realloc),
         cmocka_unit_test(many_at_once),
-        cmocka_unit_test(culled_between),
+        cmocka_unit_test(elided_between),
         cmocka_unit_test(next_owner_of_a_number),
         cmocka_unit_test(ids_are_given_once),
         cmocka_unit_test(left_in_runs),

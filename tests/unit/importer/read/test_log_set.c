@@ -342,9 +342,9 @@ static void test_a_process_of_another_pid_namespace_is_seen(void **state)
 
     (void)state;
     assert_string_equal(end_kind_of_only(path), "running");
-    bool is_told = writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN;
+    bool is_reported = writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN;
     close(fd);
-    if (is_told)
+    if (is_reported)
         assert_string_equal(end_kind_of_only(path), "unknown");
 }
 
@@ -761,13 +761,13 @@ static void test_a_question_is_seen(void **state)
     struct log_set *set = log_reading_open(path);
     assert_true(log_set_is_growing(set));
     assert_false(log_set_is_asked(set));
-    question->asker = 7;
+    question->requester = 7;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
     question->n_asked = question->n_answered = 1;
     store_log(path, bytes, n);
     assert_true(log_set_is_asked(set));
-    question->asker = 0;
+    question->requester = 0;
     store_log(path, bytes, n);
     assert_false(log_set_is_asked(set));
     log_set_close(set);
@@ -821,11 +821,11 @@ static void test_recycled_and_gone(void **state)
     free(pool_bytes);
 }
 
-/* ---- a pool whose recorder culls ---- */
+/* ---- a pool whose recorder elides ---- */
 
 enum {
     N_LISTED = 100,
-    FIRST_CULLED = 5000, /* addresses of what the frame has */
+    FIRST_ELIDED = 5000, /* addresses of what the frame has */
 };
 
 /* One segment of n events. */
@@ -855,14 +855,14 @@ static void set_segments(uint8_t *pool, size_t n_pool, uint32_t segment_state, u
 }
 
 /* Listed in that state, with N_LISTED events; then its place is given away, and n_framed events are what its frame has. */
-static void check_culled(uint32_t segment_state, size_t n_framed, size_t n, uint64_t first)
+static void check_elided(uint32_t segment_state, size_t n_framed, size_t n, uint64_t first)
 {
-    const char *path = log_reading_path("culled");
-    const char *pool = log_reading_path("culled.live");
+    const char *path = log_reading_path("elided");
+    const char *pool = log_reading_path("elided.live");
     uint8_t *packed_bytes, *pool_bytes;
     size_t n_packed, n_pool;
 
-    build_segment(path, true, n_framed, FIRST_CULLED);
+    build_segment(path, true, n_framed, FIRST_ELIDED);
     build_segment(pool, false, N_LISTED, 1);
     n_packed = log_reading_load(path, &packed_bytes);
     n_pool = log_reading_load(pool, &pool_bytes);
@@ -892,25 +892,25 @@ static void check_culled(uint32_t segment_state, size_t n_framed, size_t n, uint
 }
 
 /* The whole of the frame, as nothing came behind what was listed; be it shorter or longer than that. */
-static void test_sealed_and_culled(void **state)
+static void test_sealed_and_elided(void **state)
 {
     (void)state;
-    check_culled(LOG_STATE_SEALED, N_LISTED / 3, N_LISTED / 3, FIRST_CULLED);
-    check_culled(LOG_STATE_SEALED, 2 * N_LISTED, 2 * N_LISTED, FIRST_CULLED);
+    check_elided(LOG_STATE_SEALED, N_LISTED / 3, N_LISTED / 3, FIRST_ELIDED);
+    check_elided(LOG_STATE_SEALED, 2 * N_LISTED, 2 * N_LISTED, FIRST_ELIDED);
 }
 
 /* What was there when it was listed, as the frame says nothing about a part of it. */
-static void test_filled_and_culled(void **state)
+static void test_filled_and_elided(void **state)
 {
     (void)state;
-    check_culled(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
-    check_culled(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
+    check_elided(LOG_STATE_FILLING, N_LISTED / 3, N_LISTED, 1);
+    check_elided(LOG_STATE_FILLING, 2 * N_LISTED, N_LISTED, 1);
 }
 
-/* GR-3: whoever waits for whom, what may still be culled is not certain. */
-static void test_what_may_be_culled_is_not_certain(void **state)
+/* GR-3: whoever waits for whom, what may still be elided is not certain. */
+static void test_what_may_be_elided_is_not_certain(void **state)
 {
-    const uint64_t steady_ns = 1000, patience_ns = 10, second_ns = 1000000000;
+    const uint64_t watermark_ns = 1000, time_limit_ns = 10, second_ns = 1000000000;
     const char *path = log_reading_path("steady");
     const char *pool = log_reading_path("steady.live");
     uint8_t *packed_bytes, *pool_bytes;
@@ -926,14 +926,14 @@ static void test_what_may_be_culled_is_not_certain(void **state)
     store_log(path, packed_bytes, n_packed / 2);
     header->last_ticks = header->last_monotonic_ns = START_NS + second_ns;
     for (int i = 0; i < 2; i++) {
-        packing->steady_ticks = i ? START_NS + steady_ns : 0;
+        packing->watermark_ticks = i ? START_NS + watermark_ns : 0;
         store_log(pool, pool_bytes, n_pool);
         struct log_set *set = log_reading_open(path);
         assert_true(log_set_is_growing(set));
-        for (uint64_t patience = 0; patience <= patience_ns; patience += patience_ns) {
-            uint64_t mark_ns = log_set_mark(set, patience) >> CLOCK_MAP_FRACTION_BITS;
-            assert_int_equal(mark_ns < steady_ns, i);
-            assert_true(mark_ns >= steady_ns / 2);
+        for (uint64_t time_limit = 0; time_limit <= time_limit_ns; time_limit += time_limit_ns) {
+            uint64_t mark_ns = log_set_mark(set, time_limit) >> CLOCK_MAP_FRACTION_BITS;
+            assert_int_equal(mark_ns < watermark_ns, i);
+            assert_true(mark_ns >= watermark_ns / 2);
         }
         log_set_close(set);
     }
@@ -1176,11 +1176,11 @@ int main(void)
         cmocka_unit_test(test_a_question_is_seen),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_adopted_while_read),
-        cmocka_unit_test(test_what_may_be_culled_is_not_certain),
+        cmocka_unit_test(test_what_may_be_elided_is_not_certain),
         cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
-        cmocka_unit_test(test_sealed_and_culled),
-        cmocka_unit_test(test_filled_and_culled),
+        cmocka_unit_test(test_sealed_and_elided),
+        cmocka_unit_test(test_filled_and_elided),
         cmocka_unit_test(test_begun_while_listed),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_cut_at_an_instant),

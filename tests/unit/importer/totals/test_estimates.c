@@ -84,13 +84,13 @@ static double uniform(uint64_t *generator)
 }
 
 static bool g_drawn[N_BLOCKS];
-static uint32_t g_births[N_BLOCKS]; /* of samples up to it: other blocks were not seen */
+static uint32_t g_allocations[N_BLOCKS]; /* of samples up to it: other blocks were not seen */
 
 static struct live_block block_of(unsigned i)
 {
     return (struct live_block){.address = 4096 + i,
                                .alloc_ns = 1 + i,
-                               .births_low = g_births[i],
+                               .allocations_low = g_allocations[i],
                                .size = size_of(i),
                                .node = stack_of(i),
                                .thread = 1};
@@ -104,7 +104,7 @@ static void draw(uint64_t seed)
         uniform(&generator);
     for (unsigned i = 0; i < N_BLOCKS; i++) {
         g_drawn[i] = uniform(&generator) < -expm1(-(double)size_of(i) / MEAN);
-        g_births[i] = (i ? g_births[i - 1] : 0) + g_drawn[i];
+        g_allocations[i] = (i ? g_allocations[i - 1] : 0) + g_drawn[i];
     }
 }
 
@@ -129,7 +129,7 @@ static struct totals *record(uint64_t seed)
             struct live_block block = block_of(i);
             struct totals_block counted;
             totals_block_read(totals, 1, &block, &counted);
-            assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+            assert_int_equal(totals_allocated(totals, 1, &counted, NULL, NULL), 0);
         }
     }
     totals_finish(totals);
@@ -143,7 +143,7 @@ static struct totals *record(uint64_t seed)
     return totals;
 }
 
-enum figure {
+enum number {
     ALLOCATED_BLOCKS,
     ALLOCATED_BYTES,
     LEAKED_BLOCKS,
@@ -152,7 +152,7 @@ enum figure {
     STACK_LEAKED_BYTES,
     PEAK_BLOCKS,
     PEAK_BYTES,
-    N_FIGURES
+    N_NUMBERS
 };
 
 static const char *const names[] = {
@@ -173,7 +173,7 @@ static void read_estimates(const struct totals *totals, struct estimate *ret)
 {
     const struct process_totals *process = &totals->processes[1];
 
-    for (unsigned i = 0; i < N_FIGURES; i++)
+    for (unsigned i = 0; i < N_NUMBERS; i++)
         ret[i] = (struct estimate){0, 0};
     for (uint32_t i = 0; i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
@@ -198,23 +198,23 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
                              truth.leaked.blocks,       truth.leaked.bytes,
                              truth.stack_leaked.blocks, truth.stack_leaked.bytes,
                              truth.peak.blocks,         truth.peak.bytes};
-    unsigned n_covered[N_FIGURES] = {0};
-    double sums[N_FIGURES] = {0};
+    unsigned n_covered[N_NUMBERS] = {0};
+    double sums[N_NUMBERS] = {0};
 
     (void)state;
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
-        struct estimate estimates[N_FIGURES];
+        struct estimate estimates[N_NUMBERS];
         struct totals *totals = record(seed);
 
         read_estimates(totals, estimates);
-        for (unsigned i = 0; i < N_FIGURES; i++) {
+        for (unsigned i = 0; i < N_NUMBERS; i++) {
             n_covered[i] +=
                 fabs(estimates[i].value - truths[i]) <= sample_weight_margin(estimates[i].variance);
             sums[i] += estimates[i].value;
         }
         totals_free(totals);
     }
-    for (unsigned i = 0; i < N_FIGURES; i++) {
+    for (unsigned i = 0; i < N_NUMBERS; i++) {
         print_message("%s: %.0f, estimated %.0f, %u of %d intervals\n", names[i], truths[i],
                       sums[i] / N_SEEDS, n_covered[i], N_SEEDS);
         assert_in_range(n_covered[i], 930, 970);
@@ -260,7 +260,7 @@ static void weights_are_not_those_of_times(void **state)
         block.alloc_ns += 1 + i % 7;
         const struct sample_weight later = totals_weight(totals, 1, &block);
         assert_int_equal(weight.blocks, later.blocks);
-        block.births_low += 1;
+        block.allocations_low += 1;
         n_above += totals_weight(totals, 1, &block).blocks != weight.blocks;
     }
     assert_in_range(n_above, 200, 600); /* blocks at one address are drawn each for itself */

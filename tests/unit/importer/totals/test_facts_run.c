@@ -34,7 +34,7 @@ struct program {
 };
 
 /* What snapshots say, one after the other. */
-struct told {
+struct reported {
     uint64_t n, sum;
 };
 
@@ -64,13 +64,14 @@ static int on_memory(void *context, const struct memory_sample *sample, struct e
 
 static int on_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
 
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
-        told->sum = told->sum * 31 + snapshot->stacks[i].node + snapshot->stacks[i].live_bytes;
-    told->sum = told->sum * 31 + snapshot->at_ns;
-    told->n++;
+        reported->sum =
+            reported->sum * 31 + snapshot->stacks[i].node + snapshot->stacks[i].live_bytes;
+    reported->sum = reported->sum * 31 + snapshot->at_ns;
+    reported->n++;
     return 0;
 }
 
@@ -110,7 +111,7 @@ static void make_events(struct program *program, uint64_t seed)
             event->node = DEFINITIONS_NO_BACKTRACE;
         }
         if (what >= 998)
-            event->kind = what == 999 ? EVENT_CULLED_BIRTHS : EVENT_NEXT_OWNER;
+            event->kind = what == 999 ? EVENT_ELIDED_ALLOCATIONS : EVENT_NEXT_OWNER;
     }
     for (uint32_t id = 1; id <= N_PROCESSES; id++)
         program->processes[id].last_ns = time_ns;
@@ -196,10 +197,11 @@ static void save(struct statistics *facts, struct saved *ret)
     checkpoint_io_close(io);
 }
 
-static struct statistics *count(const struct program *program, bool has_runs, struct told *told,
-                                struct saved *ret_saved, size_t *ret_n_taken)
+static struct statistics *count(const struct program *program, bool has_runs,
+                                struct reported *reported, struct saved *ret_saved,
+                                size_t *ret_n_taken)
 {
-    const struct row_sink sink = {.context = told,
+    const struct row_sink sink = {.context = reported,
                                   .event = on_event,
                                   .mapping = on_mapping,
                                   .memory = on_memory,
@@ -228,7 +230,7 @@ static void compare_process(const struct statistics *a, const struct statistics 
     assert_int_equal(left->peak_bytes, right->peak_bytes);
     assert_int_equal(left->peak_blocks, right->peak_blocks);
     assert_int_equal(left->peak_ns, right->peak_ns);
-    assert_int_equal(left->n_births, right->n_births);
+    assert_int_equal(left->n_allocations, right->n_allocations);
     assert_int_equal(left->n_ends, right->n_ends);
     assert_int_equal(left->n_stacks, right->n_stacks);
     for (uint32_t i = 0; i < left->n_stacks; i++)
@@ -277,11 +279,11 @@ static void runs_count_as_events_do(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
         struct program *program = make_program(seed);
-        struct told told_left = {0};
-        struct told told_right = {0};
+        struct reported reported_left = {0};
+        struct reported reported_right = {0};
         size_t n_taken;
-        struct statistics *a = count(program, false, &told_left, &left, &n_taken);
-        struct statistics *b = count(program, true, &told_right, &right, &n_taken);
+        struct statistics *a = count(program, false, &reported_left, &left, &n_taken);
+        struct statistics *b = count(program, true, &reported_right, &right, &n_taken);
         assert_true(n_taken > N_EVENTS / 4);
         assert_int_equal(left.n, right.n);
         assert_memory_equal(left.bytes, right.bytes, left.n);
@@ -296,8 +298,8 @@ static void runs_count_as_events_do(void **state)
         assert_memory_equal(pairing_counts_get(a->pairing), pairing_counts_get(b->pairing),
                             sizeof(struct pairing_counts));
         assert_int_equal(heap_ranges_count(a->heaps), heap_ranges_count(b->heaps));
-        assert_int_equal(told_left.n, told_right.n);
-        assert_int_equal(told_left.sum, told_right.sum);
+        assert_int_equal(reported_left.n, reported_right.n);
+        assert_int_equal(reported_left.sum, reported_right.sum);
         statistics_free(a);
         statistics_free(b);
         free(program);
@@ -305,7 +307,7 @@ static void runs_count_as_events_do(void **state)
 }
 
 /* A stack is one of the process whose table the seat is of, though the event that comes there is another process's. */
-static void a_seat_of_another_event_keeps_its_stack(void **state)
+static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
 {
     struct live_table live = {.n_slots = 0};
     struct live_table other_live = {.n_slots = 0};
@@ -314,21 +316,22 @@ static void a_seat_of_another_event_keeps_its_stack(void **state)
     const struct expecting own = {.process = 1, .live = &live, .totals = &totals};
     const struct event event = {
         .kind = EVENT_ALLOC, .process = 1, .address = 4096, .node = FIRST_STACK};
-    struct expected expected = {.seat = {.table = &other_live, .address = 4096},
+    struct expected expected = {.prefetch_slot = {.table = &other_live, .address = 4096},
                                 .stack = &other_stack};
 
     (void)state;
     facts_expect_stack(&own, &event, &expected);
     assert_ptr_equal(expected.stack, &other_stack);
-    expected.seat.table = &live;
+    expected.prefetch_slot.table = &live;
     facts_expect_stack(&own, &event, &expected);
     assert_null(expected.stack);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_count_as_events_do),
-                                       cmocka_unit_test(a_seat_of_another_event_keeps_its_stack)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_count_as_events_do),
+        cmocka_unit_test(a_prefetch_slot_of_another_event_keeps_its_stack)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

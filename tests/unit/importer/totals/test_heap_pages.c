@@ -28,19 +28,20 @@ struct fixture {
     struct heap_pages pages;
 };
 
-static void born(struct fixture *fixture, uint8_t call, uint64_t address)
+static void allocated(struct fixture *fixture, uint8_t call, uint64_t address)
 {
-    struct heap_birth birth = {.process = 1, .call = call, .address = address, .usable_bytes = 64};
+    struct heap_allocation allocation = {
+        .process = 1, .call = call, .address = address, .usable_bytes = 64};
 
-    assert_int_equal(heap_ranges_born(fixture->ranges, &birth, NULL), 0);
+    assert_int_equal(heap_ranges_allocated(fixture->ranges, &allocation, NULL), 0);
 }
 
 /* A heap of ten pages, seen to reach so far at 100 ns. */
 static void begin(struct fixture *fixture, uint8_t call)
 {
     assert_int_equal(heap_ranges_new(1, page_bytes, word_bytes, &fixture->ranges, NULL), 0);
-    born(fixture, call, HEAP + LOWEST);
-    born(fixture, call, HEAP + 9 * PAGE);
+    allocated(fixture, call, HEAP + LOWEST);
+    allocated(fixture, call, HEAP + 9 * PAGE);
     assert_int_equal(
         heap_ranges_extent(fixture->ranges, 1, 100, HEAP, HEAP + 10 * PAGE, LOG_HEAP_BRK, NULL), 0);
     assert_int_equal(heap_ranges_finish(fixture->ranges, NULL), 0);

@@ -40,10 +40,11 @@ static void begin(struct fixture *fixture)
 {
     assert_int_equal(heap_ranges_new(2, page_bytes, word_bytes, &fixture->ranges, NULL), 0);
     for (uint32_t process = 1; process <= 2; process++) {
-        struct heap_birth birth = {.process = process, .address = HEAP, .usable_bytes = 64};
-        assert_int_equal(heap_ranges_born(fixture->ranges, &birth, NULL), 0);
-        birth.address += 9 * PAGE;
-        assert_int_equal(heap_ranges_born(fixture->ranges, &birth, NULL), 0);
+        struct heap_allocation allocation = {
+            .process = process, .address = HEAP, .usable_bytes = 64};
+        assert_int_equal(heap_ranges_allocated(fixture->ranges, &allocation, NULL), 0);
+        allocation.address += 9 * PAGE;
+        assert_int_equal(heap_ranges_allocated(fixture->ranges, &allocation, NULL), 0);
     }
     assert_int_equal(heap_ranges_finish(fixture->ranges, NULL), 0);
     assert_int_equal(heap_pages_init(&fixture->pages, fixture->ranges, page_bytes, stacks, NULL),

@@ -34,22 +34,22 @@ static struct heap_ranges *new_ranges(void)
     return ranges;
 }
 
-static void born_at(struct heap_ranges *ranges, uint64_t time_ns, uint32_t process, int call,
-                    uint64_t address, uint64_t bytes)
+static void allocated_at(struct heap_ranges *ranges, uint64_t time_ns, uint32_t process, int call,
+                         uint64_t address, uint64_t bytes)
 {
-    struct heap_birth birth = {.time_ns = time_ns,
-                               .address = address,
-                               .usable_bytes = bytes,
-                               .process = process,
-                               .call = (uint8_t)call};
+    struct heap_allocation allocation = {.time_ns = time_ns,
+                                         .address = address,
+                                         .usable_bytes = bytes,
+                                         .process = process,
+                                         .call = (uint8_t)call};
 
-    assert_int_equal(heap_ranges_born(ranges, &birth, NULL), 0);
+    assert_int_equal(heap_ranges_allocated(ranges, &allocation, NULL), 0);
 }
 
-static void born(struct heap_ranges *ranges, uint32_t process, int call, uint64_t address,
-                 uint64_t bytes)
+static void allocated(struct heap_ranges *ranges, uint32_t process, int call, uint64_t address,
+                      uint64_t bytes)
 {
-    born_at(ranges, 0, process, call, address, bytes);
+    allocated_at(ranges, 0, process, call, address, bytes);
 }
 
 static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t process,
@@ -71,12 +71,12 @@ static void glibc(void **state)
     struct heap_ranges *ranges = new_ranges();
 
     (void)state;
-    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    born(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
-    born(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
-    born(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
-    born(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
-    born(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
+    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    allocated(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
+    allocated(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    allocated(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
+    allocated(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
+    allocated(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
     assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
     assert_int_equal(heap_ranges_count(ranges), 4);
     check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 20 * MIB + 4096);
@@ -102,9 +102,9 @@ static void narrow(void **state)
     (void)state;
     assert_int_equal(heap_ranges_new(2, page_bytes, narrow_words, &ranges, NULL), 0);
     for (uint32_t process = 1; process <= 2; process++) {
-        born(ranges, process, MAIN, 0x56560000 + 0x198, 100);
-        born(ranges, process, IN_ARENA, 0xf6500000 + 0x8c0, 100);
-        born(ranges, process, IN_ARENA, 0xf6600000 + 0x30, 100);
+        allocated(ranges, process, MAIN, 0x56560000 + 0x198, 100);
+        allocated(ranges, process, IN_ARENA, 0xf6500000 + 0x8c0, 100);
+        allocated(ranges, process, IN_ARENA, 0xf6600000 + 0x30, 100);
     }
     assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
     assert_int_equal(heap_ranges_count(ranges), 5);
@@ -125,8 +125,8 @@ static void foreign(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < 4; i++)
-        born(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
-    born(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
+        allocated(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
+    allocated(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
     assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
     assert_int_equal(heap_ranges_count(ranges), 2);
     check(ranges, 1, 1, LOG_HEAP_OTHER, ARENA, ARENA + 3 * MIB + 4096);
@@ -140,7 +140,7 @@ static void extents(void **state)
     struct heap_ranges *ranges = new_ranges();
 
     (void)state;
-    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
     for (uint64_t i = 1; i <= 3; i++)
         assert_int_equal(heap_ranges_extent(ranges, 1, i * 1000, MAIN_HEAP, MAIN_HEAP + i * MIB,
                                             LOG_HEAP_BRK, NULL),
@@ -168,7 +168,7 @@ static void bounded(void **state)
 
     (void)state;
     heap_ranges_bound(ranges, MOST);
-    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    allocated(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
     for (uint64_t i = 1; i <= MANY; i++) {
         uint64_t n_pages = i == HIGHEST ? 1000 : 10 + i % 7;
         assert_int_equal(heap_ranges_extent(ranges, 1 + i % 2, i * 1000, MAIN_HEAP,
@@ -222,11 +222,11 @@ static void unseen_blocks(void **state)
     struct heap_ranges *ranges = new_ranges();
 
     (void)state;
-    born_at(ranges, 100, 1, MAIN, MAIN_HEAP + 0x290, 100);
-    born_at(ranges, 200, 2, MAIN, MAIN_HEAP + 3 * MIB, 100);
-    born_at(ranges, 300, 1, IN_ARENA, ARENA + 0x8c0, 100);
-    born_at(ranges, 300, 2, IN_ARENA, ARENA + 0x8c0, 100);
-    born_at(ranges, 400, 2, MAIN, MAIN_HEAP + 0x400, 100);
+    allocated_at(ranges, 100, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    allocated_at(ranges, 200, 2, MAIN, MAIN_HEAP + 3 * MIB, 100);
+    allocated_at(ranges, 300, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    allocated_at(ranges, 300, 2, IN_ARENA, ARENA + 0x8c0, 100);
+    allocated_at(ranges, 400, 2, MAIN, MAIN_HEAP + 0x400, 100);
     assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
     assert_int_equal(heap_ranges_count(ranges), 4);
     heap_ranges_mark_inherited(ranges, 2, 1, 99);

@@ -13,17 +13,17 @@
 
 #define PAGE UINT64_C(4096)
 
-struct told {
+struct reported {
     struct mapping pieces[64];
     size_t n;
 };
 
 static int on_ended(void *context, const struct mapping *piece, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
 
     (void)err;
-    told->pieces[told->n++] = *piece;
+    reported->pieces[reported->n++] = *piece;
     return 0;
 }
 
@@ -37,14 +37,14 @@ static void do_event(struct mappings *mappings, struct event event)
 }
 
 /* "call:first+pages@from-to" of every piece, in the order they were told; addresses in pages. */
-static const char *describe(const struct told *told)
+static const char *describe(const struct reported *reported)
 {
     static char text[1024];
     size_t length = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < told->n; i++) {
-        const struct mapping *piece = &told->pieces[i];
+    for (size_t i = 0; i < reported->n; i++) {
+        const struct mapping *piece = &reported->pieces[i];
         length +=
             (size_t)snprintf(text + length, sizeof text - length, "%s%d:%d+%d@%d-%d", i ? " " : "",
                              (int)piece->call_id, (int)(piece->address / PAGE),
@@ -57,14 +57,14 @@ static const char *describe(const struct told *told)
 static void run(const struct event *events, size_t n_events, const char *expected)
 {
     struct mappings mappings;
-    struct told told = {.n = 0};
+    struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     for (size_t i = 0; i < n_events; i++)
         do_event(&mappings, events[i]);
     assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_string_equal(describe(&told), expected);
+    assert_string_equal(describe(&reported), expected);
     mappings_done(&mappings);
 }
 
@@ -114,11 +114,11 @@ static void fixed_over_another(void **state)
 static void moved(void **state)
 {
     struct mappings mappings;
-    struct told told = {.n = 0};
+    struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
     (void)state;
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     do_event(&mappings, (struct event){.kind = EVENT_MMAP,
                                        .time_ns = 1,
                                        .address = 16,
@@ -134,10 +134,10 @@ static void moved(void **state)
                                        .address = 64,
                                        .size = 8});
     assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_string_equal(describe(&told), "1:16+4@1-2 2:64+8@2-0");
-    assert_int_equal(told.pieces[1].remapped_from_id, told.pieces[0].mmap_id);
-    assert_int_equal(told.pieces[1].prot, 3);
-    assert_string_equal(told.pieces[1].path, "/file");
+    assert_string_equal(describe(&reported), "1:16+4@1-2 2:64+8@2-0");
+    assert_int_equal(reported.pieces[1].remapped_from_id, reported.pieces[0].mmap_id);
+    assert_int_equal(reported.pieces[1].prot, 3);
+    assert_string_equal(reported.pieces[1].path, "/file");
     mappings_done(&mappings);
 }
 
@@ -148,7 +148,7 @@ static void random_calls(void **state)
         PAGES = 64,
         CALLS = 2000
     };
-    static struct told told;
+    static struct reported reported;
     static struct mapping all[20000];
     size_t n_all = 0;
     struct mappings mappings;
@@ -156,32 +156,32 @@ static void random_calls(void **state)
     uint64_t owner[PAGES] = {0}, seed = 1;
 
     (void)state;
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     for (int i = 1; i <= CALLS; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         uint64_t first = seed >> 33 & 31, pages = 1 + (seed >> 40 & 15);
         bool maps = seed >> 50 & 1;
-        told.n = 0;
+        reported.n = 0;
         do_event(&mappings, (struct event){.kind = maps ? EVENT_MMAP : EVENT_MUNMAP,
                                            .time_ns = (uint64_t)i,
                                            .address = first + 1,
                                            .size = pages,
                                            .fd = -1});
-        for (size_t piece = 0; piece < told.n; piece++) {
-            for (uint64_t page = 0; page < told.pieces[piece].length / PAGE; page++)
-                assert_int_equal(owner[told.pieces[piece].address / PAGE + page],
-                                 told.pieces[piece].mapped_ns);
-            all[n_all++] = told.pieces[piece];
+        for (size_t piece = 0; piece < reported.n; piece++) {
+            for (uint64_t page = 0; page < reported.pieces[piece].length / PAGE; page++)
+                assert_int_equal(owner[reported.pieces[piece].address / PAGE + page],
+                                 reported.pieces[piece].mapped_ns);
+            all[n_all++] = reported.pieces[piece];
         }
         for (uint64_t page = first + 1; page < first + 1 + pages; page++)
             owner[page] = maps ? (uint64_t)i : 0;
         if (maps)
             lengths[i] = pages * PAGE;
     }
-    told.n = 0;
+    reported.n = 0;
     assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    for (size_t piece = 0; piece < told.n; piece++)
-        all[n_all++] = told.pieces[piece];
+    for (size_t piece = 0; piece < reported.n; piece++)
+        all[n_all++] = reported.pieces[piece];
     for (size_t piece = 0; piece < n_all; piece++)
         lengths[all[piece].mapped_ns] -= all[piece].length;
     for (int i = 1; i <= CALLS; i++)
@@ -193,11 +193,11 @@ static void random_calls(void **state)
 static void samples(void **state)
 {
     struct mappings mappings;
-    struct told told = {.n = 0};
+    struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
     (void)state;
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 10, .fd = -1});
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 20, .size = 30, .fd = -1});
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 60, .size = 1, .fd = -1});
@@ -207,12 +207,12 @@ static void samples(void **state)
     mappings_sample(&mappings, 3, 20 * PAGE, 50 * PAGE, 3 * PAGE);
     do_event(&mappings, (struct event){.kind = EVENT_MUNMAP, .address = 20, .size = 10});
     assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_int_equal(told.n, 4);
-    assert_int_equal(told.pieces[0].address, 20 * PAGE); /* what was unmapped: a third of 9 */
-    assert_int_equal(told.pieces[0].peak_rss_bytes, 3 * PAGE);
-    assert_int_equal(told.pieces[1].peak_rss_bytes, 2 * PAGE);
-    assert_int_equal(told.pieces[2].peak_rss_bytes, 6 * PAGE);
-    assert_int_equal(told.pieces[3].peak_rss_bytes, MAPPINGS_NEVER);
+    assert_int_equal(reported.n, 4);
+    assert_int_equal(reported.pieces[0].address, 20 * PAGE); /* what was unmapped: a third of 9 */
+    assert_int_equal(reported.pieces[0].peak_rss_bytes, 3 * PAGE);
+    assert_int_equal(reported.pieces[1].peak_rss_bytes, 2 * PAGE);
+    assert_int_equal(reported.pieces[2].peak_rss_bytes, 6 * PAGE);
+    assert_int_equal(reported.pieces[3].peak_rss_bytes, MAPPINGS_NEVER);
     mappings_done(&mappings);
 }
 
@@ -227,11 +227,11 @@ static void samples(void **state)
 static void looks(void **state)
 {
     struct mappings mappings;
-    struct told told = {.n = 0};
+    struct reported reported = {.n = 0};
     uint64_t last_id = 0;
 
     (void)state;
-    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &reported);
     do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 30, .fd = -1});
     LOOK(20, 5, 0, 0);
     LOOK(20, 1, PAGE, 1);
@@ -241,14 +241,14 @@ static void looks(void **state)
     LOOK(30, 10, -1, 1);
     LOOK(10, 10, 0, 0);
     assert_int_equal(mappings_finish(&mappings, NULL), 0);
-    assert_int_equal(told.n, 3);
-    assert_int_equal(told.pieces[0].address, 20 * PAGE);
-    assert_int_equal(told.pieces[0].length, 5 * PAGE);
-    assert_int_equal(told.pieces[0].peak_rss_bytes, 3 * PAGE);
-    assert_int_equal(told.pieces[1].address, 10 * PAGE);
-    assert_int_equal(told.pieces[1].peak_rss_bytes, 0);
-    assert_int_equal(told.pieces[2].address, 25 * PAGE);
-    assert_true(told.pieces[2].peak_rss_bytes == MAPPINGS_NEVER);
+    assert_int_equal(reported.n, 3);
+    assert_int_equal(reported.pieces[0].address, 20 * PAGE);
+    assert_int_equal(reported.pieces[0].length, 5 * PAGE);
+    assert_int_equal(reported.pieces[0].peak_rss_bytes, 3 * PAGE);
+    assert_int_equal(reported.pieces[1].address, 10 * PAGE);
+    assert_int_equal(reported.pieces[1].peak_rss_bytes, 0);
+    assert_int_equal(reported.pieces[2].address, 25 * PAGE);
+    assert_true(reported.pieces[2].peak_rss_bytes == MAPPINGS_NEVER);
     assert_int_equal(mappings.n_unknown, 1);
     mappings_done(&mappings);
 }

@@ -13,13 +13,13 @@
 
 /* clang-format on */
 
-static bool tell(struct phases *phases, const char *name, int64_t number, uint64_t live_bytes)
+static bool emit(struct phases *phases, const char *name, int64_t number, uint64_t live_bytes)
 {
     struct event event = {.kind = EVENT_PHASE, .text = name, .value = number};
-    struct phase_figures figures = {.live_bytes = live_bytes};
+    struct phase_numbers numbers = {.live_bytes = live_bytes};
     bool is_known;
 
-    assert_int_equal(phases_event(phases, &event, &figures, 0, &is_known, NULL), 0);
+    assert_int_equal(phases_event(phases, &event, &numbers, 0, &is_known, NULL), 0);
     return is_known;
 }
 
@@ -29,13 +29,13 @@ static void the_peak_is_of_all_that_were_open(void **state)
     struct phases phases = {0};
 
     (void)state;
-    assert_true(tell(&phases, "a", 1, 10));
+    assert_true(emit(&phases, "a", 1, 10));
     phases_advance(&phases, 40);
-    assert_true(tell(&phases, "b", 2, 20));
+    assert_true(emit(&phases, "b", 2, 20));
     phases_advance(&phases, 70);
-    assert_true(tell(&phases, NULL, 1, 5));
+    assert_true(emit(&phases, NULL, 1, 5));
     phases_advance(&phases, 90);
-    assert_true(tell(&phases, NULL, 2, 30));
+    assert_true(emit(&phases, NULL, 2, 30));
     assert_int_equal(phases.list[0].peak_bytes, 70);
     assert_int_equal(phases.list[1].peak_bytes, 90);
     phases_done(&phases);
@@ -48,28 +48,28 @@ static void one_too_many_is_unknown_until_another_ends(void **state)
 
     (void)state;
     for (int64_t i = 1; i <= PHASES_OPEN; i++)
-        assert_true(tell(&phases, "open", i, 0));
-    assert_false(tell(&phases, "too many", PHASES_OPEN + 1, 0));
-    assert_false(tell(&phases, NULL, PHASES_OPEN + 1, 0));
-    assert_true(tell(&phases, NULL, 1, 0));
-    assert_true(tell(&phases, "again", PHASES_OPEN + 2, 0));
+        assert_true(emit(&phases, "open", i, 0));
+    assert_false(emit(&phases, "too many", PHASES_OPEN + 1, 0));
+    assert_false(emit(&phases, NULL, PHASES_OPEN + 1, 0));
+    assert_true(emit(&phases, NULL, 1, 0));
+    assert_true(emit(&phases, "again", PHASES_OPEN + 2, 0));
     assert_int_equal(phases.n, PHASES_OPEN + 1);
     phases_done(&phases);
 }
 
 /* The i-th event: phases of three names that overlap, and end in the order in which they began. */
-static void tell_many(struct phases *phases, uint64_t n)
+static void emit_many(struct phases *phases, uint64_t n)
 {
     static const char *const names[] = {"odd", "even", "rare"};
-    struct phase_figures figures = {0};
+    struct phase_numbers numbers = {0};
     bool is_known;
 
     for (uint64_t i = 0; i < n; i++) {
         struct event event = {
             .kind = EVENT_PHASE, .time_ns = 10 * i, .value = (int64_t)(i / 2 + 1)};
-        figures.allocated_blocks += i % 7;
-        figures.allocated_bytes += 16 * (i % 7);
-        figures.live_bytes = i % 13 * 100;
+        numbers.allocated_blocks += i % 7;
+        numbers.allocated_bytes += 16 * (i % 7);
+        numbers.live_bytes = i % 13 * 100;
         if (i % 2 == 0)
             event.text = names[i % 50 == 0 ? 2 : i / 2 % 2];
         else if (i < 5)
@@ -77,10 +77,10 @@ static void tell_many(struct phases *phases, uint64_t n)
         else
             event.value -= 2;
         assert_int_equal(
-            phases_event(phases, &event, &figures, figures.allocated_blocks, &is_known, NULL), 0);
+            phases_event(phases, &event, &numbers, numbers.allocated_blocks, &is_known, NULL), 0);
         assert_true(is_known);
     }
-    assert_int_equal(phases_finish(phases, &figures, figures.allocated_blocks, NULL), 0);
+    assert_int_equal(phases_finish(phases, &numbers, numbers.allocated_blocks, NULL), 0);
 }
 
 static uint64_t sum_of_rows(const struct phases *phases, const char *name, uint64_t *ret_n,
@@ -110,8 +110,8 @@ static void sums_by_name_are_those_of_all_phases(void **state)
     struct phases few = {.most = MOST};
 
     (void)state;
-    tell_many(&all, N);
-    tell_many(&few, N);
+    emit_many(&all, N);
+    emit_many(&few, N);
     assert_int_equal(all.n, N / 2);
     assert_int_equal(few.n, MOST);
     assert_int_equal(few.n_left_out, N / 2 - MOST);
@@ -134,7 +134,7 @@ static void sums_by_name_are_those_of_all_phases(void **state)
     phases_done(&few);
 }
 
-static void names_beyond_those_that_are_told_apart_are_one(void **state)
+static void names_beyond_those_that_are_reported_apart_are_one(void **state)
 {
     struct phases phases = {.most = 1};
     char name[32];
@@ -143,11 +143,11 @@ static void names_beyond_those_that_are_told_apart_are_one(void **state)
     (void)state;
     for (int64_t i = 1; i <= 2 * PHASES_NAMES; i++) {
         (void)snprintf(name, sizeof name, "request %d", (int)i);
-        assert_true(tell(&phases, name, i, 0));
-        assert_true(tell(&phases, NULL, i, 0));
+        assert_true(emit(&phases, name, i, 0));
+        assert_true(emit(&phases, NULL, i, 0));
     }
-    assert_true(tell(&phases, "request 1", 1, 0));
-    assert_true(tell(&phases, NULL, 1, 0));
+    assert_true(emit(&phases, "request 1", 1, 0));
+    assert_true(emit(&phases, NULL, 1, 0));
     assert_int_equal(phases.n_names, PHASES_NAMES + 1);
     assert_int_equal(phases.names[0].phases, 2);
     assert_null(phases_name(&phases, PHASES_NAMES));
@@ -164,7 +164,7 @@ int main(void)
         cmocka_unit_test(the_peak_is_of_all_that_were_open),
         cmocka_unit_test(one_too_many_is_unknown_until_another_ends),
         cmocka_unit_test(sums_by_name_are_those_of_all_phases),
-        cmocka_unit_test(names_beyond_those_that_are_told_apart_are_one),
+        cmocka_unit_test(names_beyond_those_that_are_reported_apart_are_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

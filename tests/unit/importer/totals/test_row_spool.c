@@ -19,7 +19,7 @@ enum {
     MANY_N = 4096 + 30, /* samples of them, a little behind a slot */
 };
 
-struct told {
+struct reported {
     uint64_t n_events, n_samples, last_ns[MANY + 1];
     uint64_t highest;
     uint64_t n_early; /* of the first tenth of the time */
@@ -27,24 +27,24 @@ struct told {
 
 static int on_event(void *context, const struct event *event, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
 
     (void)err;
-    assert_int_equal(event->time_ns, told->n_events++); /* the first ones, in order */
+    assert_int_equal(event->time_ns, reported->n_events++); /* the first ones, in order */
     return 0;
 }
 
 static int on_memory(void *context, const struct memory_sample *sample, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
 
     (void)err;
-    assert_true(sample->time_ns > told->last_ns[sample->process]);
-    told->last_ns[sample->process] = sample->time_ns;
-    told->n_samples++;
-    told->n_early += sample->time_ns <= N / 10;
-    if (sample->rss_bytes > told->highest)
-        told->highest = sample->rss_bytes;
+    assert_true(sample->time_ns > reported->last_ns[sample->process]);
+    reported->last_ns[sample->process] = sample->time_ns;
+    reported->n_samples++;
+    reported->n_early += sample->time_ns <= N / 10;
+    if (sample->rss_bytes > reported->highest)
+        reported->highest = sample->rss_bytes;
     return 0;
 }
 
@@ -64,8 +64,8 @@ static void bounded(void **state)
 {
     static uint32_t zero[1];
     const struct statistics_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
-    struct told told = {0};
-    const struct row_sink last = {.context = &told, .event = on_event, .memory = on_memory};
+    struct reported reported = {0};
+    const struct row_sink last = {.context = &reported, .event = on_event, .memory = on_memory};
     struct row_spool *kept;
 
     (void)state;
@@ -81,21 +81,21 @@ static void bounded(void **state)
         assert_int_equal(sink.memory(sink.context, &sample, NULL), 0);
     }
     uint64_t n_left_out = count_left_out(kept);
-    assert_int_equal(row_spool_tell(kept, &last, &ids, NULL), 0);
-    assert_int_equal(told.n_events, MOST);
-    assert_in_range(told.n_samples, MOST / 4, MOST);
-    assert_in_range(told.n_early, told.n_samples / 12, told.n_samples / 8);
-    assert_int_equal(told.highest, 99999);
-    assert_int_equal(n_left_out, 2 * N - told.n_events - told.n_samples);
+    assert_int_equal(row_spool_emit(kept, &last, &ids, NULL), 0);
+    assert_int_equal(reported.n_events, MOST);
+    assert_in_range(reported.n_samples, MOST / 4, MOST);
+    assert_in_range(reported.n_early, reported.n_samples / 12, reported.n_samples / 8);
+    assert_int_equal(reported.highest, 99999);
+    assert_int_equal(n_left_out, 2 * N - reported.n_events - reported.n_samples);
     row_spool_free(kept);
 }
 
-static struct told tell_samples(uint64_t n, uint32_t n_processes)
+static struct reported emit_samples(uint64_t n, uint32_t n_processes)
 {
     static uint32_t zero[1];
     const struct statistics_ids ids = {.threads = zero, .backtraces = zero, .pools = zero};
-    struct told told = {0};
-    const struct row_sink last = {.context = &told, .memory = on_memory};
+    struct reported reported = {0};
+    const struct row_sink last = {.context = &reported, .memory = on_memory};
     struct row_spool *kept;
 
     assert_int_equal(row_spool_new("/tmp/kept", &kept, NULL), 0);
@@ -106,23 +106,23 @@ static struct told tell_samples(uint64_t n, uint32_t n_processes)
             .process = 1 + (uint32_t)(i % n_processes), .time_ns = i + 1, .rss_bytes = 1};
         assert_int_equal(sink.memory(sink.context, &sample, NULL), 0);
     }
-    assert_int_equal(row_spool_tell(kept, &last, &ids, NULL), 0);
+    assert_int_equal(row_spool_emit(kept, &last, &ids, NULL), 0);
     row_spool_free(kept);
-    return told;
+    return reported;
 }
 
 static void the_last_of_equal_ones(void **state)
 {
     (void)state;
-    assert_int_equal(tell_samples(N, 1).last_ns[1], N);
+    assert_int_equal(emit_samples(N, 1).last_ns[1], N);
 }
 
 static void many_processes(void **state)
 {
-    struct told told = tell_samples(MANY_N, MANY);
+    struct reported reported = emit_samples(MANY_N, MANY);
 
     (void)state;
-    assert_in_range(told.n_samples, MANY + 1, MOST); /* one each, and what came since */
+    assert_in_range(reported.n_samples, MANY + 1, MOST); /* one each, and what came since */
 }
 
 int main(void)

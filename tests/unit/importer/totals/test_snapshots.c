@@ -17,13 +17,13 @@ enum {
     N_STEPS = 600,
     N_BLOCKS = 40,
     MAX_GAPS = 4,
-    MAX_TOLD = SNAPSHOTS_MAX + 6,
+    MAX_REPORTED = SNAPSHOTS_MAX + 6,
 };
 
 struct step {
     uint64_t time_ns;
     unsigned block;
-    bool is_birth;
+    bool is_allocation;
 };
 
 /* Steps between which nothing is recorded, though blocks end; begin < end. */
@@ -40,11 +40,11 @@ struct history {
 };
 
 /* What was told, as the levels of all stacks. */
-struct told {
+struct reported {
     unsigned n;
-    uint64_t at_ns[MAX_TOLD];
-    uint64_t bytes[MAX_TOLD][N_STACKS], blocks[MAX_TOLD][N_STACKS];
-    size_t n_rows[MAX_TOLD];
+    uint64_t at_ns[MAX_REPORTED];
+    uint64_t bytes[MAX_REPORTED][N_STACKS], blocks[MAX_REPORTED][N_STACKS];
+    size_t n_rows[MAX_REPORTED];
     unsigned n_peaks, n_ends;
     uint64_t now_bytes[N_STACKS], now_blocks[N_STACKS];
 };
@@ -69,13 +69,13 @@ static void make_history(struct history *history, uint64_t start_ns, uint64_t *r
                : rest < 4 ? 0
                           : next_random(random) % 20000;
         history->steps[i] =
-            (struct step){.time_ns = now, .block = (unsigned)i, .is_birth = live[block] < 0};
+            (struct step){.time_ns = now, .block = (unsigned)i, .is_allocation = live[block] < 0};
         if (live[block] < 0) {
-            struct live_block *born = &history->blocks[i];
-            *born = (struct live_block){.thread = 1};
-            born->alloc_ns = now & ((UINT64_C(1) << 56) - 1);
-            born->size = next_random(random) % 500 & ((UINT64_C(1) << 48) - 1);
-            born->node = (uint32_t)(next_random(random) % N_STACKS) + 1;
+            struct live_block *allocated = &history->blocks[i];
+            *allocated = (struct live_block){.thread = 1};
+            allocated->alloc_ns = now & ((UINT64_C(1) << 56) - 1);
+            allocated->size = next_random(random) % 500 & ((UINT64_C(1) << 48) - 1);
+            allocated->node = (uint32_t)(next_random(random) % N_STACKS) + 1;
             live[block] = i;
         } else {
             history->steps[i].block = (unsigned)live[block];
@@ -85,42 +85,42 @@ static void make_history(struct history *history, uint64_t start_ns, uint64_t *r
     history->end_ns = now + next_random(random) % 3000000;
 }
 
-static int on_told(void *context, const struct snapshot *snapshot, struct error *err)
+static int on_reported(void *context, const struct snapshot *snapshot, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
 
     (void)err;
-    told->n_peaks += strcmp(snapshot->reason, "peak") == 0;
-    told->n_ends += strcmp(snapshot->reason, "end") == 0;
+    reported->n_peaks += strcmp(snapshot->reason, "peak") == 0;
+    reported->n_ends += strcmp(snapshot->reason, "end") == 0;
     if (strcmp(snapshot->reason, "regular") != 0)
         return 0;
-    assert_in_range(told->n, 0, MAX_TOLD - 1);
+    assert_in_range(reported->n, 0, MAX_REPORTED - 1);
     for (size_t i = 0; i < snapshot->n_stacks; i++) {
         const struct snapshot_stack *stack = &snapshot->stacks[i];
         uint32_t k = stack->node - 1;
-        assert_true(stack->live_bytes != told->now_bytes[k]
-                    || stack->live_blocks != told->now_blocks[k]);
-        told->now_bytes[k] = stack->live_bytes;
-        told->now_blocks[k] = stack->live_blocks;
+        assert_true(stack->live_bytes != reported->now_bytes[k]
+                    || stack->live_blocks != reported->now_blocks[k]);
+        reported->now_bytes[k] = stack->live_bytes;
+        reported->now_blocks[k] = stack->live_blocks;
     }
-    told->at_ns[told->n] = snapshot->at_ns;
-    told->n_rows[told->n] = snapshot->n_stacks;
-    memcpy(told->bytes[told->n], told->now_bytes, sizeof told->now_bytes);
-    memcpy(told->blocks[told->n], told->now_blocks, sizeof told->now_blocks);
-    told->n++;
+    reported->at_ns[reported->n] = snapshot->at_ns;
+    reported->n_rows[reported->n] = snapshot->n_stacks;
+    memcpy(reported->bytes[reported->n], reported->now_bytes, sizeof reported->now_bytes);
+    memcpy(reported->blocks[reported->n], reported->now_blocks, sizeof reported->now_blocks);
+    reported->n++;
     return 0;
 }
 
-static void run(const struct history *history, unsigned n_idle, struct told *told)
+static void run(const struct history *history, unsigned n_idle, struct reported *reported)
 {
     const struct pairing_end freed = {.ended_by = PAIRING_FREED, .intervening = PAIRING_UNKNOWN};
     struct totals *totals;
     struct snapshots *snapshots;
     uint64_t peak_id, end_id;
 
-    memset(told, 0, sizeof *told);
+    memset(reported, 0, sizeof *reported);
     assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
-    assert_int_equal(snapshots_new(1, "/tmp/x", on_told, told, &snapshots, NULL), 0);
+    assert_int_equal(snapshots_new(1, "/tmp/x", on_reported, reported, &snapshots, NULL), 0);
     snapshots_plan(snapshots, 1, history->start_ns);
     for (int i = 0; i < N_STEPS; i++) {
         const struct step *step = &history->steps[i];
@@ -142,8 +142,8 @@ static void run(const struct history *history, unsigned n_idle, struct told *tol
         }
         struct totals_block counted;
         totals_block_read(totals, 1, &history->blocks[step->block], &counted);
-        if (step->is_birth)
-            assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+        if (step->is_allocation)
+            assert_int_equal(totals_allocated(totals, 1, &counted, NULL, NULL), 0);
         else
             assert_int_equal(totals_ended(totals, 1, &counted, &end, NULL), 0);
     }
@@ -151,26 +151,26 @@ static void run(const struct history *history, unsigned n_idle, struct told *tol
     assert_int_equal(snapshots_advance(snapshots, totals, 1, history->end_ns, NULL), 0);
     assert_int_equal(
         snapshots_finish(snapshots, totals, 1, history->end_ns, &peak_id, &end_id, NULL), 0);
-    assert_int_equal(peak_id, told->n + 1);
-    assert_int_equal(end_id, told->n + 2);
+    assert_int_equal(peak_id, reported->n + 1);
+    assert_int_equal(end_id, reported->n + 2);
     snapshots_free(snapshots);
     totals_free(totals);
 }
 
 /* SN-1 */
-static void check_levels(const struct history *history, const struct told *told)
+static void check_levels(const struct history *history, const struct reported *reported)
 {
-    for (unsigned n = 0; n < told->n; n++) {
+    for (unsigned n = 0; n < reported->n; n++) {
         uint64_t bytes[N_STACKS] = {0};
         uint64_t blocks[N_STACKS] = {0};
-        for (int i = 0; i < N_STEPS && history->steps[i].time_ns <= told->at_ns[n]; i++) {
+        for (int i = 0; i < N_STEPS && history->steps[i].time_ns <= reported->at_ns[n]; i++) {
             const struct step *step = &history->steps[i];
             const struct live_block *block = &history->blocks[step->block];
-            bytes[block->node - 1] += step->is_birth ? block->size : -(uint64_t)block->size;
-            blocks[block->node - 1] += step->is_birth ? 1 : -UINT64_C(1);
+            bytes[block->node - 1] += step->is_allocation ? block->size : -(uint64_t)block->size;
+            blocks[block->node - 1] += step->is_allocation ? 1 : -UINT64_C(1);
         }
-        assert_memory_equal(told->bytes[n], bytes, sizeof bytes);
-        assert_memory_equal(told->blocks[n], blocks, sizeof blocks);
+        assert_memory_equal(reported->bytes[n], bytes, sizeof bytes);
+        assert_memory_equal(reported->blocks[n], blocks, sizeof blocks);
     }
 }
 
@@ -190,35 +190,35 @@ static uint64_t recorded_ns(const struct history *history, uint64_t until_ns)
 }
 
 /* SN-2: as many as the width allows, none at the end. */
-static void check_instants(const struct history *history, const struct told *told)
+static void check_instants(const struct history *history, const struct reported *reported)
 {
     uint64_t all_ns = recorded_ns(history, history->end_ns);
 
-    assert_in_range(told->n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
-    for (unsigned n = 0; n < told->n; n++) {
-        assert_int_equal(recorded_ns(history, told->at_ns[n]),
-                         (n + 1) * recorded_ns(history, told->at_ns[0]));
-        assert_true(recorded_ns(history, told->at_ns[n]) <= all_ns - all_ns / SNAPSHOTS_TAIL);
+    assert_in_range(reported->n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
+    for (unsigned n = 0; n < reported->n; n++) {
+        assert_int_equal(recorded_ns(history, reported->at_ns[n]),
+                         (n + 1) * recorded_ns(history, reported->at_ns[0]));
+        assert_true(recorded_ns(history, reported->at_ns[n]) <= all_ns - all_ns / SNAPSHOTS_TAIL);
     }
 }
 
 static void levels(void **state)
 {
     static struct history history;
-    static struct told told, again;
+    static struct reported reported, again;
     uint64_t random = 11;
 
     (void)state;
     for (int round = 0; round < 200; round++) {
         make_history(&history, round % 2 ? 1000 : 0, &random);
-        run(&history, 0, &told);
-        check_levels(&history, &told);
-        check_instants(&history, &told);
+        run(&history, 0, &reported);
+        check_levels(&history, &reported);
+        check_instants(&history, &reported);
         /* SN-3 */
         run(&history, 3, &again);
-        assert_memory_equal(&again, &told, sizeof told);
-        assert_int_equal(told.n_peaks, 1);
-        assert_int_equal(told.n_ends, 1);
+        assert_memory_equal(&again, &reported, sizeof reported);
+        assert_int_equal(reported.n_peaks, 1);
+        assert_int_equal(reported.n_ends, 1);
     }
 }
 
@@ -242,16 +242,16 @@ static void make_gaps(struct history *history, uint64_t *random)
 static void windows(void **state)
 {
     static struct history history;
-    static struct told told;
+    static struct reported reported;
     uint64_t random = 12;
 
     (void)state;
     for (int round = 0; round < 200; round++) {
         make_history(&history, round % 2 ? 1000 : 0, &random);
         make_gaps(&history, &random);
-        run(&history, 0, &told);
-        check_levels(&history, &told);
-        check_instants(&history, &told);
+        run(&history, 0, &reported);
+        check_levels(&history, &reported);
+        check_instants(&history, &reported);
     }
 }
 
@@ -259,14 +259,14 @@ static void windows(void **state)
 static void late(void **state)
 {
     struct snapshots *snapshots;
-    static struct told told;
+    static struct reported reported;
     struct totals *totals;
     uint64_t peak_id, end_id;
 
     (void)state;
-    memset(&told, 0, sizeof told);
+    memset(&reported, 0, sizeof reported);
     assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
-    assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+    assert_int_equal(snapshots_new(1, "/tmp/x", on_reported, &reported, &snapshots, NULL), 0);
     snapshots_plan(snapshots, 1, 1000);
     assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000000000), NULL), 0);
     snapshots_plan(snapshots, 1, UINT64_C(50000000000));
@@ -276,9 +276,9 @@ static void late(void **state)
     totals_finish(totals);
     assert_int_equal(
         snapshots_finish(snapshots, totals, 1, UINT64_C(90000000000), &peak_id, &end_id, NULL), 0);
-    assert_in_range(told.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
-    assert_in_range(told.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
-    assert_in_range(told.at_ns[told.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
+    assert_in_range(reported.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
+    assert_in_range(reported.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
+    assert_in_range(reported.at_ns[reported.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
     snapshots_free(snapshots);
     totals_free(totals);
 }
@@ -292,19 +292,19 @@ static void at_the_end_of_time(void **state)
 
     (void)state;
     for (size_t i = 0; i < 16; i++) {
-        static struct told told;
+        static struct reported reported;
         struct snapshots *snapshots;
         struct totals *totals;
         uint64_t peak_id, end_id;
-        memset(&told, 0, sizeof told);
+        memset(&reported, 0, sizeof reported);
         assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
-        assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+        assert_int_equal(snapshots_new(1, "/tmp/x", on_reported, &reported, &snapshots, NULL), 0);
         snapshots_plan(snapshots, 1, starts[i % 4]);
         assert_int_equal(snapshots_advance(snapshots, totals, 1, ends[i / 4], NULL), 0);
         totals_finish(totals);
         assert_int_equal(
             snapshots_finish(snapshots, totals, 1, ends[i / 4], &peak_id, &end_id, NULL), 0);
-        assert_in_range(told.n, 0, SNAPSHOTS_MAX);
+        assert_in_range(reported.n, 0, SNAPSHOTS_MAX);
         snapshots_free(snapshots);
         totals_free(totals);
     }

@@ -21,7 +21,7 @@ static void run(struct timeline *timeline, uint64_t n_blocks)
 
     for (uint64_t i = 0; i < n_blocks; i++) {
         assert_int_equal(timeline_advance(timeline, START + i * 100, live, live / 10, NULL), 0);
-        timeline_count_birth(timeline, &(struct sample_weight){.blocks = 1, .bytes = 10});
+        timeline_count_allocation(timeline, &(struct sample_weight){.blocks = 1, .bytes = 10});
         live += 10;
         assert_int_equal(timeline_advance(timeline, START + i * 100 + 50, live, live / 10, NULL),
                          0);
@@ -67,7 +67,7 @@ static void quiet(void **state)
     (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START, 0, 0, NULL), 0);
-    timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
+    timeline_count_allocation(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
     assert_int_equal(timeline_advance(&timeline, START + 5 * 1024 + 1, 70, 1, NULL), 0);
     timeline_count_end(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
     assert_int_equal(timeline_finish(&timeline, START + 6 * 1024 + 1, 0, 0, NULL), 0);
@@ -148,7 +148,7 @@ static void leaks(void **state)
     timeline_init(&timeline, START);
     for (uint64_t i = 0; i < N; i++) {
         assert_int_equal(timeline_advance(&timeline, START + i * STEP, i, i, NULL), 0);
-        timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 1});
+        timeline_count_allocation(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 1});
     }
     for (uint64_t i = N; i-- > 0;) {
         if (i % 3 == 0)
@@ -179,7 +179,7 @@ static void before_the_start(void **state)
     (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START - 500, 0, 0, NULL), 0);
-    timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 5});
+    timeline_count_allocation(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 5});
     assert_int_equal(timeline.kept[0].allocated_bytes, 5);
     timeline_done(&timeline);
 }

@@ -23,7 +23,7 @@ static void refuses_chains_of_no_stack(void **state)
     assert_int_equal(totals_new(1, 1, 100000, &totals, NULL), 0);
     totals_advance(totals, 1, 1);
     totals_block_read(totals, 1, &block, &counted);
-    assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+    assert_int_equal(totals_allocated(totals, 1, &counted, NULL, NULL), 0);
     totals_finish(totals);
     assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, 1, &err), 0);
     assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, 2, &err), ERROR_FORMAT);
@@ -53,7 +53,7 @@ static void pairs_beyond_the_first_are_one(void **state)
     for (uint32_t i = 0; i < N; i++) {
         const struct pairing_end end = {
             .time_ns = 1, .node = 2 + i % N_SITES, .thread = 1, .ended_by = PAIRING_FREED};
-        assert_int_equal(totals_born(totals, 1, &counted, NULL, NULL), 0);
+        assert_int_equal(totals_allocated(totals, 1, &counted, NULL, NULL), 0);
         assert_int_equal(totals_ended(totals, 1, &counted, &end, NULL), 0);
     }
     totals_finish(totals);
@@ -64,8 +64,8 @@ static void pairs_beyond_the_first_are_one(void **state)
         assert_int_equal(entry ? entry->blocks : 0, to < 2 + MOST ? N / N_SITES : 0);
     }
     assert_int_equal(pair_totals_find(&totals->free_sites, 1, 1, 0)->bytes, 100 * N / N_SITES * 6);
-    assert_int_equal(totals->n_untold_free_sites, N / N_SITES * 6);
-    assert_int_equal(totals->n_untold_flows, 0);
+    assert_int_equal(totals->n_unreported_free_sites, N / N_SITES * 6);
+    assert_int_equal(totals->n_unreported_flows, 0);
     totals_free(totals);
 }
 

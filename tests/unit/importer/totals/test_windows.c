@@ -10,11 +10,11 @@
 
 /* clang-format on */
 
-static const struct window_figures began_on = {.start_ns = 10, .began_on = true};
+static const struct window_numbers began_on = {.start_ns = 10, .began_on = true};
 
-static struct window_figures figures_of(uint64_t blocks, uint64_t last_id)
+static struct window_numbers numbers_of(uint64_t blocks, uint64_t last_id)
 {
-    return (struct window_figures){.allocated_blocks = blocks,
+    return (struct window_numbers){.allocated_blocks = blocks,
                                    .allocated_bytes = blocks * 100,
                                    .last_allocation = last_id,
                                    .start_ns = 10};
@@ -31,7 +31,7 @@ static void check(const struct window *window, uint64_t first, uint64_t last, ui
 static void a_process_recorded_all_the_time_has_one(void **state)
 {
     struct windows windows = {0};
-    struct window_figures end = figures_of(7, 9);
+    struct window_numbers end = numbers_of(7, 9);
     struct error err;
 
     (void)state;
@@ -49,18 +49,18 @@ static void a_process_recorded_all_the_time_has_one(void **state)
 static void blocks_are_of_the_window_that_began_last(void **state)
 {
     struct windows windows = {0};
-    struct window_figures figures;
+    struct window_numbers numbers;
     struct error err;
 
     (void)state;
-    figures = figures_of(0, 0);
-    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 20, &figures, &err), 0);
-    figures = figures_of(4, 7);
-    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_TIME, 30, &figures, &err), 0);
-    figures = figures_of(6, 9);
-    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_SIGNAL, 40, &figures, &err), 0);
-    figures = figures_of(7, 10);
-    assert_int_equal(windows_finish(&windows, &figures, &err), 0);
+    numbers = numbers_of(0, 0);
+    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 20, &numbers, &err), 0);
+    numbers = numbers_of(4, 7);
+    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_TIME, 30, &numbers, &err), 0);
+    numbers = numbers_of(6, 9);
+    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_SIGNAL, 40, &numbers, &err), 0);
+    numbers = numbers_of(7, 10);
+    assert_int_equal(windows_finish(&windows, &numbers, &err), 0);
     assert_int_equal(windows.n, 2);
     check(&windows.list[0], 1, 9, 6);
     check(&windows.list[1], 10, 10, 1);
@@ -74,17 +74,17 @@ static void blocks_are_of_the_window_that_began_last(void **state)
     windows_done(&windows);
 }
 
-static void what_was_on_is_ended_and_begun_anew(void **state)
+static void what_was_on_is_ended_and_begun_again(void **state)
 {
     struct windows windows = {0};
-    struct window_figures figures = began_on;
+    struct window_numbers numbers = began_on;
     struct error err;
 
     (void)state;
-    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 15, &figures, &err), 0);
-    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 20, &figures, &err), 0);
-    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 25, &figures, &err), 0);
-    assert_int_equal(windows_finish(&windows, &figures, &err), 0);
+    assert_int_equal(windows_switch(&windows, true, LOG_SWITCH_CONTROL, 15, &numbers, &err), 0);
+    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 20, &numbers, &err), 0);
+    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 25, &numbers, &err), 0);
+    assert_int_equal(windows_finish(&windows, &numbers, &err), 0);
     assert_int_equal(windows.n, 1);
     assert_int_equal(windows.list[0].start_ns, 10);
     assert_int_equal(windows.list[0].end_ns, 20);
@@ -95,15 +95,15 @@ static void what_was_on_is_ended_and_begun_anew(void **state)
 static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
 {
     struct windows windows = {0};
-    struct window_figures figures = figures_of(0, 0);
+    struct window_numbers numbers = numbers_of(0, 0);
     struct error err;
 
     (void)state;
     windows_leaked(&windows, 1, 1, 1);
-    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 15, &figures, &err), 0);
+    assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 15, &numbers, &err), 0);
     assert_int_equal(windows.n, 0);
-    figures = figures_of(2, 2);
-    assert_int_equal(windows_finish(&windows, &figures, &err), 0);
+    numbers = numbers_of(2, 2);
+    assert_int_equal(windows_finish(&windows, &numbers, &err), 0);
     assert_int_equal(windows.n, 1);
     assert_int_equal(windows.list[0].started_by, LOG_SWITCH_UNKNOWN);
     check(&windows.list[0], 1, 2, 2);
@@ -118,19 +118,19 @@ static void the_last_has_all_that_there_is_no_room_for(void **state)
         N = 10
     };
     struct windows windows = {.most = MOST};
-    struct window_figures figures = figures_of(0, 0);
+    struct window_numbers numbers = numbers_of(0, 0);
     uint64_t blocks = 0;
 
     (void)state;
     for (uint64_t i = 1; i <= N; i++) {
         assert_int_equal(
-            windows_switch(&windows, true, LOG_SWITCH_CONTROL, i * 100, &figures, NULL), 0);
+            windows_switch(&windows, true, LOG_SWITCH_CONTROL, i * 100, &numbers, NULL), 0);
         blocks += i;
-        figures = figures_of(blocks, blocks);
+        numbers = numbers_of(blocks, blocks);
         assert_int_equal(
-            windows_switch(&windows, false, LOG_SWITCH_TIME, i * 100 + 60, &figures, NULL), 0);
+            windows_switch(&windows, false, LOG_SWITCH_TIME, i * 100 + 60, &numbers, NULL), 0);
     }
-    assert_int_equal(windows_finish(&windows, &figures, NULL), 0);
+    assert_int_equal(windows_finish(&windows, &numbers, NULL), 0);
     for (uint64_t id = 1; id <= blocks; id++)
         windows_leaked(&windows, id, 1, 7);
     assert_int_equal(windows.n, MOST);
@@ -151,7 +151,7 @@ int main(void)
         cmocka_unit_test(a_process_recorded_all_the_time_has_one),
         cmocka_unit_test(blocks_are_of_the_window_that_began_last),
         cmocka_unit_test(the_last_has_all_that_there_is_no_room_for),
-        cmocka_unit_test(what_was_on_is_ended_and_begun_anew),
+        cmocka_unit_test(what_was_on_is_ended_and_begun_again),
         cmocka_unit_test(without_a_beginning_there_is_one_if_there_are_blocks),
     };
 

@@ -180,7 +180,7 @@ static void begins_without_views(void **state)
     database_blank_done(&blank);
 }
 
-static void replaces_only_when_told(void **state)
+static void replaces_only_when_reported(void **state)
 {
     struct database *database;
     struct error err;
@@ -288,7 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_as_blank, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_without_views, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(replaces_only_when_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(replaces_only_when_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kinds_of_values, set_up, tear_down),

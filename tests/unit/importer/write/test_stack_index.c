@@ -14,7 +14,7 @@
 /* clang-format on */
 
 /* 40,000 rows of 300 stacks, a third of them of stack 7; stacks 100 to 120 have none. Stack 9 has 5
- * culled blocks more. */
+ * elided blocks more. */
 static const char made[] =
     "INSERT INTO backtraces SELECT value, NULL, value, 1, 1, NULL, 'complete'"
     " FROM generate(300);"

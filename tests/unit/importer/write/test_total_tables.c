@@ -404,15 +404,15 @@ static void inversions(void **state)
     fixture_free(f);
 }
 
-static void culled(void **state)
+static void elided(void **state)
 {
     struct fixture *f = fixture_new("exit");
 
     (void)state;
     give(f, ALLOC(10, 0x1000, 100));
-    give(f, (struct event){.kind = EVENT_CULLED,
+    give(f, (struct event){.kind = EVENT_ELIDED,
                            .time_ns = 20,
-                           .n_culled = 5,
+                           .n_elided = 5,
                            .size = 50,
                            .slack_bytes = 70,
                            .lifetime_ns = 12,
@@ -420,16 +420,16 @@ static void culled(void **state)
                            .result = 3,
                            .free_node = STACK_FREE});
     give(f, (struct event){
-                .kind = EVENT_CULLED_LIVES, .time_ns = 20, .n_culled = 5, .size = 50, .value = 0});
-    give(f, (struct event){.kind = EVENT_CULLED,
+                .kind = EVENT_ELIDED_LIVES, .time_ns = 20, .n_elided = 5, .size = 50, .value = 0});
+    give(f, (struct event){.kind = EVENT_ELIDED,
                            .time_ns = 30,
-                           .n_culled = 2,
+                           .n_elided = 2,
                            .size = 8,
                            .node = STACK_B,
                            .free_node = STACK_FREE});
     finish(f);
     assert_answer(f,
-                  "SELECT allocated_blocks, allocated_bytes, freed_blocks, culled_blocks,"
+                  "SELECT allocated_blocks, allocated_bytes, freed_blocks, elided_blocks,"
                   " leaked_bytes FROM backtrace_totals WHERE backtrace_id = 3",
                   "6|150|5|5|100");
     assert_answer(f,
@@ -673,7 +673,7 @@ int main(void)
         cmocka_unit_test(leaked_and_freed), cmocka_unit_test(temporary),
         cmocka_unit_test(chains),           cmocka_unit_test(peaks),
         cmocka_unit_test(fork_child),       cmocka_unit_test(exec_loses_blocks),
-        cmocka_unit_test(inversions),       cmocka_unit_test(culled),
+        cmocka_unit_test(inversions),       cmocka_unit_test(elided),
         cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
         cmocka_unit_test(memory_samples),   cmocka_unit_test(heaps_hold_their_blocks),
         cmocka_unit_test(moved_break),      cmocka_unit_test(interrupted),

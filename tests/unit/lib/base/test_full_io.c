@@ -84,7 +84,7 @@ static void all_is_done(void **state)
     close(fd);
 }
 
-static void what_was_done_before_a_failure_is_told(void **state)
+static void what_was_done_before_a_failure_is_reported(void **state)
 {
     char back[sizeof(text)];
     size_t n;
@@ -105,7 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_done),
-        cmocka_unit_test(what_was_done_before_a_failure_is_told),
+        cmocka_unit_test(what_was_done_before_a_failure_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

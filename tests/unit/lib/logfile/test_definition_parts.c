@@ -156,7 +156,7 @@ static bool has_found(const struct definition_parts *parts, uint64_t sequence)
 
 /* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is neither room for
  * what comes, nor known when it is taken again. */
-static void what_was_given_back_is_found_again(void **state)
+static void what_was_punched_hole_is_found_again(void **state)
 {
     struct definition_parts parts = {0};
     struct log_segment *both;
@@ -204,7 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_is_late_is_there),
         cmocka_unit_test(whoever_never_comes_is_passed),
-        cmocka_unit_test(what_was_given_back_is_found_again),
+        cmocka_unit_test(what_was_punched_hole_is_found_again),
         cmocka_unit_test(what_is_empty_hides_nothing),
     };
 

@@ -120,7 +120,7 @@ static void who_is_stopped_is_not_waited_for(void **state)
     if (pid == 0)
         wait_for_ever();
     child_process_watch(&helper);
-    assert_int_equal(helper.patience.stopped_ns, 0);
+    assert_int_equal(helper.time_limit.stopped_ns, 0);
     assert_int_equal(kill(pid, SIGSTOP), 0);
     (void)see(pid, WSTOPPED);
     while (!child_process_has_ended(&helper, &status)) {

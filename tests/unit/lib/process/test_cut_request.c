@@ -61,15 +61,15 @@ static int begin_and_take(int *ret_reply_fd)
 enum manner {
     HEARS_AND_REPLIES,
     REPLIES_UNHEARD, /* and hangs up with the order unread */
-    HANGS_UP_HEARD,
+    HANGS_UP_RECEIVED,
     HANGS_UP_UNHEARD,
 };
 
 struct asked {
     enum manner manner;
     int reply_fd;
-    bool has_heard;
-    struct cut_order heard;
+    bool has_received;
+    struct cut_order received;
 };
 
 static struct asked *serves_next; /* as soon as something was sent */
@@ -78,8 +78,8 @@ static void serve(struct asked *asked)
 {
     const struct cut_reply reply = {.code = -3, .has_no_room = true, .text = "why"};
 
-    if (asked->manner == HEARS_AND_REPLIES || asked->manner == HANGS_UP_HEARD)
-        asked->has_heard = cut_request_hear(asked->reply_fd, LONG_MS, &asked->heard);
+    if (asked->manner == HEARS_AND_REPLIES || asked->manner == HANGS_UP_RECEIVED)
+        asked->has_received = cut_request_receive(asked->reply_fd, LONG_MS, &asked->received);
     if (asked->manner == HEARS_AND_REPLIES || asked->manner == REPLIES_UNHEARD)
         cut_request_reply(asked->reply_fd, &reply);
     close(asked->reply_fd);
@@ -107,16 +107,16 @@ static bool finish_with(struct asked *asked, struct cut_reply *ret_reply)
     return cut_request_finish(own_end, &order, ret_reply);
 }
 
-static void an_order_is_heard_and_replied_to(void **state)
+static void an_order_is_received_and_replied_to(void **state)
 {
     struct asked asked = {.manner = HEARS_AND_REPLIES};
     struct cut_reply reply;
 
     (void)state;
     assert_true(finish_with(&asked, &reply));
-    assert_true(asked.has_heard);
-    assert_int_equal(asked.heard.extent, CUT_SITES);
-    assert_true(asked.heard.has_symbols);
+    assert_true(asked.has_received);
+    assert_int_equal(asked.received.extent, CUT_SITES);
+    assert_true(asked.received.has_symbols);
     assert_int_equal(reply.code, -3);
     assert_true(reply.has_no_room);
     assert_string_equal(reply.text, "why");
@@ -150,27 +150,27 @@ static void a_reply_from_before_the_order_is_received(void **state)
 
 static void who_waits_sees_that_nobody_replies(void **state)
 {
-    struct asked deaf = {.manner = HANGS_UP_UNHEARD}, gone = {.manner = HANGS_UP_HEARD};
+    struct asked deaf = {.manner = HANGS_UP_UNHEARD}, gone = {.manner = HANGS_UP_RECEIVED};
     struct cut_reply reply;
 
     (void)state;
     assert_false(finish_with(&deaf, &reply));
     assert_false(finish_with(&gone, &reply));
-    assert_true(gone.has_heard);
+    assert_true(gone.has_received);
 }
 
 /* CR-1 */
-static void who_hangs_up_is_not_heard(void **state)
+static void who_hangs_up_is_not_received(void **state)
 {
     const struct cut_reply reply = {.code = 0};
-    struct cut_order heard;
+    struct cut_order received;
     int reply_fd;
     int own_end = begin_and_take(&reply_fd);
 
     (void)state;
     cut_request_cancel(own_end);
     cut_request_cancel(-1);
-    assert_false(cut_request_hear(reply_fd, LONG_MS, &heard));
+    assert_false(cut_request_receive(reply_fd, LONG_MS, &received));
     cut_request_reply(reply_fd, &reply); /* to nobody, and no signal says so */
     close(reply_fd);
 }
@@ -178,12 +178,12 @@ static void who_hangs_up_is_not_heard(void **state)
 static void who_says_nothing_is_not_waited_for(void **state)
 {
     struct cut_reply reply;
-    struct cut_order heard;
+    struct cut_order received;
     int reply_fd;
     int own_end = begin_and_take(&reply_fd);
 
     (void)state;
-    assert_false(cut_request_hear(reply_fd, SHORT_MS, &heard));
+    assert_false(cut_request_receive(reply_fd, SHORT_MS, &received));
     close(reply_fd);
     assert_false(cut_request_finish(own_end, &order, &reply)); /* now he knows */
 }
@@ -198,7 +198,7 @@ static void a_signal_ends_the_wait_for_the_order(void **state)
     struct sigaction action = {.sa_handler = take_signal};
     const struct timespec soon = {.tv_nsec = SHORT_MS * 1000000};
     const struct itimerspec when = {.it_value = soon, .it_interval = soon};
-    struct cut_order heard;
+    struct cut_order received;
     timer_t timer;
     int reply_fd;
     int own_end = begin_and_take(&reply_fd);
@@ -207,7 +207,7 @@ static void a_signal_ends_the_wait_for_the_order(void **state)
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
     assert_int_equal(timer_settime(timer, 0, &when, NULL), 0);
-    assert_false(cut_request_hear(reply_fd, -1, &heard));
+    assert_false(cut_request_receive(reply_fd, -1, &received));
     assert_int_equal(timer_delete(timer), 0);
     cut_request_cancel(own_end);
     close(reply_fd);
@@ -241,12 +241,12 @@ static void what_is_no_request_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_order_is_heard_and_replied_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_order_is_received_and_replied_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reply_to_an_unread_order_is_received, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reply_from_before_the_order_is_received, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(who_waits_sees_that_nobody_replies, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_hangs_up_is_not_heard, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_hangs_up_is_not_received, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_the_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(both_see_the_end_of_requests, set_up, tear_down),

@@ -268,7 +268,7 @@ static void whole_or_not_at_all(void **state)
     expect(target, "new");
 }
 
-static void replaces_only_when_told(void **state)
+static void replaces_only_when_reported(void **state)
 {
     struct output_file file;
     struct error err;
@@ -484,7 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(swapped_ones_are_abandoned_between, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(whole_or_not_at_all, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(replaces_only_when_told, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(replaces_only_when_reported, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(never_replaces_what_came_meanwhile, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(links_are_not_followed, make_folder, remove_folder),

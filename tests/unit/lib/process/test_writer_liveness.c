@@ -72,7 +72,7 @@ static void a_later_process_has_the_pid(void **state)
 }
 
 /* The same pid, as long after the start of an earlier boot. */
-static void the_machine_was_started_anew(void **state)
+static void the_machine_was_started_again(void **state)
 {
     struct log_file header = begin_log();
 
@@ -289,7 +289,7 @@ int main(void)
         cmocka_unit_test(the_writer_itself),
         cmocka_unit_test(nothing_recorded_yet),
         cmocka_unit_test(a_later_process_has_the_pid),
-        cmocka_unit_test(the_machine_was_started_anew),
+        cmocka_unit_test(the_machine_was_started_again),
         cmocka_unit_test(a_process_that_ended),
         cmocka_unit_test(without_a_descriptor_nobody_is_gone),
         cmocka_unit_test(a_log_of_another_pid_namespace),

@@ -118,18 +118,18 @@ static long long stock_number(const char *path, const char *sql)
 /* ---- a client ---- */
 
 struct client {
-    char answer[TEXT_BYTES], remarks[1024];
+    char answer[TEXT_BYTES], notes[1024];
     size_t n_answer;
     bool is_gone; /* takes no more */
     struct error err;
 };
 
-static void take_remark(void *context, const char *text)
+static void take_note(void *context, const char *text)
 {
     struct client *client = context;
-    size_t used = strlen(client->remarks);
+    size_t used = strlen(client->notes);
 
-    (void)snprintf(client->remarks + used, sizeof(client->remarks) - used, "%s|", text);
+    (void)snprintf(client->notes + used, sizeof(client->notes) - used, "%s|", text);
 }
 
 static bool take_answer(void *context, const char *data, size_t size)
@@ -165,13 +165,13 @@ static int make_question(struct client *client, const char *name, const char *pa
                          const char *parameters, struct queries **ret_question)
 {
     const struct command *command;
-    struct queries *question = queries_new(take_remark, client);
+    struct queries *question = queries_new(take_note, client);
     int rc;
 
     assert_non_null(question);
     *ret_question = question;
     client->n_answer = 0;
-    client->answer[0] = client->remarks[0] = '\0';
+    client->answer[0] = client->notes[0] = '\0';
     rc = queries_find_command(name, &command, &client->err);
     if (rc == 0) {
         queries_set_command(question, command);
@@ -228,7 +228,7 @@ static void test_answers(void **state)
     assert_memory_equal(client.answer, "[\n {\"", 5);
     assert_int_equal(ask(&client, "leaks", one_db, "show_sql=yes"), 0);
     assert_memory_equal(client.answer, "SELECT ", 7);
-    assert_string_equal(client.remarks, "");
+    assert_string_equal(client.notes, "");
     assert_int_equal(ask(&client, "processes", one_db, "fail-if=pid < 0"), 0);
 }
 
@@ -305,7 +305,7 @@ static void test_every_parameter_is_found_by_its_names(void **state)
 }
 
 /* Two threads, each with questions of its own to the same two databases. */
-struct asker {
+struct requester {
     pthread_t thread;
     const char *parameters;
     const char *expected[2];
@@ -314,13 +314,13 @@ struct asker {
 
 static void *ask_often(void *argument)
 {
-    struct asker *asker = argument;
+    struct requester *requester = argument;
     struct client *client = calloc(1, sizeof(*client));
 
     for (int i = 0; client && i < N_ROUNDS; i++) {
         const char *path = i % 2 ? three_db : one_db;
-        asker->n_wrong += ask(client, "leaks", path, asker->parameters) != 0
-                          || strcmp(client->answer, asker->expected[i % 2]) != 0;
+        requester->n_wrong += ask(client, "leaks", path, requester->parameters) != 0
+                              || strcmp(client->answer, requester->expected[i % 2]) != 0;
     }
     free(client);
     return NULL;
@@ -329,8 +329,8 @@ static void *ask_often(void *argument)
 static void test_threads(void **state)
 {
     static struct client answers[2][2];
-    struct asker askers[2] = {{.parameters = "format=json"},
-                              {.parameters = "format=csv&group_allocations_min=5"}};
+    struct requester askers[2] = {{.parameters = "format=json"},
+                                  {.parameters = "format=csv&group_allocations_min=5"}};
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -509,14 +509,14 @@ static void test_nothing_is_printed(void **state)
     assert_int_equal(written.st_size, 0);
 }
 
-static void test_remarks_go_to_the_client(void **state)
+static void test_notes_go_to_the_client(void **state)
 {
     static struct client client;
 
     (void)state;
     assert_int_equal(ask(&client, "groups", one_db, "group_allocations_min=1000000"), 0);
-    assert_non_null(strstr(client.remarks, "7 of 1,061 events (0.7 %) were dropped: "));
-    assert_non_null(strstr(client.remarks, "|no rows|"));
+    assert_non_null(strstr(client.notes, "7 of 1,061 events (0.7 %) were dropped: "));
+    assert_non_null(strstr(client.notes, "|no rows|"));
 }
 
 int main(void)
@@ -533,7 +533,7 @@ int main(void)
         cmocka_unit_test(test_a_statement_is_prepared_within_bounds),
         cmocka_unit_test(test_ends_within_deep_stacks),
         cmocka_unit_test(test_nothing_is_printed),
-        cmocka_unit_test(test_remarks_go_to_the_client),
+        cmocka_unit_test(test_notes_go_to_the_client),
     };
 
     return cmocka_run_group_tests(tests, make_databases, remove_databases);

@@ -53,7 +53,7 @@ static void assert_axes(enum chart_unit unit, int64_t highest, int64_t from_ns, 
     free(axes);
 }
 
-static void figures_are_round(void **state)
+static void numbers_are_round(void **state)
 {
     (void)state;
     assert_axes(
@@ -76,7 +76,7 @@ static void short_and_flat_ones_have_axes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_round),
+        cmocka_unit_test(numbers_are_round),
         cmocka_unit_test(short_and_flat_ones_have_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static void full_disk_is_an_error(void **state)
     }
 }
 
-static void names_say_the_kind(void **state)
+static void names_report_the_kind(void **state)
 {
     (void)state;
     assert_int_equal(compressed_stream_kind_of("a.b.zst"), COMPRESSED_ZSTD);
@@ -118,7 +118,7 @@ int main(void)
         cmocka_unit_test(zstd_unpacks_what_was_written),
         cmocka_unit_test(gzip_unpacks_what_was_written),
         cmocka_unit_test(full_disk_is_an_error),
-        cmocka_unit_test(names_say_the_kind),
+        cmocka_unit_test(names_report_the_kind),
     };
 
     return cmocka_run_group_tests_name("compressed_stream", tests, NULL, NULL);

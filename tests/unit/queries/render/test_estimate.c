@@ -13,7 +13,7 @@
 
 /* clang-format on */
 
-static void exact_figures_stand_alone(void **state)
+static void exact_numbers_stand_alone(void **state)
 {
     char text[ESTIMATE_TEXT_BYTES];
 
@@ -39,7 +39,7 @@ static void estimates_have_their_margin(void **state)
     assert_string_equal(estimate_format_blocks(1, 0.2, text), "1 ± 0 blocks");
 }
 
-static void the_largest_figures_fit(void **state)
+static void the_largest_numbers_fit(void **state)
 {
     char text[ESTIMATE_TEXT_BYTES];
 
@@ -51,9 +51,9 @@ static void the_largest_figures_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_figures_stand_alone),
+        cmocka_unit_test(exact_numbers_stand_alone),
         cmocka_unit_test(estimates_have_their_margin),
-        cmocka_unit_test(the_largest_figures_fit),
+        cmocka_unit_test(the_largest_numbers_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

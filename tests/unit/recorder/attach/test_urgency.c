@@ -67,7 +67,7 @@ static int priority_of(pid_t pid)
 }
 
 /* Also where it was no ordinary one. */
-static void what_was_is_given_back(void **unused)
+static void what_was_is_punched_hole(void **unused)
 {
     const int policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE,
                             SCHED_BATCH | SCHED_RESET_ON_FORK};
@@ -110,7 +110,7 @@ static uint64_t slack_of(pid_t pid)
 }
 
 /* Newer kernels (6.12) have none for who is in real time, and give who leaves it another one. */
-static void timer_slack_is_given_back(void **unused)
+static void timer_slack_is_punched_hole(void **unused)
 {
     const uint64_t slack_ns = 5000000;
     int ready[2];
@@ -199,7 +199,7 @@ static void a_slice_of_its_own_is_kept(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_is_given_back), cmocka_unit_test(timer_slack_is_given_back),
+        cmocka_unit_test(what_was_is_punched_hole), cmocka_unit_test(timer_slack_is_punched_hole),
         cmocka_unit_test(others_are_left_alone), cmocka_unit_test(a_slice_of_its_own_is_kept)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

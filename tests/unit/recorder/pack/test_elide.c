@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What is left out plus what is kept is what was, for every stack. */
 #include "lib/totals/size_class.h"
-#include "recorder/pack/cull_clock.h"
-#include "recorder/pack/cull_totals.h"
 #include "recorder/pack/elide.h"
+#include "recorder/pack/elide_clock.h"
+#include "recorder/pack/elide_totals.h"
 #include "recorder/pack/last_frees.h"
 
 #include <setjmp.h>
@@ -31,11 +31,11 @@ static const uint64_t base_ns = (UINT64_C(930) << 30) + (UINT64_C(3) << 28);
 struct sums {
     uint64_t last_kind; /* of the last event */
     uint64_t allocated[NODES], bytes[NODES], freed[NODES];
-    uint64_t n_culled;
+    uint64_t n_elided;
     uint64_t by_group[NODES];
-    uint64_t by_class[N_CLASSES]; /* allocated blocks */
-    uint64_t n_temporary;         /* of those culled */
-    uint64_t n_lives, n_births;   /* of LOG_CULLED_LIVES and LOG_CULLED_BIRTHS */
+    uint64_t by_class[N_CLASSES];    /* allocated blocks */
+    uint64_t n_temporary;            /* of those elided */
+    uint64_t n_lives, n_allocations; /* of LOG_ELIDED_LIVES and LOG_ELIDED_ALLOCATIONS */
     uint64_t slack, temporary_bytes;
     uint64_t least[NODES], largest[NODES];
 };
@@ -47,9 +47,9 @@ struct fixture {
     uint64_t time;
     uint64_t from_ticks;       /* CU-7 */
     struct last_frees *others; /* NULL: one thread */
-    struct sums after;         /* of the last cull */
+    struct sums after;         /* of the last elide */
     uint32_t n_after;
-    uint64_t culled[MAX_WORDS];
+    uint64_t elided[MAX_WORDS];
 };
 
 static uint64_t *add(struct fixture *fixture, unsigned kind, uint32_t node, uint64_t address)
@@ -67,7 +67,7 @@ static void allocate(struct fixture *fixture, uint32_t node, uint64_t address, u
     add(fixture, LOG_ALLOC, node, address)[2] = size;
 }
 
-static uint64_t n_culled(uint64_t word)
+static uint64_t n_elided(uint64_t word)
 {
     return word >> 16 & 0xffff;
 }
@@ -80,12 +80,12 @@ static void note_sizes(struct sums *sums, uint32_t node, uint64_t least, uint64_
         sums->largest[node] = largest;
 }
 
-static void sum_culled(const uint64_t *words, struct sums *sums)
+static void sum_elided(const uint64_t *words, struct sums *sums)
 {
     uint32_t node = (uint32_t)(words[0] >> 32) % NODES;
-    uint64_t n = n_culled(words[2]);
+    uint64_t n = n_elided(words[2]);
     uint64_t size = words[3] & ((1ull << LOG_SIZE_BITS) - 1);
-    bool is_mixed = (words[0] & 255) == LOG_CULLED_MIXED;
+    bool is_mixed = (words[0] & 255) == LOG_ELIDED_MIXED;
 
     assert_true(n > 0);
     note_sizes(sums, node, is_mixed ? (uint32_t)words[6] : size, is_mixed ? words[6] >> 32 : size);
@@ -97,7 +97,7 @@ static void sum_culled(const uint64_t *words, struct sums *sums)
     if (!is_mixed)
         sums->by_class[size_class_of(size) % N_CLASSES] += n;
     sums->n_temporary += words[1] >> 32 & 0xffff;
-    sums->n_culled += n;
+    sums->n_elided += n;
     sums->by_group[log_group_code((uint32_t)words[1]) % NODES] += n;
 }
 
@@ -129,19 +129,19 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
         case LOG_FREE:
             ret_sums->freed[node]++;
             break;
-        case LOG_CULLED:
-        case LOG_CULLED_MIXED:
+        case LOG_ELIDED:
+        case LOG_ELIDED_MIXED:
             n = words[i + 2] & 0xffff;
-            sum_culled(words + i, ret_sums);
+            sum_elided(words + i, ret_sums);
             break;
-        case LOG_CULLED_SIZES:
+        case LOG_ELIDED_SIZES:
             ret_sums->by_class[node_of(words[i]) % N_CLASSES] += words[i + 1] & 0xffffff;
             break;
-        case LOG_CULLED_LIVES:
+        case LOG_ELIDED_LIVES:
             ret_sums->n_lives += words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1);
             break;
-        case LOG_CULLED_BIRTHS:
-            ret_sums->n_births += words[i] >> 32;
+        case LOG_ELIDED_ALLOCATIONS:
+            ret_sums->n_allocations += words[i] >> 32;
             break;
         default:
             break;
@@ -151,9 +151,9 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
 }
 
 /* Culls and checks the sums; returns how many blocks were left out. */
-static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
+static uint64_t elide(struct fixture *fixture, double ticks_per_ns)
 {
-    struct elide *cull = elide_new(MAX_NS);
+    struct elide *elide = elide_new(MAX_NS);
     const struct log_file file = {.start_ticks = 1000,
                                   .start_monotonic_ns = 1000,
                                   .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
@@ -162,15 +162,15 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
 
     fixture->segment.base_ticks = 1000 + (uint64_t)((double)base_ns * ticks_per_ns);
     fixture->segment.base_monotonic_ns = 1000 + base_ns;
-    elide_set_clock(cull, &file, 0);
-    const uint64_t *culled = elide_temporary(cull, &fixture->segment, fixture->words,
+    elide_set_clock(elide, &file, 0);
+    const uint64_t *elided = elide_temporary(elide, &fixture->segment, fixture->words,
                                              fixture->others, fixture->from_ticks, &n_bytes);
     struct sums before;
     struct sums after;
 
     assert_true(n_bytes <= LOG_SEGMENT_PAYLOAD_BYTES);
     sum(fixture->words, fixture->n_words, &before);
-    sum(culled, n_bytes / 8, &after);
+    sum(elided, n_bytes / 8, &after);
     assert_memory_equal(before.allocated, after.allocated, sizeof(before.allocated));
     assert_memory_equal(before.freed, after.freed, sizeof(before.freed));
     assert_memory_equal(before.bytes, after.bytes, sizeof(before.bytes));
@@ -178,14 +178,14 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
     assert_memory_equal(before.least, after.least, sizeof(before.least));
     assert_memory_equal(before.largest, after.largest, sizeof(before.largest));
     assert_int_equal(before.slack, after.slack);
-    assert_int_equal(elide_count(cull), after.n_culled);
-    assert_int_equal(after.n_lives, after.n_culled);
-    assert_int_equal(after.n_births, after.n_culled);
+    assert_int_equal(elide_count(elide), after.n_elided);
+    assert_int_equal(after.n_lives, after.n_elided);
+    assert_int_equal(after.n_allocations, after.n_elided);
     fixture->after = after;
     fixture->n_after = n_bytes / 8;
-    memcpy(fixture->culled, culled, n_bytes);
-    elide_free(cull);
-    return after.n_culled;
+    memcpy(fixture->elided, elided, n_bytes);
+    elide_free(elide);
+    return after.n_elided;
 }
 
 static int set_up(void **state)
@@ -220,7 +220,7 @@ static void short_lived_blocks_go(void **state)
         fixture->time += 10;
         add(fixture, LOG_FREE, 10, 0x1000);
     }
-    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(elide(fixture, 1), 100);
 }
 
 /* CU-1: sizes of a stack that differ are told apart, and so is what was freed at once. */
@@ -242,7 +242,7 @@ static void classes_and_temporaries_are_kept(void **state)
         add(fixture, LOG_FREE, 10, 0x4000); /* two */
         add(fixture, LOG_FREE, 10, 0x6000); /* none */
     }
-    assert_int_equal(cull(fixture, 1), 600);
+    assert_int_equal(elide(fixture, 1), 600);
     assert_int_equal(fixture->after.n_temporary, 500);
 }
 
@@ -251,9 +251,9 @@ static uint32_t count_kind(const struct fixture *fixture, unsigned kind)
     uint32_t n_found = 0;
 
     for (uint32_t i = 0; i < fixture->n_after;) {
-        unsigned n = log_event_words(fixture->culled[i] & 255);
-        n_found += (fixture->culled[i] & 255) == kind;
-        i += n ? n : (uint32_t)fixture->culled[i + 2] & 0xffff;
+        unsigned n = log_event_words(fixture->elided[i] & 255);
+        n_found += (fixture->elided[i] & 255) == kind;
+        i += n ? n : (uint32_t)fixture->elided[i + 2] & 0xffff;
     }
     return n_found;
 }
@@ -262,7 +262,7 @@ static uint32_t count_kind(const struct fixture *fixture, unsigned kind)
 static void sizes_of_a_stack_are_one_record(void **state)
 {
     struct fixture *fixture = *state;
-    const uint64_t large = LOG_CULLED_MIXED_BYTES;
+    const uint64_t large = LOG_ELIDED_MIXED_BYTES;
 
     allocate(fixture, 8, 0x0, 4 * large); /* it was as large before */
     fixture->time += 100;
@@ -281,10 +281,10 @@ static void sizes_of_a_stack_are_one_record(void **state)
             add(fixture, LOG_FREE, 10, 0x3000);
         fixture->time += 1;
     }
-    assert_int_equal(cull(fixture, 1), 302);
-    assert_int_equal(count_kind(fixture, LOG_CULLED_MIXED), 1);
-    assert_int_equal(count_kind(fixture, LOG_CULLED_SIZES), size_class_of(99) + 1);
-    assert_int_equal(count_kind(fixture, LOG_CULLED), 3);
+    assert_int_equal(elide(fixture, 1), 302);
+    assert_int_equal(count_kind(fixture, LOG_ELIDED_MIXED), 1);
+    assert_int_equal(count_kind(fixture, LOG_ELIDED_SIZES), size_class_of(99) + 1);
+    assert_int_equal(count_kind(fixture, LOG_ELIDED), 3);
     assert_int_equal(fixture->after.temporary_bytes,
                      9900 + 100 * 24 + 2 * large + 100); /* all were */
 }
@@ -302,16 +302,16 @@ static void groups_of_what_is_gone_go(void **state)
     add(fixture, LOG_GROUP, 7, 0);
     add(fixture, LOG_FREE, 10, 0x9000);
     add(fixture, LOG_FREE, 10, 0x9010);
-    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(elide(fixture, 1), 100);
     assert_int_equal(count_kind(fixture, LOG_GROUP), 1);
-    assert_int_equal(count_kind(fixture, LOG_CULLED), 3);
+    assert_int_equal(count_kind(fixture, LOG_ELIDED), 3);
     assert_int_equal(fixture->after.by_group[5], 34);
     assert_int_equal(fixture->after.by_group[6], 33);
     assert_int_equal(fixture->after.last_kind, LOG_FREE);
 
     /* CU-7 */
     fixture->from_ticks = 1000 + base_ns + fixture->time + 1;
-    assert_int_equal(cull(fixture, 1), 0);
+    assert_int_equal(elide(fixture, 1), 0);
     assert_int_equal(count_kind(fixture, LOG_GROUP), 101);
 }
 
@@ -329,13 +329,13 @@ static void a_move_parts_nothing(void **state)
             add(fixture, LOG_POOL_FREE, 9, 0x8000)[2] = 1;
         fixture->time += 1;
     }
-    assert_int_equal(cull(fixture, 1), 100);
-    assert_int_equal(count_kind(fixture, LOG_CULLED), 1);
+    assert_int_equal(elide(fixture, 1), 100);
+    assert_int_equal(count_kind(fixture, LOG_ELIDED), 1);
     assert_int_equal(count_kind(fixture, LOG_MOVE), 10);
 }
 
 /* CU-4: what is born between a realloc and the free of its block is told with what came before where that changes nothing. */
-static void births_are_told_together(void **state)
+static void allocations_are_reported_together(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -349,8 +349,8 @@ static void births_are_told_together(void **state)
         add(fixture, LOG_FREE, 10, 0x3000);
         fixture->time += 1;
     }
-    assert_int_equal(cull(fixture, 1), 100);
-    assert_in_range(count_kind(fixture, LOG_CULLED_BIRTHS), 1, 3);
+    assert_int_equal(elide(fixture, 1), 100);
+    assert_in_range(count_kind(fixture, LOG_ELIDED_ALLOCATIONS), 1, 3);
 }
 
 /* CU-4: what the segment's end parts from its free was born behind all that was taken out. */
@@ -363,7 +363,7 @@ static void totals_stand_before_what_follows(void **state)
         add(fixture, LOG_FREE, 10, 0x1000);
     }
     allocate(fixture, 9, 0x1000, 32);
-    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(elide(fixture, 1), 100);
     assert_int_equal(fixture->after.last_kind, LOG_ALLOC);
 }
 
@@ -379,8 +379,8 @@ static void long_lived_blocks_stay(void **state)
     add(fixture, LOG_FREE, 10, 0x2000);
     add(fixture, LOG_FREE, 10, 0x3000); /* of an earlier segment */
     allocate(fixture, 9, 0x4000, 32);   /* freed in a later one */
-    assert_int_equal(cull(fixture, 1), 1);
-    assert_int_equal(cull(fixture, 3), 2);
+    assert_int_equal(elide(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 3), 2);
 }
 
 static void chains_stay_whole(void **state)
@@ -393,7 +393,7 @@ static void chains_stay_whole(void **state)
     words[2] = 64;
     words[3] = 0x1000;
     add(fixture, LOG_FREE, 10, 0x2000);
-    assert_int_equal(cull(fixture, 1), 0);
+    assert_int_equal(elide(fixture, 1), 0);
 }
 
 static void blocks_of_another_thread_stay(void **state)
@@ -406,7 +406,7 @@ static void blocks_of_another_thread_stay(void **state)
     add(fixture, LOG_FREE, 10, 0x1000);
     allocate(fixture, 9, 0x1000, 32);
     add(fixture, LOG_FREE, 10, 0x1000);
-    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 1), 1);
 }
 
 /* Of each group apart; what is freed in another group, or changes its owner, stays. */
@@ -425,7 +425,7 @@ static void groups_are_apart(void **state)
     allocate(fixture, 9, 0x2000, 32);
     add(fixture, LOG_MOVE, 5, 0x2000);
     add(fixture, LOG_FREE, 10, 0x2000);
-    assert_int_equal(cull(fixture, 1), 2);
+    assert_int_equal(elide(fixture, 1), 2);
     assert_int_equal(fixture->after.by_group[LOG_GROUP_ROOT], 1);
     assert_int_equal(fixture->after.by_group[5], 1);
 }
@@ -445,7 +445,7 @@ static void sums_hold_for_many_stacks(void **state)
         else
             add(fixture, LOG_FREE, 8 + (random >> 41 & 7), 0x1000 + (random >> 45 & 63) * 16);
     }
-    assert_true(cull(fixture, 1) > 100);
+    assert_true(elide(fixture, 1) > 100);
 }
 
 /* What another thread did to a block, in a segment of its own. */
@@ -476,7 +476,7 @@ static void a_block_that_changed_hands_stays(void **state)
     fixture->time += 100; /* the block of thread 2 at 0x1000 was given to us */
     add(fixture, LOG_FREE, 10, 0x1000);
     add(fixture, LOG_FREE, 10, 0x2000);
-    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 1), 1);
 }
 
 static void a_block_that_another_thread_moved_stays(void **state)
@@ -492,7 +492,7 @@ static void a_block_that_another_thread_moved_stays(void **state)
     fixture->time += 100;
     add(fixture, LOG_FREE, 10, 0x1000);
     add(fixture, LOG_FREE, 10, 0x2000);
-    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 1), 1);
 }
 
 /* CU-8 */
@@ -515,7 +515,7 @@ static void nothing_spans_an_instant_of_another_thread(void **state)
         add(fixture, LOG_FREE, 10, 0x2000);
         fixture->time += 10 * ELIDE_MARGIN_NS;
     }
-    assert_int_equal(cull(fixture, 1), sizeof(kinds) / sizeof(*kinds));
+    assert_int_equal(elide(fixture, 1), sizeof(kinds) / sizeof(*kinds));
 }
 
 static void frees_of_the_thread_itself_do_not_matter(void **state)
@@ -534,7 +534,7 @@ static void frees_of_the_thread_itself_do_not_matter(void **state)
     assert_true(last_frees_read_payload(fixture->others, &fixture->segment, fixture->words,
                                         fixture->n_words * 8, &last_ticks));
     assert_int_equal(last_ticks, fixture->segment.base_ticks + fixture->time - 10);
-    assert_int_equal(cull(fixture, 1), 50);
+    assert_int_equal(elide(fixture, 1), 50);
 }
 
 /* CU-5 */
@@ -552,7 +552,7 @@ static void what_lives_at_the_peak_stays(void **state)
         add(fixture, LOG_FREE, 10, 0x1000);
         fixture->time += 10;
     }
-    assert_int_equal(cull(fixture, 1), 18);
+    assert_int_equal(elide(fixture, 1), 18);
 }
 
 /* Behind the end of a block of which the segment knows nothing less may be live than before. */
@@ -569,7 +569,7 @@ static void later_peaks_stay_where_they_are_higher(void **state)
         add(fixture, LOG_FREE, 10, 0x9000 + i * 16);
         fixture->time += 10;
     }
-    assert_int_equal(cull(fixture, 1), 3);
+    assert_int_equal(elide(fixture, 1), 3);
 }
 
 /* A stretch that begins within an instant: what ends before that does was never highest. */
@@ -588,7 +588,7 @@ static void what_lives_within_an_instant_is_no_peak(void **state)
     allocate(fixture, 9, 0x4000, 0x10001);
     fixture->time += 10;
     add(fixture, LOG_FREE, 10, 0x4000);
-    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 1), 1);
 }
 
 /* Another thread may have freed what was there at a higher sum that comes later. */
@@ -610,7 +610,7 @@ static void every_peak_stays_where_others_free(void **state)
         fixture->time += 10;
         add(fixture, LOG_FREE, 10, 0x4000);
     }
-    assert_int_equal(cull(fixture, 1), 1);
+    assert_int_equal(elide(fixture, 1), 1);
 }
 
 /* A block that another thread freed ended then, not when we free what that thread has at its place since. */
@@ -632,7 +632,7 @@ static void what_others_freed_does_not_end_again(void **state)
             add(fixture, LOG_FREE, 10, 0x1000);
         fixture->time += 10;
     }
-    assert_int_equal(cull(fixture, 1), 0);
+    assert_int_equal(elide(fixture, 1), 0);
 }
 
 /* CU-1: what was born in one bucket of the timeline and ended in the next. */
@@ -645,11 +645,11 @@ static void buckets_are_apart(void **state)
         fixture->time += i == 5 ? bucket_ns / 2 : 10;
         add(fixture, LOG_FREE, 10, 0x1000);
     }
-    assert_int_equal(cull(fixture, 1), 9);
+    assert_int_equal(elide(fixture, 1), 9);
 }
 
 /* CU-7 */
-static void what_was_told_stays(void **state)
+static void what_was_reported_stays(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -660,15 +660,15 @@ static void what_was_told_stays(void **state)
         add(fixture, LOG_FREE, 10, 0x1000);
     }
     fixture->from_ticks = 1000 + base_ns + 1505;
-    assert_int_equal(cull(fixture, 1), 4);
+    assert_int_equal(elide(fixture, 1), 4);
     fixture->from_ticks = UINT64_MAX;
-    assert_int_equal(cull(fixture, 1), 0);
+    assert_int_equal(elide(fixture, 1), 0);
 }
 
 /* Births before the end of the first block at `address`, as the importer counts them. */
-static uint64_t births_until_end(const uint64_t *words, uint32_t n_words, uint64_t address)
+static uint64_t allocations_until_end(const uint64_t *words, uint32_t n_words, uint64_t address)
 {
-    uint64_t births = 0;
+    uint64_t allocations = 0;
     uint32_t n;
 
     for (uint32_t i = 0; i < n_words; i += n) {
@@ -676,22 +676,22 @@ static uint64_t births_until_end(const uint64_t *words, uint32_t n_words, uint64
         n = n ? n : words[i + 2] & 0xffff;
         bool is_it = (words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1)) == address;
         if ((words[i] & 255) == LOG_ALLOC)
-            births = is_it ? 0 : births + 1;
-        else if ((words[i] & 255) == LOG_CULLED_BIRTHS)
-            births += words[i] >> 32;
+            allocations = is_it ? 0 : allocations + 1;
+        else if ((words[i] & 255) == LOG_ELIDED_ALLOCATIONS)
+            allocations += words[i] >> 32;
         else if ((words[i] & 255) == LOG_FREE && is_it)
-            return births;
+            return allocations;
     }
     return UINT64_MAX;
 }
 
 /* CU-4: of a block that stays, and has one at most or more between its birth and its end. */
-static void temporaries_can_be_told(void **state)
+static void temporaries_can_be_reported(void **state)
 {
     for (uint64_t n_between = 0; n_between < 4; n_between++) {
         struct fixture *fixture = *state;
         struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
-        struct elide *cull = elide_new(ELIDE_ANY_AGE);
+        struct elide *elide = elide_new(ELIDE_ANY_AGE);
         uint32_t n_bytes;
 
         for (int i = 0; i < 5; i++) {
@@ -711,14 +711,14 @@ static void temporaries_can_be_told(void **state)
             add(fixture, LOG_FREE, 10, 0x1000);
         }
         fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
-        elide_set_clock(cull, &file, 0);
+        elide_set_clock(elide, &file, 0);
         n_bytes = fixture->n_words * 8;
         const uint64_t *words =
-            elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
-        uint64_t told = births_until_end(words, n_bytes / 8, 0x2000 + n_between * 64);
-        assert_true(n_between < 2 ? told < 2 : told >= 2);
-        assert_true(elide_count(cull) >= 10);
-        elide_free(cull);
+            elide_temporary(elide, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+        uint64_t reported = allocations_until_end(words, n_bytes / 8, 0x2000 + n_between * 64);
+        assert_true(n_between < 2 ? reported < 2 : reported >= 2);
+        assert_true(elide_count(elide) >= 10);
+        elide_free(elide);
     }
 }
 
@@ -738,17 +738,17 @@ static void threads_of_a_segment_are_apart(void **state)
         fixture->time += 10;
         add(fixture, LOG_FREE, 10, 0x4000);
     }
-    assert_int_equal(cull(fixture, 1), 1); /* the other is its peak */
+    assert_int_equal(elide(fixture, 1), 1); /* the other is its peak */
 }
 
 /* CU-4, of a block from before that a thread ends which goes on in the segment of another one. */
-static void births_are_told_by_thread(void **state)
+static void allocations_are_reported_by_thread(void **state)
 {
     struct fixture *fixture = *state;
     struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
-    struct elide *cull = elide_new(ELIDE_ANY_AGE);
-    uint64_t births = 0;
-    bool is_told = false;
+    struct elide *elide = elide_new(ELIDE_ANY_AGE);
+    uint64_t allocations = 0;
+    bool is_reported = false;
 
     for (int i = 0; i < 5; i++) {
         allocate(fixture, 9, 0x1000, 16);
@@ -765,23 +765,23 @@ static void births_are_told_by_thread(void **state)
             add(fixture, LOG_FREE, 10, 0x9000);
     }
     fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
-    elide_set_clock(cull, &file, 0);
+    elide_set_clock(elide, &file, 0);
     uint32_t n_bytes = fixture->n_words * 8;
     const uint64_t *words =
-        elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
-    for (uint32_t i = 0, n = 0; i < n_bytes / 8 && !is_told; i += n) {
+        elide_temporary(elide, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+    for (uint32_t i = 0, n = 0; i < n_bytes / 8 && !is_reported; i += n) {
         unsigned kind = words[i] & 255;
         n = log_event_words(kind);
         n = n ? n : words[i + 2] & 0xffff;
         if (kind == LOG_THREAD)
-            births = 0;
-        births += kind == LOG_ALLOC ? 1 : kind == LOG_CULLED_BIRTHS ? words[i] >> 32 : 0;
-        is_told = kind == LOG_FREE && words[i + 1] == 0x9000;
+            allocations = 0;
+        allocations += kind == LOG_ALLOC ? 1 : kind == LOG_ELIDED_ALLOCATIONS ? words[i] >> 32 : 0;
+        is_reported = kind == LOG_FREE && words[i + 1] == 0x9000;
     }
-    assert_true(is_told);
-    assert_int_equal(births, 2);
-    assert_true(elide_count(cull) >= 7);
-    elide_free(cull);
+    assert_true(is_reported);
+    assert_int_equal(allocations, 2);
+    assert_true(elide_count(elide) >= 7);
+    elide_free(elide);
 }
 
 /* A segment that did not come into the log is given again: what the first time told is told again (CU-6), and nothing is counted twice. */
@@ -789,7 +789,7 @@ static void what_came_to_nothing_is_undone(void **state)
 {
     struct fixture *fixture = *state;
     struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
-    struct elide *cull = elide_new(ELIDE_ANY_AGE);
+    struct elide *elide = elide_new(ELIDE_ANY_AGE);
     uint64_t first[MAX_WORDS];
     uint32_t n_first = 0;
 
@@ -800,23 +800,23 @@ static void what_came_to_nothing_is_undone(void **state)
         fixture->time += 10;
     }
     fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
-    elide_set_clock(cull, &file, 0);
+    elide_set_clock(elide, &file, 0);
     for (int attempt = 0; attempt < 3; attempt++) {
         uint32_t n_bytes = fixture->n_words * 8;
         const uint64_t *words =
-            elide_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+            elide_temporary(elide, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
         struct sums sums;
         sum(words, n_bytes / 8, &sums);
-        assert_true(sums.n_culled > 0);
-        assert_int_equal(elide_count(cull), sums.n_culled);
+        assert_true(sums.n_elided > 0);
+        assert_int_equal(elide_count(elide), sums.n_elided);
         if (attempt == 0)
             memcpy(first, words, n_first = n_bytes);
         assert_int_equal(n_bytes, n_first);
         assert_memory_equal(words, first, n_bytes);
-        elide_undo(cull);
-        assert_int_equal(elide_count(cull), 0);
+        elide_undo(elide);
+        assert_int_equal(elide_count(elide), 0);
     }
-    elide_free(cull);
+    elide_free(elide);
 }
 
 /* CC-3 */
@@ -831,22 +831,22 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
 
     (void)state;
     for (unsigned i = 0; i < N * N * N * N; i++) {
-        struct cull_clock clock = {0};
+        struct elide_clock clock = {0};
         const struct log_file file = {.start_ticks = times[i % N],
                                       .last_ticks = times[i / N % N],
                                       .start_monotonic_ns = times[i / N / N % N],
                                       .last_monotonic_ns = times[i / N / N / N]};
-        cull_clock_begin(&clock, &file);
+        elide_clock_begin(&clock, &file);
         for (unsigned k = 0; k < N * N * N && clock.ticks_per_ns > 0; k++) {
             const struct log_segment segment = {.base_ticks = times[k % N],
                                                 .base_monotonic_ns = times[k / N % N]};
             uint64_t ticks = times[k / N / N];
-            (void)cull_clock_read(&clock, &segment);
-            int64_t ns = cull_clock_ns(&clock, ticks);
-            int64_t margin = cull_clock_margin_ns(&clock, ticks);
-            assert_true(ns >= -CULL_CLOCK_MOST && ns <= 2 * CULL_CLOCK_MOST);
-            assert_true(margin > 0 && margin <= CULL_CLOCK_MOST);
-            assert_true(ns < 0 || cull_clock_bucket_end(ns) > ns);
+            (void)elide_clock_read(&clock, &segment);
+            int64_t ns = elide_clock_ns(&clock, ticks);
+            int64_t margin = elide_clock_margin_ns(&clock, ticks);
+            assert_true(ns >= -ELIDE_CLOCK_MOST && ns <= 2 * ELIDE_CLOCK_MOST);
+            assert_true(margin > 0 && margin <= ELIDE_CLOCK_MOST);
+            assert_true(ns < 0 || elide_clock_bucket_end(ns) > ns);
         }
     }
 }
@@ -855,7 +855,7 @@ static void times_of_a_damaged_log_stay_in_bounds(void **state)
 static void classes_of_what_is_mixed_have_room(void **state)
 {
     (void)state;
-    assert_in_range(size_class_of(LOG_CULLED_MIXED_BYTES - 1), 0, CULL_TOTALS_CLASSES - 1);
+    assert_in_range(size_class_of(LOG_ELIDED_MIXED_BYTES - 1), 0, ELIDE_TOTALS_CLASSES - 1);
 }
 
 int main(void)
@@ -866,7 +866,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_of_a_stack_are_one_record, set_up, tear_down),
         cmocka_unit_test_setup_teardown(groups_of_what_is_gone_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_move_parts_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(births_are_told_together, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(allocations_are_reported_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(totals_stand_before_what_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lived_blocks_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_stay_whole, set_up, tear_down),
@@ -884,10 +884,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_peak_stays_where_others_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_others_freed_does_not_end_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_told_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(temporaries_can_be_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_reported_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(temporaries_can_be_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_of_a_segment_are_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(births_are_told_by_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(allocations_are_reported_by_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_came_to_nothing_is_undone, set_up, tear_down),
         cmocka_unit_test(times_of_a_damaged_log_stay_in_bounds),
         cmocka_unit_test(classes_of_what_is_mixed_have_room),

@@ -52,9 +52,9 @@ static void define(enum log_def_kind kind, uint64_t a, enum log_child what, uint
     process_tree_learn(family, PARENT, &record, sizeof(record));
 }
 
-static uint32_t count(enum process_tree_fate fate)
+static uint32_t count(enum process_tree_status status)
 {
-    return process_tree_list(family, fate, who, sizeof(who));
+    return process_tree_list(family, status, who, sizeof(who));
 }
 
 static void one_without_log_is_missing(void **state)
@@ -68,7 +68,7 @@ static void one_without_log_is_missing(void **state)
     assert_int_equal(count(PROCESS_TREE_NO_LOG), 0);
 }
 
-static void who_had_no_room_is_told_apart(void **state)
+static void who_had_no_room_is_reported_apart(void **state)
 {
     (void)state;
     define(LOG_DEF_CHILD, CHILD, LOG_CHILD_BEGINS, 5, "");
@@ -123,7 +123,7 @@ static void one_in_another_pid_namespace_is_not_missing(void **state)
 }
 
 /* Logs of later images may be finished before those of earlier ones. */
-static void an_exec_without_successor_is_told(void **state)
+static void an_exec_without_successor_is_reported(void **state)
 {
     (void)state;
     define(LOG_DEF_PROCESS, 0, 0, 1, "/usr/bin/env");
@@ -182,11 +182,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_without_log_is_missing, make, destroy),
-        cmocka_unit_test_setup_teardown(who_had_no_room_is_told_apart, make, destroy),
+        cmocka_unit_test_setup_teardown(who_had_no_room_is_reported_apart, make, destroy),
         cmocka_unit_test_setup_teardown(a_raw_log_is_a_log, make, destroy),
         cmocka_unit_test_setup_teardown(the_latest_word_counts, make, destroy),
         cmocka_unit_test_setup_teardown(one_in_another_pid_namespace_is_not_missing, make, destroy),
-        cmocka_unit_test_setup_teardown(an_exec_without_successor_is_told, make, destroy),
+        cmocka_unit_test_setup_teardown(an_exec_without_successor_is_reported, make, destroy),
         cmocka_unit_test_setup_teardown(who_may_yet_make_a_log_is_expected, make, destroy),
         cmocka_unit_test_setup_teardown(long_lists_are_cut, make, destroy),
         cmocka_unit_test_setup_teardown(lengths_are_checked, make, destroy),

@@ -39,7 +39,7 @@ static void functions_of_known_allocators_are(void **state)
 }
 
 /* The collector hands on five arguments; of those that have more all are told, so that none is redirected. */
-static void all_arguments_of_long_calls_are_told(void **state)
+static void all_arguments_of_long_calls_are_reported(void **state)
 {
     (void)state;
     is("mi_recalloc_aligned_at", "mimalloc", "=pnsa-", LOG_CALL_REALLOCARRAY);
@@ -81,7 +81,7 @@ static void others_are_not(void **state)
         assert_false(entry_names_find(names[i], NULL, &name));
 }
 
-static void a_prefix_of_the_programs_own_may_be_told(void **state)
+static void a_prefix_of_the_programs_own_may_be_reported(void **state)
 {
     struct entry_name name;
 
@@ -98,10 +98,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_known_allocators_are),
-        cmocka_unit_test(all_arguments_of_long_calls_are_told),
+        cmocka_unit_test(all_arguments_of_long_calls_are_reported),
         cmocka_unit_test(what_is_not_followed_is_known),
         cmocka_unit_test(others_are_not),
-        cmocka_unit_test(a_prefix_of_the_programs_own_may_be_told),
+        cmocka_unit_test(a_prefix_of_the_programs_own_may_be_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,7 +159,7 @@ static void check_end(const struct fixture *fixture, uint32_t kind, int value, u
     frame_index_done(&frames);
 }
 
-static void hear_of_the_end(struct fixture *fixture)
+static void receive_of_the_end(struct fixture *fixture)
 {
     const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
 
@@ -182,7 +182,7 @@ static void the_end_of_an_executed_image_is_the_programs(void **state)
 {
     struct fixture *fixture = *state;
 
-    hear_of_the_end(fixture);
+    receive_of_the_end(fixture);
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
 }
 
@@ -191,7 +191,7 @@ static void the_kernels_count_of_a_fork_is_its_own(void **state)
     struct fixture *fixture = *state;
 
     fixture->flags = LOG_FLAG_FORKED;
-    hear_of_the_end(fixture);
+    receive_of_the_end(fixture);
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
 }
 
@@ -359,14 +359,14 @@ static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
     check_totals(fixture, 0, 0);
 }
 
-static void begin_anew(struct fixture *fixture, pid_t pid, bool is_following,
-                       struct process_tree *family)
+static void begin_again(struct fixture *fixture, pid_t pid, bool is_following,
+                        struct process_tree *family)
 {
-    struct recording_settings told = settings;
+    struct recording_settings reported = settings;
 
-    told.family = family;
+    reported.family = family;
     children_free(fixture->children);
-    fixture->children = children_new(fixture->path, pid, is_following, &told);
+    fixture->children = children_new(fixture->path, pid, is_following, &reported);
     assert_non_null(fixture->children);
 }
 
@@ -376,7 +376,7 @@ static void refuse_one(struct fixture *fixture, struct process_tree *family)
 
     assert_true(fd >= 0);
     close(fd);
-    begin_anew(fixture, program_pid, true, family);
+    begin_again(fixture, program_pid, true, family);
     write_log(fixture, fixture->live_path);
     children_step(fixture->children, second_ns);
 }
@@ -450,7 +450,7 @@ static void the_word_of_an_earlier_run_is_no_word_of_this_one(void **state)
 
     assert_non_null(family);
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
-    begin_anew(fixture, program_pid, true, family);
+    begin_again(fixture, program_pid, true, family);
     assert_false(is_link(fixture->live_path));
     children_step(fixture->children, second_ns);
     children_settle(fixture->children, 2 * second_ns);
@@ -466,7 +466,7 @@ static void the_word_of_a_child_does_not_stay(void **state)
     char who[64];
 
     assert_non_null(family);
-    begin_anew(fixture, program_pid, true, family);
+    begin_again(fixture, program_pid, true, family);
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, fixture->live_path), 0);
     children_step(fixture->children, second_ns);
     assert_false(is_link(fixture->live_path));
@@ -483,7 +483,7 @@ static void the_word_of_an_image_of_the_program_stays_to_the_end(void **state)
     struct fixture *fixture = *state;
     char first_path[128];
 
-    begin_anew(fixture, fixture->child, false, NULL);
+    begin_again(fixture, fixture->child, false, NULL);
     (void)snprintf(first_path, sizeof(first_path), "%s.%d.0.live", fixture->path,
                    (int)fixture->child);
     assert_int_equal(symlink(FILE_SYSTEMS_NO_ROOM, first_path), 0);

@@ -114,7 +114,7 @@ static void memory_that_is_touched_counts(void **state)
 }
 
 /* Mapped one by one, one mapping to the kernel: each has its own pages. */
-static void pages_are_told_where_they_lie(void **state)
+static void pages_are_reported_where_they_lie(void **state)
 {
     enum {
         PAGES = 200,
@@ -138,17 +138,17 @@ static void pages_are_told_where_they_lie(void **state)
     samples = take_at(second_ns);
     for (size_t i = 0; i < RUNS; i++) {
         uint64_t first = (uint64_t)(uintptr_t)start + touched[i].first * page;
-        bool is_told = false;
+        bool is_reported = false;
         for (uint32_t k = 0; k < samples->n_samples; k++) {
             const struct log_sample *sample = &samples->samples[k];
             if (sample->kind != LOG_SAMPLE_MAPPING || sample->c == 0 || sample->a >= sample->b)
                 continue;
             /* Neighbours of other owners may be joined to the first and the last. */
-            is_told = is_told
-                      || (sample->a <= first && sample->b >= first + touched[i].n * page
-                          && sample->c == sample->b - sample->a);
+            is_reported = is_reported
+                          || (sample->a <= first && sample->b >= first + touched[i].n * page
+                              && sample->c == sample->b - sample->a);
         }
-        assert_true(is_told);
+        assert_true(is_reported);
         bytes += touched[i].n * page;
     }
     assert_true(bytes < PAGES * page);
@@ -186,7 +186,7 @@ int main(void)
         cmocka_unit_test(the_first_heap_ends_at_the_break),
         cmocka_unit_test(the_arena_of_another_thread_is_found),
         cmocka_unit_test(memory_that_is_touched_counts),
-        cmocka_unit_test(pages_are_told_where_they_lie),
+        cmocka_unit_test(pages_are_reported_where_they_lie),
         cmocka_unit_test(a_process_that_is_gone_gives_nothing),
         cmocka_unit_test(zero_means_never),
     };

@@ -85,7 +85,7 @@ static void nothing_is_done_before_the_process_has_begun(void **state)
     assert_int_equal(step(&windows, 90, 0, false), NOTHING);
 }
 
-static void its_time_is_not_counted_anew_after_an_exec(void **state)
+static void its_time_is_not_counted_again_after_an_exec(void **state)
 {
     struct own_windows windows = {.start_after_ns = 50};
     const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
@@ -140,7 +140,7 @@ int main(void)
         cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
         cmocka_unit_test(a_window_has_its_whole_time_though_another_ended_unseen),
         cmocka_unit_test(a_window_that_goes_on_over_an_exec_is_one),
-        cmocka_unit_test(its_time_is_not_counted_anew_after_an_exec),
+        cmocka_unit_test(its_time_is_not_counted_again_after_an_exec),
     };
 
     return cmocka_run_group_tests_name("own_windows", tests, NULL, NULL);

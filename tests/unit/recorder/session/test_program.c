@@ -207,7 +207,7 @@ static void runs_scripts_without_a_first_line(void **state)
     assert_int_equal(code, 0);
 }
 
-static void a_failed_exec_is_told(void **state)
+static void a_failed_exec_is_reported(void **state)
 {
     char *argv[] = {in_folder("broken"), NULL};
     int code;
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(what_cannot_run_is_named),
         cmocka_unit_test(gets_settings_and_the_users_preload),
         cmocka_unit_test(runs_scripts_without_a_first_line),
-        cmocka_unit_test(a_failed_exec_is_told),
+        cmocka_unit_test(a_failed_exec_is_reported),
         cmocka_unit_test(runs_nothing_when_it_is_not_released),
         cmocka_unit_test(inherits_signals_as_they_were),
         cmocka_unit_test(too_long_settings_are_refused),

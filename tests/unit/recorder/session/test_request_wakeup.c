@@ -67,32 +67,32 @@ static bool rings_within(time_t seconds, long ns)
 
 static void rings_once_each_time_that_it_is_set(void **state)
 {
-    struct request_wakeup *bell = request_wakeup_new(file);
+    struct request_wakeup *wakeup = request_wakeup_new(file);
 
     (void)state;
-    assert_non_null(bell);
-    request_wakeup_set(bell, 0);
+    assert_non_null(wakeup);
+    request_wakeup_set(wakeup, 0);
     assert_false(rings_within(0, 50000000));
     ask(1);
     assert_true(rings_within(60, 0));
     ask(2);
     assert_false(rings_within(0, 50000000));
-    request_wakeup_set(bell, 1); /* what was asked meanwhile */
+    request_wakeup_set(wakeup, 1); /* what was asked meanwhile */
     assert_true(rings_within(60, 0));
-    request_wakeup_set(bell, 2);
+    request_wakeup_set(wakeup, 2);
     assert_false(rings_within(0, 50000000));
-    request_wakeup_done(bell);
+    request_wakeup_done(wakeup);
     assert_false(rings_within(0, 0));
 }
 
 /* Whoever wakes the thread, it goes on to wait for the question. */
 static void does_not_ring_for_a_wake_alone(void **state)
 {
-    struct request_wakeup *bell = request_wakeup_new(file);
+    struct request_wakeup *wakeup = request_wakeup_new(file);
 
     (void)state;
-    assert_non_null(bell);
-    request_wakeup_set(bell, 0);
+    assert_non_null(wakeup);
+    request_wakeup_set(wakeup, 0);
     for (int i = 0; i < 3; i++) {
         assert_false(rings_within(0, 50000000));
         wake();
@@ -100,17 +100,17 @@ static void does_not_ring_for_a_wake_alone(void **state)
     assert_false(rings_within(0, 50000000));
     ask(1);
     assert_true(rings_within(60, 0));
-    request_wakeup_done(bell);
+    request_wakeup_done(wakeup);
 }
 
 static void is_taken_down_in_any_state(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < 200; i++) {
-        struct request_wakeup *bell = request_wakeup_new(file);
+        struct request_wakeup *wakeup = request_wakeup_new(file);
         if (i % 2)
-            request_wakeup_set(bell, i % 4 == 1 ? 0 : 7);
-        request_wakeup_done(bell);
+            request_wakeup_set(wakeup, i % 4 == 1 ? 0 : 7);
+        request_wakeup_done(wakeup);
     }
     request_wakeup_set(NULL, 0);
     request_wakeup_done(NULL);
@@ -119,27 +119,27 @@ static void is_taken_down_in_any_state(void **state)
 
 static void survives_a_file_that_was_cut(void **state)
 {
-    struct request_wakeup *bell = request_wakeup_new(file);
+    struct request_wakeup *wakeup = request_wakeup_new(file);
 
     (void)state;
     assert_int_equal(ftruncate(file, 0), 0);
-    request_wakeup_set(bell, 0);
+    request_wakeup_set(wakeup, 0);
     assert_false(rings_within(0, 50000000));
-    request_wakeup_set(bell, 1);
-    request_wakeup_done(bell);
+    request_wakeup_set(wakeup, 1);
+    request_wakeup_done(wakeup);
 }
 
 /* No wake reaches it any more. */
 static void is_taken_down_where_the_file_was_cut_while_it_waits(void **state)
 {
-    struct request_wakeup *bell = request_wakeup_new(file);
+    struct request_wakeup *wakeup = request_wakeup_new(file);
 
     (void)state;
-    assert_non_null(bell);
-    request_wakeup_set(bell, 0);
+    assert_non_null(wakeup);
+    request_wakeup_set(wakeup, 0);
     assert_false(rings_within(0, 50000000));
     assert_int_equal(ftruncate(file, 0), 0);
-    request_wakeup_done(bell);
+    request_wakeup_done(wakeup);
     assert_false(rings_within(0, 0));
 }
 

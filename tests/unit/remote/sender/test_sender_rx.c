@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A receiver that never ends to say that he is there does not keep the sender from the rest (SN-3). */
-#include "remote/sender/giving_back.h"
+#include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_rx.h"
 #include "remote/sender/sender_state.h"
 #include "remote/sender/sender_tx.h"
@@ -34,15 +34,15 @@ ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct
 }
 
 /* What else may be heard is not. */
-int sender_tx_say(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
-                  const void *payload, size_t n_bytes, struct error *err)
+int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
+                   const void *payload, size_t n_bytes, struct error *err)
 {
     (void)sender, (void)kind, (void)number, (void)offset, (void)payload, (void)n_bytes, (void)err;
     return -1;
 }
 
-int sender_tx_say_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
-                        struct sent_log *log, struct error *err)
+int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
+                         struct sent_log *log, struct error *err)
 {
     (void)sender, (void)kind, (void)number, (void)log, (void)err;
     return -1;
@@ -61,7 +61,7 @@ bool sent_objects_take(struct sent_objects *objects, uint32_t number, uint64_t w
     return false;
 }
 
-bool giving_back_take(struct sent_log *log, uint64_t synced)
+bool hole_punching_take(struct sent_log *log, uint64_t synced)
 {
     (void)log, (void)synced;
     return false;

@@ -48,7 +48,7 @@ static void test_found(void **state)
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
     struct discovery_message answer;
-    struct discovery_message heard;
+    struct discovery_message received;
     struct side gather;
     struct side sender;
 
@@ -59,10 +59,10 @@ static void test_found(void **state)
     gather.security.n_keys = 2;
     assert_true(discovery_message_ask(&sender.security, now_ns, &question));
     assert_true(is_answered(&gather, memory, &question, &answer));
-    assert_true(
-        discovery_message_is_answer(&sender.security, &question, &answer, sizeof(answer), &heard));
-    assert_int_equal(heard.port, 7878);
-    assert_int_equal(heard.receiver, 77);
+    assert_true(discovery_message_is_answer(&sender.security, &question, &answer, sizeof(answer),
+                                            &received));
+    assert_int_equal(received.port, 7878);
+    assert_int_equal(received.receiver, 77);
     free(memory);
 }
 
@@ -72,7 +72,7 @@ static void test_forged(void **state)
     struct discovery_message_memory *memory = new_memory();
     struct discovery_message question;
     struct discovery_message answer;
-    struct discovery_message heard;
+    struct discovery_message received;
     struct side gather;
     struct side stranger;
 
@@ -90,15 +90,16 @@ static void test_forged(void **state)
     for (size_t i = 0; i < sizeof(answer); i++) {
         ((uint8_t *)&answer)[i] ^= 1;
         assert_false(discovery_message_is_answer(&gather.security, &question, &answer,
-                                                 sizeof(answer), &heard));
+                                                 sizeof(answer), &received));
         ((uint8_t *)&answer)[i] ^= 1;
     }
     for (size_t n = 0; n < sizeof(answer); n++)
-        assert_false(discovery_message_is_answer(&gather.security, &question, &answer, n, &heard));
+        assert_false(
+            discovery_message_is_answer(&gather.security, &question, &answer, n, &received));
     assert_false(discovery_message_is_answer(&gather.security, &question, &question,
-                                             sizeof(question), &heard));
+                                             sizeof(question), &received));
     assert_false(discovery_message_is_answer(&stranger.security, &question, &answer, sizeof(answer),
-                                             &heard));
+                                             &received));
     free(memory);
 }
 
@@ -108,17 +109,17 @@ static void test_replayed(void **state)
     struct discovery_message question;
     struct discovery_message other;
     struct discovery_message answer;
-    struct discovery_message heard;
+    struct discovery_message received;
     struct side side;
 
     (void)state;
     make_side(&side, "me", 1);
     assert_true(discovery_message_ask(&side.security, now_ns, &question));
     assert_true(is_answered(&side, memory, &question, &answer));
-    assert_false(is_answered(&side, memory, &question, &heard));
+    assert_false(is_answered(&side, memory, &question, &received));
     assert_true(discovery_message_ask(&side.security, now_ns, &other));
     assert_false(
-        discovery_message_is_answer(&side.security, &other, &answer, sizeof(answer), &heard));
+        discovery_message_is_answer(&side.security, &other, &answer, sizeof(answer), &received));
     for (int is_late = 0; is_late < 2; is_late++) {
         uint64_t when =
             is_late ? now_ns - DISCOVERY_MESSAGE_AGE_NS - 1 : now_ns + DISCOVERY_MESSAGE_AGE_NS + 1;

@@ -127,8 +127,8 @@ static void test_the_slowest_makes_room(void **state)
     (void)state;
     assert_int_equal(query_watchdog_start(&watch, NULL), 0);
     for (int i = 0; i < QUERY_WATCHDOG_QUESTIONS; i++) {
-        slow[i] =
-            (struct slow){.watch = watch, .waited_ns = i == 5 ? 2 * QUERY_WATCHDOG_PATIENCE_NS : i};
+        slow[i] = (struct slow){.watch = watch,
+                                .waited_ns = i == 5 ? 2 * QUERY_WATCHDOG_TIME_LIMIT_NS : i};
         slow[i].watched = (struct watched){.interrupt = do_nothing,
                                            .is_abandoned = is_given_up,
                                            .waited_ns = slow_waited_ns,
@@ -173,8 +173,8 @@ static void test_a_statement_takes_no_turn_of_a_report(void **state)
     for (int i = 0; i < N_TAKEN; i++) {
         bool is_statement = i < QUERY_WATCHDOG_STATEMENTS;
         taken[i] = (struct slow){.watch = watch,
-                                 .waited_ns = is_statement ? 2 * QUERY_WATCHDOG_PATIENCE_NS + i
-                                                           : 3 * QUERY_WATCHDOG_PATIENCE_NS + i};
+                                 .waited_ns = is_statement ? 2 * QUERY_WATCHDOG_TIME_LIMIT_NS + i
+                                                           : 3 * QUERY_WATCHDOG_TIME_LIMIT_NS + i};
         taken[i].watched = (struct watched){.interrupt = do_nothing,
                                             .is_statement = is_statement,
                                             .is_abandoned = is_given_up,

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/cli/checkpoint_writer.h"
+
+#include "importer/log/checkpoint_file.h"
+#include "importer/read/log_set_parts.h"
+#include "lib/base/monotonic.h"
+#include "lib/logfile/log_rotation.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* A pause before a state that little room wants, or what was left: after one that made room; after one that made none, until all that was there is
+ * certain, and a little for the clocks; the longest, where such states make none. */
+#define LEAST_HURRY_NS   UINT64_C(1000000000)
+#define CERTAIN_HURRY_NS (SOLE_TIME_LIMIT_NS + SOLE_TIME_LIMIT_NS / 16)
+#define MOST_HURRY_NS    UINT64_C(60000000000)
+
+/* SK-4: as much as is likely, or else at least as much as the last one. */
+static void reserve(const struct checkpoint_writer *follower, struct state_writer **writer)
+{
+    uint64_t n_bytes = follower->state_bytes;
+
+    if (n_bytes < log_rotation_bytes() / LOG_ROTATION_GENERATIONS)
+        n_bytes = log_rotation_bytes() / LOG_ROTATION_GENERATIONS;
+    if (!*writer && state_writer_open(follower->log_path, writer, NULL) != 0)
+        *writer = NULL;
+    if (*writer && !state_writer_reserve(*writer, n_bytes + n_bytes / 2))
+        (void)state_writer_reserve(*writer, n_bytes);
+}
+
+int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path,
+                            struct incremental_import *incremental, struct error *err)
+{
+    struct state_reader *reader;
+    int code = state_reader_open(log_path, &reader, err);
+
+    *follower = (struct checkpoint_writer){.log_path = log_path, .hurry_pause_ns = LEAST_HURRY_NS};
+    if (code == 0 && reader) {
+        struct state_source source = state_reader_source(reader);
+        follower->state_bytes = log_rotation_state_bytes(log_path);
+        code = incremental_import_load(incremental, &source, err);
+        state_reader_close(reader);
+    }
+    if (code == 0)
+        reserve(follower, &follower->next);
+    if (code == 0 && !follower->state_bytes)
+        reserve(follower, &follower->spare);
+    return code;
+}
+
+void checkpoint_writer_done(struct checkpoint_writer *follower)
+{
+    state_writer_close(follower->next);
+    state_writer_close(follower->spare);
+    follower->next = follower->spare = NULL;
+}
+
+static bool has_little_room(const struct checkpoint_writer *follower)
+{
+    struct statvfs room;
+
+    return statvfs(follower->log_path, &room) == 0
+           && (uint64_t)room.f_bavail * room.f_frsize < log_rotation_bytes() / 2;
+}
+
+static uint64_t due_bytes(const struct checkpoint_writer *follower)
+{
+    return follower->state_bytes > log_rotation_bytes() ? follower->state_bytes
+                                                        : log_rotation_bytes();
+}
+
+/* One generation stays at any rate. */
+static bool must_hurry(struct checkpoint_writer *follower, uint64_t n_bytes)
+{
+    uint64_t now_ns = monotonic_now_ns();
+
+    if (n_bytes <= log_rotation_bytes() / LOG_ROTATION_GENERATIONS || now_ns < follower->hurry_ns
+        || (n_bytes < due_bytes(follower) && !has_little_room(follower)))
+        return false;
+    follower->hurry_ns = now_ns + follower->hurry_pause_ns;
+    return true;
+}
+
+/* A quarter of what there is: so the headers of frames, which are read for each piece, are read four times in all, however much there is. */
+uint64_t checkpoint_writer_piece_bytes(const struct checkpoint_writer *follower)
+{
+    uint64_t n_due = due_bytes(follower);
+
+    return n_due < follower->seen_bytes / 4 ? follower->seen_bytes / 4 : n_due;
+}
+
+bool checkpoint_writer_is_due(struct checkpoint_writer *follower)
+{
+    follower->is_hurried = false;
+    if (follower->is_behind)
+        return true;
+    uint64_t n_bytes = log_rotation_run_bytes(follower->log_path);
+    follower->seen_bytes = n_bytes;
+    if (n_bytes >= follower->left_bytes + due_bytes(follower))
+        return true;
+    follower->is_hurried = must_hurry(follower, n_bytes);
+    return follower->is_hurried;
+}
+
+/* The first of its generations that has an event which was not taken in; behind the last, where none has. */
+static size_t first_with_events(const struct incremental_import *incremental,
+                                const struct log_input *input)
+{
+    size_t first = input->n_generations + 1;
+
+    for (size_t i = 0; i < input->segments.n; i++) {
+        const struct log_segment_ref *ref = &input->segments.refs[i];
+        if (ref->file > 0 && ref->file < first
+            && !incremental_import_is_done(incremental, input->header.run_id, ref->sequence))
+            first = ref->file;
+    }
+    return first;
+}
+
+/* Was the last sample of the frame, which was taken last, taken in? One that is damaged never will be. */
+static bool are_samples_done(const struct incremental_import *incremental, size_t input_index,
+                             size_t frame)
+{
+    static struct log_sample samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
+    const struct log_set *logs = incremental_import_logs(incremental);
+    size_t n = 0;
+    int code =
+        log_input_read_samples(logs->inputs[input_index], frame, logs->pack, samples, &n, NULL);
+
+    if (code)
+        return code == ERROR_FORMAT;
+    return n == 0
+           || samples[n - 1].monotonic_ns <= incremental_import_sample_ns(incremental, input_index);
+}
+
+/* The same with samples, up to `end`. */
+static size_t first_with_samples(const struct incremental_import *incremental, size_t input_index,
+                                 size_t end)
+{
+    const struct log_input *input = incremental_import_logs(incremental)->inputs[input_index];
+
+    for (size_t i = 0; i < input->n_samples && input->samples[i].file < end; i++)
+        if (input->samples[i].file > 0 && !are_samples_done(incremental, input_index, i))
+            return input->samples[i].file;
+    return end;
+}
+
+/* In their order, so that one number says which are to be there. Of a log that grows the last one stays (SK-2), and was perhaps read too early. */
+static void note_done(struct incremental_import *incremental)
+{
+    const struct log_set *logs = incremental_import_logs(incremental);
+
+    for (size_t i = 0; i < logs->n_inputs; i++) {
+        const struct log_input *input = logs->inputs[i];
+        size_t end = input->n_generations + 1 - (input->is_growing && input->n_generations);
+        size_t first = first_with_events(incremental, input);
+        first = first_with_samples(incremental, i, first < end ? first : end);
+        if (first > 1)
+            incremental_import_note_gone(incremental, i, input->files[first - 1]->generation + 1);
+    }
+}
+
+/* True: there was one. */
+static bool remove_done(const struct incremental_import *incremental)
+{
+    const struct log_set *logs = incremental_import_logs(incremental);
+    bool is_any = false;
+
+    for (size_t i = 0; i < logs->n_inputs; i++) {
+        const struct log_input *input = logs->inputs[i];
+        uint32_t first = incremental_import_first_generation(incremental, i);
+        for (size_t k = 1; k <= input->n_generations && input->files[k]->generation < first; k++)
+            is_any |= unlink(input->files[k]->path) == 0;
+    }
+    return is_any;
+}
+
+static int write_state(struct checkpoint_writer *follower, struct incremental_import *incremental,
+                       const struct log_file *header, struct error *err)
+{
+    int code = follower->next ? 0 : state_writer_open(follower->log_path, &follower->next, err);
+
+    if (code == 0)
+        code = state_writer_begin(follower->next, header, err);
+    if (code == 0) {
+        struct state_sink sink = state_writer_sink(follower->next);
+        code = incremental_import_save(incremental, &sink, err);
+    }
+    bool has_old = false;
+    if (code == 0)
+        code = state_writer_commit(follower->next, &has_old, err);
+    if (code == 0)
+        follower->state_bytes = state_writer_bytes(follower->next);
+    if (code == 0 && !has_old) {
+        state_writer_close(follower->next);
+        follower->next = follower->spare;
+        follower->spare = NULL;
+    }
+    return code;
+}
+
+/* Longer each time only where haste was in vain: what came meanwhile, and was too new, says nothing of what is certain later. */
+static uint64_t pause_before_hurry(const struct checkpoint_writer *follower, bool has_made_some)
+{
+    uint64_t pause_ns = follower->is_hurried ? 2 * follower->hurry_pause_ns : 0;
+
+    if (has_made_some)
+        return LEAST_HURRY_NS;
+    if (pause_ns < CERTAIN_HURRY_NS)
+        return CERTAIN_HURRY_NS;
+    return pause_ns < MOST_HURRY_NS ? pause_ns : MOST_HURRY_NS;
+}
+
+/* What is removed makes room, if anything does. */
+static void note_room(struct checkpoint_writer *follower, bool has_made_some)
+{
+    follower->left_bytes = follower->seen_bytes = log_rotation_run_bytes(follower->log_path);
+    follower->hurry_pause_ns = pause_before_hurry(follower, has_made_some);
+    follower->hurry_ns = monotonic_now_ns() + follower->hurry_pause_ns;
+}
+
+int checkpoint_writer_save(struct checkpoint_writer *follower,
+                           struct incremental_import *incremental, struct error *err)
+{
+    const struct log_set *logs = incremental_import_logs(incremental);
+    bool has_made_room = false;
+    int code = 0;
+
+    if (logs && logs->n_inputs && incremental_import_n_kept(incremental)) {
+        note_done(incremental);
+        code = write_state(follower, incremental, &logs->inputs[0]->header, err);
+        if (code)
+            return code;
+        has_made_room = remove_done(incremental);
+        reserve(follower, &follower->next);
+    }
+    follower->is_behind = incremental_import_is_behind(incremental);
+    note_room(follower, has_made_room);
+    return 0;
+}

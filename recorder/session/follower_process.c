@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/session/follower_process.h"
+
+#include "lib/logfile/log_rotation.h"
+#include "lib/process/cut_request.h"
+#include "recorder/session/report_folder.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    EXIT_NOT_RUN = 127,
+    NAP_NS = 2000000,
+};
+
+/* Between looks whether it is there; and the longest between two that ended at once. */
+static const uint64_t least_pause_ns = 100000000;
+static const uint64_t most_pause_ns = 60000000000;
+
+/* The target says only where temporary files lie. Who is stopped hears no other signal when we are gone; nothing is lost, as a state has its name when it is
+ * whole (SF-1), and its events go only then. */
+static void become_follower(const struct follower_process *follower, int end, const char *import,
+                            const char *log_path, bool is_of_family)
+{
+    char target[PATH_MAX];
+
+    (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (dup2(end, STDIN_FILENO) >= 0)
+        execl(import, import, follower->ring.log_path ? "--keep-state" : "--keep", "--force",
+              "--threads=1", follower->ring.log_path ? follower->ring.log_path : log_path, target,
+              is_of_family || follower->ring.log_path ? NULL : "--only", (char *)NULL);
+    _exit(EXIT_NOT_RUN);
+}
+
+static void hang_up(struct follower_process *follower)
+{
+    if (follower->is_connected)
+        close(follower->end);
+    follower->is_connected = false;
+}
+
+void follower_process_start(struct follower_process *follower, const char *import,
+                            const char *log_path, bool is_of_family)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (!child_process_has_ended(&follower->helper, NULL))
+        return;
+    hang_up(follower);
+    if (cut_request_open(ends) != 0)
+        return;
+    pid = child_process_start(&follower->helper);
+    if (pid == 0)
+        become_follower(follower, ends[1], import, log_path, is_of_family);
+    follower->end = ends[0];
+    follower->is_connected = true;
+    close(ends[1]);
+    if (pid < 0)
+        hang_up(follower);
+}
+
+void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns,
+                              const char *import)
+{
+    bool has_lasted;
+
+    if (now_ns < follower->due_ns || follower->ring.written_bytes < log_rotation_bytes())
+        return;
+    follower->due_ns = now_ns + least_pause_ns;
+    if (!child_process_has_ended(&follower->helper, NULL))
+        return;
+    has_lasted = now_ns - follower->begun_ns > 2 * follower->pause_ns;
+    follower->pause_ns = has_lasted ? least_pause_ns : 2 * follower->pause_ns;
+    if (follower->pause_ns > most_pause_ns)
+        follower->pause_ns = most_pause_ns;
+    follower->begun_ns = now_ns;
+    follower->due_ns = now_ns + follower->pause_ns;
+    follower_process_start(follower, import, follower->ring.log_path, true);
+}
+
+int follower_process_end(const struct follower_process *follower)
+{
+    return follower->is_connected ? follower->end : -1;
+}
+
+void follower_process_note_end(struct follower_process *follower, pid_t pid)
+{
+    if (follower->helper.pid == pid && pid > 0) {
+        follower->helper = (struct child_process){.pid = 0};
+        hang_up(follower);
+    }
+}
+
+bool follower_process_try_done(struct follower_process *follower)
+{
+    bool is_gone;
+
+    hang_up(follower);
+    is_gone = child_process_end(&follower->helper);
+    follower->was_killed |= follower->helper.is_killed;
+    return is_gone;
+}
+
+void follower_process_done(struct follower_process *follower)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    while (!follower_process_try_done(follower))
+        nanosleep(&nap, NULL);
+}

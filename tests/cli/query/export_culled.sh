@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: MIT
-# shellcheck shell=sh
-. "$CASES/../fixture.sh"
-sqlite3 run.db "UPDATE backtrace_totals SET culled_blocks = 0; UPDATE backtrace_totals SET culled_blocks = 7 WHERE backtrace_id = 4"
-sqlite3 run.db "SELECT sum(culled_blocks) FROM backtrace_totals"
-mtrace-query export --to dhat --process 1 run.db >/dev/null
-mtrace-query export --to speedscope --process 1 run.db >/dev/null

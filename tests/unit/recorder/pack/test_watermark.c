@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* What is elided, and what stays as it is because somebody may have read it (PG-5), or asks about an instant (PG-6). */
+#include "lib/base/both_clocks.h"
+#include "lib/base/monotonic.h"
+#include "recorder/pack/elide.h"
+#include "recorder/session/recording.h"
+#include "tests/unit/recorder/fake_collector.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_PAIRS = 1000,
+    PAIR_NS = 20, /* all of them in less than a bucket of the timeline */
+    PAIR_WORDS = 5,
+    ADDRESS = 0x1000,
+    AGE_NS = 2000000000, /* of the process */
+};
+
+static const struct recording_settings settings = {
+    .force = true, .max_live_bytes = 1 << 30, .elide_ns = 1000000000};
+
+static char folder[] = "/tmp/mtrace-test-steady-XXXXXX";
+static char path[64];
+static char live_path[64];
+
+struct fixture {
+    struct fake_collector fake;
+    struct recording *recording;
+};
+
+static uint64_t watermark_of(struct fixture *fixture)
+{
+    return live_log_packing(&fixture->fake.log)->watermark_ticks;
+}
+
+static void step(struct fixture *fixture)
+{
+    uint32_t n_packed;
+
+    assert_int_equal(recording_step(fixture->recording, 1, &n_packed, NULL), 0);
+}
+
+static int begin(void **state)
+{
+    static struct fixture fixture;
+    struct log_file *file;
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/run.dat", folder);
+    (void)snprintf(live_path, sizeof(live_path), "%s/run.dat.live", folder);
+    assert_int_equal(recording_create(path, getpid(), &settings, &fixture.recording, NULL), 0);
+    fake_collector_attach(&fixture.fake, live_path);
+    file = fixture.fake.log.file;
+    file->last_ticks = file->last_monotonic_ns = monotonic_now_ns();
+    file->start_ticks = file->start_monotonic_ns = file->last_ticks - AGE_NS;
+    atomic_store(&file->n_threads, 1);
+    fake_collector_node(&fixture.fake);
+    assert_int_equal(watermark_of(&fixture), 1); /* nothing is certain yet */
+    *state = &fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+
+    recording_discard(fixture->recording);
+    recording_free(fixture->recording);
+    fake_collector_detach(&fixture->fake);
+    assert_int_equal(rmdir(folder), 0);
+    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    return 0;
+}
+
+/* A segment of blocks that were freed at once, the first one at this instant; sealed. */
+static void write_pairs(struct fixture *fixture, uint64_t first_ns)
+{
+    struct fake_collector *fake = &fixture->fake;
+    uint64_t *words;
+
+    fake_collector_event(fake);
+    words = (uint64_t *)(void *)((uint8_t *)fake->events + LOG_SEGMENT_HEADER_BYTES);
+    fake->events->base_ticks = fake->events->base_monotonic_ns = first_ns;
+    for (uint64_t i = 0; i < N_PAIRS; i++, words += PAIR_WORDS) {
+        words[0] = LOG_ALLOC | (i * PAIR_NS) << 8 | (uint64_t)LOG_NODE_FIRST << 32;
+        words[1] = ADDRESS;
+        words[2] = 64;
+        words[3] = LOG_FREE | (i * PAIR_NS + PAIR_NS / 2) << 8 | (uint64_t)LOG_NODE_FIRST << 32;
+        words[4] = ADDRESS;
+    }
+    atomic_store(&fake->events->committed_bytes, N_PAIRS * PAIR_WORDS * 8);
+    fake_collector_seal(fake);
+}
+
+/* Blocks of such a segment that are left out. A bucket of the timeline may end within it, and some may stay for what heaps and peaks are. */
+static uint64_t n_elided_of(struct fixture *fixture, uint64_t first_ns)
+{
+    uint64_t n_before = elide_count(fixture->recording->packing->elide);
+
+    write_pairs(fixture, first_ns);
+    step(fixture);
+    return elide_count(fixture->recording->packing->elide) - n_before;
+}
+
+/* Of what a program does now, a little behind an instant that was held. */
+static void assert_elided(struct fixture *fixture)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+
+    nanosleep(&pause, NULL);
+    assert_in_range(n_elided_of(fixture, monotonic_now_ns()), N_PAIRS / 4, N_PAIRS);
+}
+
+static void what_is_new_is_elided(void **state)
+{
+    struct fixture *fixture = *state;
+
+    step(fixture);
+    assert_elided(fixture);
+}
+
+static void what_may_have_been_read_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
+    step(fixture);
+    uint64_t watermark = watermark_of(fixture);
+    assert_in_range(watermark, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS, monotonic_now_ns());
+    assert_int_equal(n_elided_of(fixture, watermark - N_PAIRS * PAIR_NS - 1), 0);
+    assert_true(watermark_of(fixture) >= watermark);
+}
+
+/* What waits is elided though it is old; but not what was already said to stay. */
+static void what_waits_is_elided(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->recording->packing->hold_ns = 0; /* we were there before what it packs */
+
+    assert_in_range(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_WATERMARK_NS),
+                    N_PAIRS / 4, N_PAIRS);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 3 * PACKING_WATERMARK_NS), 0);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns() - 2 * PACKING_MOST_WATERMARK_NS), 0);
+}
+
+/* Of a log that was there before its recorder (a child's), who looked before did not know that somebody would elide. */
+static void what_was_there_before_stays(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t begun_ns = fixture->recording->packing->hold_ns;
+
+    step(fixture);
+    assert_int_equal(n_elided_of(fixture, begun_ns - N_PAIRS * PAIR_NS), 0);
+    assert_true(watermark_of(fixture) >= begun_ns);
+}
+
+/* The program read its clocks long ago, and not well. */
+static void an_instant_is_held_after_a_pause(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 1000000}, pause = {.tv_nsec = 200000000};
+    struct fixture *fixture = *state;
+    struct log_file *file = fixture->fake.log.file;
+    uint64_t ticks, ns, ticks_after, ns_after;
+
+    file->clock = LOG_CLOCK_TSC;
+    log_file_set_machine(file);
+    if (!both_clocks_read(file, &file->start_ticks, &file->start_monotonic_ns))
+        skip();
+    nanosleep(&moment, NULL);
+    assert_true(both_clocks_read(file, &file->last_ticks, &file->last_monotonic_ns));
+    file->last_monotonic_ns += 5000;
+    write_pairs(fixture, 0);
+    nanosleep(&pause, NULL);
+    assert_true(both_clocks_read(file, &ticks, &ns));
+    recording_hold_until(fixture->recording, ns);
+    step(fixture);
+    assert_true(both_clocks_read(file, &ticks_after, &ns_after));
+    assert_in_range(watermark_of(fixture), ticks, 2 * ticks_after - ticks + 1000000);
+}
+
+/* Left by siglongjmp, say: nobody may stop the elision for good. */
+static void a_turn_that_is_left_does_not_count(void **state)
+{
+    struct fixture *fixture = *state;
+
+    step(fixture);
+    atomic_store(&live_log_question(&fixture->fake.log)->requester, 1);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
+    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    step(fixture);
+    assert_elided(fixture);
+}
+
+/* By the same thread, between two looks of ours. */
+static void a_turn_that_is_taken_again_counts(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_question *question = live_log_question(&fixture->fake.log);
+
+    atomic_store(&question->requester, 1);
+    step(fixture);
+    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    step(fixture);
+    assert_elided(fixture);
+    atomic_fetch_add(&question->n_tickets, 1);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
+}
+
+static void nothing_is_elided_before_an_instant_that_is_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t instant_ns = monotonic_now_ns();
+
+    step(fixture);
+    recording_hold_until(fixture->recording, instant_ns);
+    assert_int_equal(n_elided_of(fixture, instant_ns - N_PAIRS * PAIR_NS / 2) / (N_PAIRS / 2 + 1),
+                     0);
+    assert_true(watermark_of(fixture) >= instant_ns);
+    assert_elided(fixture);
+}
+
+/* From when a thread has its turn until its marker was seen, and until it has read the answer. */
+static void nothing_is_elided_while_a_program_is_about_to_ask(void **state)
+{
+    struct fixture *fixture = *state;
+    struct log_question *question = live_log_question(&fixture->fake.log);
+
+    step(fixture);
+    atomic_store(&question->requester, 1);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
+    uint64_t marker_ns = monotonic_now_ns();
+    atomic_store(&question->n_asked, 1);
+    assert_int_equal(n_elided_of(fixture, marker_ns - N_PAIRS * PAIR_NS), 0);
+    assert_true(watermark_of(fixture) >= marker_ns);
+    assert_elided(fixture);
+    atomic_store(&question->n_answered, 1);
+    assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
+    atomic_store(&question->requester, 0);
+    assert_elided(fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_new_is_elided, begin, end),
+        cmocka_unit_test_setup_teardown(what_may_have_been_read_stays, begin, end),
+        cmocka_unit_test_setup_teardown(what_waits_is_elided, begin, end),
+        cmocka_unit_test_setup_teardown(a_turn_that_is_left_does_not_count, begin, end),
+        cmocka_unit_test_setup_teardown(a_turn_that_is_taken_again_counts, begin, end),
+        cmocka_unit_test_setup_teardown(an_instant_is_held_after_a_pause, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_there_before_stays, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_is_elided_before_an_instant_that_is_asked_for,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(nothing_is_elided_while_a_program_is_about_to_ask, begin,
+                                        end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
