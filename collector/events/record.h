@@ -2,18 +2,20 @@
 /*
  * record: turns a call into an event of the calling thread's segment.
  *
- * Model:   a wrapper says what happened and where from (struct unwind_origin); this file takes the
- *          stack, the time and the room (reservation.h), writes the words (draft.h) and commits them.
+ * A wrapper passes the call and its origin (struct unwind_origin). This module takes the stack and the
+ * time, reserves space (reservation.h), writes the words (draft.h) and commits them.
+ *
  * Invariants
- *   RC-1 record_free returns before the real free is called, record_alloc is called after the real
- *        allocation: a block's events are committed in the order in which it changes hands.
- *   RC-2 Times of a thread never decrease within its segment (LF-6).
- *   RC-3 A caller without a usable thread state writes to the side segment; without room anywhere
- *        the event is counted as dropped.
- *   RC-4 Where blocks are samples (sampler.h) of all others neither the beginning nor the end is recorded. A
- *        realloc ends the old block and draws anew for the new one, whose probability is that of its own size: was only the
- *        new one drawn it is an allocation, was only the old one a sample it is a free when the call began.
- * Threads: any. Signals: safe. Failure: counted, never outward.
+ *   RC-1 record_free returns before the real free is called; record_alloc is called after the real
+ *        allocation. So the events of a block are committed in the order of its owners.
+ *   RC-2 Within a segment the times of a thread never decrease (LF-6).
+ *   RC-3 Without a usable thread state an event goes to the shared fallback segment. Without space it is
+ *        dropped and counted.
+ *   RC-4 When sampling (sampler.h), blocks that are not drawn have no events. A realloc draws for the new
+ *        block by its own size. If only the new block is drawn, the event is an allocation; if only the
+ *        old one was, it is a free at the start of the call.
+ *
+ * Any thread. Async-signal-safe.
  */
 #ifndef MTRACE_COLLECTOR_RECORD_H
 #define MTRACE_COLLECTOR_RECORD_H
@@ -30,14 +32,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of what needs more than a look. */
 MTRACE_COLD bool record_draws_slow(size_t size_bytes);
 MTRACE_COLD bool record_takes_slow(const void *block);
 
-/*
- * The decision before anything else: is a block of this size recorded? Most are not where blocks are samples,
- * and cost nothing but this. Of who has a block, record_drawn follows where it is.
- */
+/* Decides whether a block of this size is recorded; if so, record_drawn follows. When sampling, most
+ * blocks cost only this test. */
 static inline bool record_draws(size_t size_bytes)
 {
     unsigned ways = state_ways();
@@ -48,10 +47,8 @@ static inline bool record_draws(size_t size_bytes)
            && record_draws_slow(size_bytes);
 }
 
-/*
- * The same before the decision, for entries that have nothing to do but to hand on what the program asked for: blocks are samples,
- * and nothing else is to be looked at. False: what is said below decides, or the block is.
- */
+/* Blocks are sampled and no other slow path is active: a wrapper may jump to the real function if the
+ * block is not drawn. */
 static inline bool record_counts_only(void)
 {
     const unsigned others =
@@ -60,14 +57,14 @@ static inline bool record_counts_only(void)
     return (state_ways() & others) == STATE_SAMPLED;
 }
 
-/* Each block is recorded, and nothing else is to be looked at. */
+/* Every block is recorded, and no slow path is active. */
 static inline bool record_has_all(void)
 {
     return mtrace_likely(
         !state_has_way(STATE_SAMPLED | STATE_TRACING_OFF | STATE_SLOW_PATH_FLAGS | STATE_NUDGED));
 }
 
-/* Is the end of this block recorded? Then record_ended follows. */
+/* Decides whether the free of this block is recorded; if so, record_ended follows. */
 static inline bool record_takes(const void *block)
 {
     unsigned ways = state_ways();
@@ -92,7 +89,7 @@ static inline void record_alloc(const void *block, size_t size_bytes, enum log_c
         record_drawn(block, size_bytes, call, alignment, origin);
 }
 
-/* The same where the caller knows how many bytes the block can hold, or 0: nobody does. */
+/* The same if the caller knows the usable size; 0: it is unknown. */
 static inline void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
                                       enum log_call call, size_t alignment,
                                       const struct unwind_origin *origin)
@@ -107,7 +104,7 @@ static inline void record_free(const void *block, const struct unwind_origin *or
         record_ended(block, origin);
 }
 
-/* What is known before the real realloc is called. */
+/* State from before the real realloc. */
 struct record_resize {
     const void *old;           /* may be NULL */
     uint64_t began_ticks;      /* 0: nothing was recorded then */
@@ -115,7 +112,7 @@ struct record_resize {
     bool is_sample;            /* of the old block, where there are samples */
 };
 
-/* Behind all loads, as the old block may have come from another thread just now (CK-1). */
+/* After all loads: the old block may come from another thread (CK-1). */
 static inline uint64_t record_begin_ticks(void)
 {
     return state_is_recording() ? clock_ticks_after() : 0;
@@ -137,7 +134,7 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
         record_hold_resized(ret);
 }
 
-/* The old block was none that is recorded (RC-4). */
+/* The old block was not recorded, so the new one is an allocation (RC-4). */
 static inline bool record_is_again(const struct record_resize *resize)
 {
     return state_has_way(STATE_SAMPLED) && !resize->is_sample;
@@ -170,14 +167,14 @@ static inline void record_realloc_known(const void *block, size_t size_bytes, si
         record_resized_known(block, size_bytes, usable_bytes, call, resize, origin);
 }
 
-/* The old block is what it was, or is about to be recorded as freed. */
+/* The old block was not changed, or its free is recorded next. */
 static inline void record_kept(const struct record_resize *resize)
 {
     if (mtrace_unlikely(resize->place != NULL || resize->is_sample))
         record_let_resized_be(resize);
 }
 
-/* The call returned no block; old: realloc's block, still alive. error: errno of the caller. */
+/* The call failed. old: realloc's block, which is still live. error: errno of the call. */
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
                     const struct unwind_origin *origin);
 
@@ -185,16 +182,16 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin);
 
-/* What an event names by an id. define: into the log, unless it is there; false: no room. Id 0: it could not be had. */
+/* A name that an event refers to. define: writes it to the log once; false: no space. Id 0: no memory. */
 struct record_name {
     bool (*define)(uint32_t id);
     uint32_t id;
 };
 
 /*
- * As record_event, and defines the name first, where a handler may fork: no child finds itself without the log, nor has the
- * event without the name. An event whose name has no room is dropped. *ret_ticks (or NULL) is the stamp, or 0: it is not
- * known here.
+ * As record_event, and defines the name first. A handler that forks in between leaves neither a child
+ * without a log nor an event without its name. Without space for the name the event is dropped.
+ * *ret_ticks (may be NULL): time of the event; 0: unknown.
  */
 bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                         unsigned n_words, const struct unwind_origin *origin,
@@ -204,17 +201,17 @@ bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64
 bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words, unsigned n_words,
                      const char *text, uint64_t *ret_ticks);
 
-/* As record_event, for kinds whose node field says something else (LOG_TRACING…). address: or 0. False: there
- * is no log, or it has no room, which is counted. */
+/* As record_event, for kinds whose node field has another meaning (LOG_TRACING…). False: there is no log,
+ * or no space; the latter is counted. */
 bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
 
-/* The block is charged to the group from now on. False: as record_note, and it is not. */
+/* Charges the block to the group from now on. False: as for record_note. */
 bool record_move(const void *block, uint32_t group, const struct unwind_origin *origin);
 
 /* In a fork child. */
 void record_forget(void);
 
-/* The rules of usable sizes, once real_init has run. */
+/* Finds how usable sizes are read. After real_init. */
 void record_init(void);
 
 #endif

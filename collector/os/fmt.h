@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fmt: text in a buffer of the caller, with no allocation, no locale and no stdio.
+ * fmt: builds text in the caller's buffer without allocation, locale or stdio. Async-signal-safe.
  *
- * Invariants: FM-1 the text is always NUL-terminated; FM-2 what does not fit is cut and is_cut says
- *             so. Signals: safe.
+ * The text always ends with NUL. Text that does not fit is cut, and is_cut is set.
  */
 #ifndef MTRACE_COLLECTOR_FMT_H
 #define MTRACE_COLLECTOR_FMT_H
@@ -29,10 +28,9 @@ void fmt_hex(struct fmt *fmt, uint64_t value);
 
 size_t fmt_length(const char *text);
 bool fmt_is_equal(const char *a, const char *b);
-/* The text behind `prefix`, or NULL when `text` does not begin with it. */
+/* The rest of `text` after `prefix`; NULL if it does not begin with it. */
 const char *fmt_after_prefix(const char *text, const char *prefix);
-/* Digits at *text into *ret_value, *text moved behind them; false when there is none or too many.
- */
+/* Parses digits and moves *text past them. False: no digit, or too large. */
 bool fmt_parse_decimal(const char **text, uint64_t *ret_value);
 
 #endif

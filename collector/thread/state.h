@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state: whether this process image records, and what its user asked for.
+ * state: does this process record, and which slow paths do its events take?
  *
- *      unstarted ──first event, or our constructor──► starting ──► recording
- *          │                                             │             │ fork child: if followed,
- *          │ not the target, no log, no real malloc      │             ▼ starting again, else off
- *          └───────────────────────────────► off ◄───────┴─────────────┘
- *      waiting: MTRACE_DISABLE_BY_DEFAULT; no log until tracing is switched on.
+ *      unstarted ── first event or constructor ──► starting ──► recording
+ *          │                                          │             │ fork child: starting again if
+ *          │ not the target, no log, no real malloc   │             ▼ children are followed, else off
+ *          └────────────────────────────► off ◄───────┴─────────────┘
+ *      waiting: MTRACE_DISABLE_BY_DEFAULT; there is no log until tracing is switched on
  *
- * Model:   who begins, forks and ends processes (life/) sets it, who records asks it. One word that
- *          the kernel wipes in fork children holds the process' generation; who finds it wiped calls
- *          the one function that life/ left here.
+ * process/ changes the state; the event path reads it. A word that the kernel clears in fork children
+ * (MADV_WIPEONFORK) holds the generation of the process. An event that finds it cleared calls the
+ * begin_in_child hook of process/.
+ *
  * Invariants
- *   SE-1 What g_state_generation points to is 0 in a process that has no log of its own, whatever call made it;
- *        else it is even, and no other process of its ancestry had this value.
- *   SE-2 A fork child begins once: who saw it unbegun and comes late finds that another one did.
- * Threads: any. Signals: safe. Failure: off.
+ *   SE-1 The generation that g_state_generation points to is 0 in a process without a log of its own. Otherwise it is even, and no
+ *        ancestor of the process had this value.
+ *   SE-2 A fork child starts once, whichever threads find the cleared word.
+ *
+ * Any thread. Async-signal-safe. After a failure the state is off.
  */
 #ifndef MTRACE_COLLECTOR_STATE_H
 #define MTRACE_COLLECTOR_STATE_H
@@ -35,22 +37,22 @@ enum state {
     STATE_OFF,
 };
 
-/* What makes an event take another way than most do: one word, so that it takes one test to know that
- * nothing does. */
+/* Slow-path flags, in one word: the fast path tests all of them at once. */
 enum state_way {
     STATE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
-    STATE_WATCHED = 2, /* blocks are known, and the program is told of them (event_callbacks.h) */
+    STATE_WATCHED = 2,     /* the program has event callbacks (event_callbacks.h) */
     STATE_NO_FREE_STACKS = 4,
-    STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
+    STATE_UNOPENED = 8, /* no window was open yet, so no block is known: frees are not recorded */
     STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     STATE_SLOW_PATH_FLAGS =
-        32, /* not every block is as the real functions give and take it: it is zeroed, or of real_early_allocate */
-    STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control_commands.h) */
+        32, /* blocks are zeroed, or some are bootstrap blocks (real_early_allocate) */
+    STATE_NUDGED = 1 << 8, /* the recorder may have a command (control_commands.h) */
 };
 
-/* What the recorder may find from outside (log_control.wakeup_address): it sets STATE_NUDGED by a byte of its own. */
+/* The recorder writes to this through /proc/PID/mem (log_control.wakeup_address). It sets
+ * STATE_NUDGED, which has a byte of its own. */
 struct state_shared {
-    uint64_t run_id;       /* by it the recorder knows that it has found the word */
+    uint64_t run_id;       /* lets the recorder check the address */
     _Atomic uint32_t ways; /* of enum state_way; written by state.c */
 };
 
@@ -66,7 +68,7 @@ static inline bool state_has_way(unsigned ways)
     return (state_ways() & ways) != 0;
 }
 
-/* Acquire: what was made before state_watch is there, though the word was read without. */
+/* The fence pairs with state_watch: what was written before it is visible. */
 static inline bool state_is_watched(void)
 {
     if (!state_has_way(STATE_WATCHED))
@@ -75,19 +77,19 @@ static inline bool state_is_watched(void)
     return true;
 }
 
-/* The next event of any thread obeys. */
+/* Makes the next event of any thread look for commands. */
 void state_wakeup(void);
 
-/* Before the order is looked at: one that comes later nudges again. */
+/* Clears the wakeup flag. Called before the command is read, so that a later one sets it again. */
 void state_take_wakeup(void);
 
-/* Where the nudge lies, little-endian. */
+/* Address of the byte with STATE_NUDGED. */
 uint64_t state_wakeup_address(void);
 
-/* Calls what life/ left here, if there was a nudge. */
+/* Calls the handle hook of process/ if the wakeup flag is set. */
 MTRACE_COLD void state_handle(void);
 
-/* Also false where nothing is recorded. */
+/* False also if nothing is recorded. */
 static inline bool state_is_tracing(void)
 {
     return !state_has_way(STATE_TRACING_OFF);
@@ -96,18 +98,17 @@ static inline bool state_is_tracing(void)
 /* Returns what it was. */
 bool state_set_tracing(bool is_on);
 
-/* No window was open in this process or in one that it was forked from. */
+/* No window was open yet, neither here nor in the parent. */
 void state_await_first_window(void);
 
-/* From now on, once and for all. */
+/* These set flags that stay until state_forget_taken. */
 void state_watch(void);
 void state_take_no_free_stacks(void);
-/* What the last recording of this process took is not what the next one takes. */
 void state_forget_taken(void);
 void state_take_samples(void);
 void state_take_slow_path_flags(void);
 
-/* Points to the word that a fork wipes; never NULL. */
+/* Points to the word that the kernel clears in fork children; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;
 
 /* Written while starting; read by state_config. */
@@ -118,28 +119,29 @@ static inline const struct config *state_config(void)
     return &g_state_config;
 }
 
-/* What life/ does when events find that it is due. */
+/* Functions of process/ that the event path calls. */
 struct state_hooks {
-    bool (*begin_in_child)(void); /* by whoever asks first in a fork child; true: it records now */
-    void (*handle)(void);         /* of who was nudged; the gate is open */
+    bool (*begin_in_child)(void); /* in a fork child; true: it records now */
+    void (*handle)(void);         /* a command may be there; the recursion guard is open */
 };
 
-/* Makes the wiped word; once per process image. False: the kernel cannot wipe on fork, nothing can be recorded. */
+/* Maps the word of the generation; once per process image. False: the kernel has no MADV_WIPEONFORK,
+ * nothing can be recorded. */
 MTRACE_NODISCARD bool state_init(const struct state_hooks *hooks);
 
-/* From `from` to starting, by one caller only. */
+/* Changes `from` to starting; true for one caller only. */
 MTRACE_NODISCARD bool state_start(enum state from);
 
-/* From recording, as it is inherited, to starting, by one caller in the life of a fork child. */
+/* Changes the inherited state to starting; true for one caller per fork child. */
 MTRACE_NODISCARD bool state_start_in_child(void);
 
-/* Starting ended with a log: a new generation of threads begins to record. */
+/* Ends starting with a log: a new generation of threads begins to record. */
 void state_record(uint64_t run_id, bool is_tracing);
 
-/* Starting ended without one. */
+/* End starting without a log. */
 void state_wait(void);
 void state_turn_off(void);
-/* Recording ends for good, unless it is begun once more: no thread enters any more. */
+/* Ends recording: no thread enters any more, until it starts again. */
 void state_retire(void);
 bool state_is_waiting(void);
 
@@ -152,10 +154,10 @@ static inline bool state_is_off(void)
 
 MTRACE_COLD bool state_begin_in_child(void);
 
-/* The log is mapped in this very process. Detects fork children, which start if they are followed. */
+/* The log is mapped in this process. In a fork child this starts its own recording first. */
 static inline bool state_is_recording(void)
 {
-    /* acquire: what was made while starting is there */
+    /* acquire: what starting wrote is visible */
     if (mtrace_unlikely(atomic_load_explicit(&g_state_now, memory_order_acquire)
                         != STATE_RECORDING))
         return false;
@@ -163,10 +165,10 @@ static inline bool state_is_recording(void)
            || state_begin_in_child();
 }
 
-/* The pid this log is about: a vfork child that runs in our memory has another one. */
+/* False in a vfork child, which runs in the memory of its parent. */
 bool state_is_own_process(void);
 
-/* Of the process whose state this is; in a fork child, before it started, the parent's. */
+/* PID of the recorded process; in a fork child that has not started, of the parent. */
 uint32_t state_pid(void);
 
 #endif

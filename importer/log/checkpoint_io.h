@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_io: the state of an import as bytes, written and read by the same functions.
+ * checkpoint_io: serializes the state of an import. The same functions save and load it.
  *
- * Model:   a state is a sequence of parts, each of a kind and a version, in the order in which they are visited. Each structure has one
- *          function that visits what it holds, `X_state`, which copies it into the bytes or takes it from them: so what is written
- *          and what is read cannot differ. The bytes go out and come in as chunks of STATE_CHUNK_BYTES at most, each of which
- *          belongs to one part and says so: struct state_chunk, then its bytes through zstd.
- *          Structures without pointers are copied as they lie in memory, with their size; texts are told apart by where
- *          they lie, written once, and lie in an arena of the reader's.
+ * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one visitor,
+ * `X_visit`, that copies its members to the bytes or from them, so both directions agree. The bytes are
+ * split into chunks of at most STATE_CHUNK_BYTES: struct state_chunk, then zstd data of one part.
+ * Structures without pointers are copied as they are in memory, with their size. Equal string pointers
+ * are written once; loaded strings are in the arena.
+ *
  * Invariants
- *   SV-1 After a failure nothing is written, and all that is read is zero; checkpoint_io_code tells of the first one.
- *   SV-2 Reading takes memory for what was read, and not for what a count says that will come.
- *   SV-3 A part or a version that is not known, one that is missing, or a chunk whose checksum does not hold, is refused with one line.
- * Threads: one user at a time.
- * Failure: memory, what the sink or the source returned, ERROR_FORMAT for bytes that are no state, ERROR_VERSION for those of another mtrace.
+ *   SV-1 After a failure nothing is written and all values that are read are zero.
+ *   SV-2 Loading allocates memory for bytes that it has read, not for what a count promises.
+ *   SV-3 An unknown part or version, a missing part and a bad checksum are refused.
+ *
+ * Threads: one at a time.
+ * Errors: ERROR_NOMEM, those of the sink or source, ERROR_FORMAT not a checkpoint, ERROR_VERSION of
+ * another version of mtrace.
  */
 #ifndef MTRACE_IMPORTER_CHECKPOINT_IO_H
 #define MTRACE_IMPORTER_CHECKPOINT_IO_H
@@ -32,11 +34,11 @@ enum {
     STATE_CHUNK_BYTES = 48 * 1024, /* with its header: less than a frame of a packed log holds */
 };
 
-#define STATE_MOST UINT32_MAX /* a count that says nothing of what it counts */
+#define STATE_MOST UINT32_MAX /* limit of counts that have no other */
 
-/* In the order of a state. */
+/* In this order. */
 enum state_part {
-    STATE_END, /* nothing: the state is whole */
+    STATE_END, /* empty: the checkpoint is complete */
     STATE_HEAD,
     STATE_STREAM,
     STATE_NUMBERS,
@@ -54,7 +56,7 @@ enum state_part {
     STATE_PARTS
 };
 
-/* What a chunk begins with. */
+/* Header of a chunk. */
 struct state_chunk {
     uint32_t magic;
     uint16_t part, version;
@@ -62,13 +64,13 @@ struct state_chunk {
     uint64_t checksum; /* XXH64 (seed 0) over this struct with this field 0, and what follows */
 };
 
-/* Takes a chunk of a state, in order. */
+/* Receives the chunks in order. */
 struct state_sink {
     int (*put)(void *context, const void *chunk, size_t n_bytes, struct error *err);
     void *context;
 };
 
-/* The next chunk, which stays until the next call; *ret_bytes 0: there is none. */
+/* Returns the next chunk, valid until the next call; *ret_bytes 0: there are no more. */
 struct state_source {
     int (*next)(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err);
     void *context;
@@ -76,32 +78,33 @@ struct state_source {
 
 struct checkpoint_io;
 
-/* Sinks and sources are copied. The arena takes the texts. The memo is of what was saved last to the same end, and lives longer; NULL: there is none. Close with
- * checkpoint_io_close. */
+/* Copy the sink or source. The arena receives the strings. memo (may be NULL) caches the chunks of the
+ * last save and must live longer. Close with checkpoint_io_close. */
 int checkpoint_io_save(const struct state_sink *sink, struct state_memo *memo,
                        struct checkpoint_io **ret, struct error *err);
 int checkpoint_io_load(const struct state_source *source, struct text_arena *arena,
                        struct checkpoint_io **ret, struct error *err);
 
-/* Ends the state: all was written, or read. What failed before is told into err of the beginning. NULL is fine. */
+/* Completes the checkpoint. Errors go to the err that save or load was given. io may be NULL. */
 int checkpoint_io_end(struct checkpoint_io *io);
 void checkpoint_io_close(struct checkpoint_io *io);
 
 int checkpoint_io_code(const struct checkpoint_io *io);
 bool checkpoint_io_is_loading(const struct checkpoint_io *io);
 
-/* All that follows is of this part. */
+/* Begins a part. */
 void state_part(struct checkpoint_io *io, enum state_part part, unsigned version);
 
-/* What was read makes no sense, or cannot be saved: `what` is the rest of the line. Nothing happens after a failure. */
+/* Fail because the data is invalid or cannot be saved. The text ends the message. No effect after a
+ * failure. */
 void state_refuse(struct checkpoint_io *io, enum error_code code, const char *format, ...)
     MTRACE_PRINTF(3, 4);
 void state_check(struct checkpoint_io *io, bool makes_sense, const char *what);
-/* Of a bool that was copied with what it lies in. */
+/* Checks a bool that was copied with its structure. */
 void state_check_bool(struct checkpoint_io *io, const bool *value);
 void state_no_memory(struct checkpoint_io *io);
 
-/* As it lies in memory. */
+/* Copies bytes as they are in memory. */
 void state_bytes(struct checkpoint_io *io, void *bytes, size_t n_bytes);
 void state_u64(struct checkpoint_io *io, uint64_t *value);
 void state_u32(struct checkpoint_io *io, uint32_t *value);
@@ -110,18 +113,18 @@ void state_bool(struct checkpoint_io *io, bool *value);
 /* At most `most`; 0 after a failure. */
 void state_count(struct checkpoint_io *io, size_t *n, size_t most);
 
-/* A copy of a struct, as STATE_IMAGE(io, &one): what is of another size was written by another mtrace. Pointers in it are worth nothing. */
+/* Copies a struct: STATE_IMAGE(io, &one). Another size is ERROR_VERSION. Pointers in it are invalid. */
 void state_image(struct checkpoint_io *io, void *object, size_t n_bytes);
 #define STATE_IMAGE(io, object) state_image(io, object, sizeof *(object))
 
-/* An array that grows (dynamic_array.h), of up to `most` elements: copies of them. */
+/* Copies a dynamic array (dynamic_array.h) of at most `most` elements. */
 void *state_array(struct checkpoint_io *io, void *elements, size_t *n, size_t *capacity,
                   size_t most, size_t element_bytes);
 
 void state_keyed(struct checkpoint_io *io, struct hash_map *keyed, size_t key_bytes,
                  size_t element_bytes);
 
-/* NULL is one, too. n_bytes: NULL for what ends at the first NUL. */
+/* *text may be NULL. n_bytes: NULL for a string that ends at its first NUL. */
 void state_text(struct checkpoint_io *io, const char **text, size_t *n_bytes);
 
 #endif

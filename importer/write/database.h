@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * database: the SQLite file that an import makes, whole or not at all.
+ * database: creates the SQLite file of an import, or changes one, atomically.
  *
- * Model:   a new database is written under another name beside its target, in one transaction and
- *          without a journal, because an unfinished file is thrown away anyhow; database_commit
- *          brings it to the disk and into its place (output_file.h). An existing one (to symbolize again, to follow a log) is
- *          changed in place, in one transaction with SQLite's own rollback journal.
+ * A new database is written under a temporary name beside the target, in one transaction without a
+ * journal. database_commit syncs and renames it (output_file.h). An existing one is changed in place,
+ * in one transaction with a rollback journal.
+ *
  * Invariants
- *   DB-1 Until database_commit returns 0 the target is what it was before.
+ *   DB-1 Until database_commit returns 0 the target is unchanged.
  *   DB-2 After database_close nothing is left of an uncommitted database.
- *   DB-3 Only a database of ours is ever changed in place, only a regular file replaced.
- * Threads: a database is used by one thread at a time.
- * Failure: every message names the target.
+ *   DB-3 Only a recording is changed in place; only a regular file is replaced.
+ *
+ * Threads: one at a time per database. Every message names the target.
  */
 #ifndef MTRACE_IMPORTER_DATABASE_H
 #define MTRACE_IMPORTER_DATABASE_H
@@ -25,9 +25,11 @@
 
 struct database;
 
-/* An empty database with small pages, as bytes: for who makes many, since to make its tables and views takes longer than to read them. The views of
- * reports may be left out: whoever opens a database parses them all, which takes five times as long as its tables, and mtrace-query
- * has its own (database_guard.h). */
+/*
+ * The bytes of an empty database with small pages: copying them is faster than creating the tables and
+ * views. The views of reports can be omitted, since mtrace-query has its own (database_guard.h) and
+ * parsing them takes five times as long as parsing the tables.
+ */
 struct database_blank {
     unsigned char *bytes;
     size_t n_bytes;
@@ -39,37 +41,39 @@ int database_blank_make(struct database_blank *blank, bool has_views, struct err
 /* All zero is fine. */
 void database_blank_done(struct database_blank *blank);
 
-/* Creates an empty database with all tables and views; a transaction is open. An existing target is an error
- * (ERROR_EXISTS) unless `replace`. Pages are small when it will stay so, by expected_bytes; then it begins as
- * `blank` is, unless that is NULL. The caller frees with database_close. */
+/*
+ * Creates an empty database with all tables and views and begins a transaction. ERROR_EXISTS if the target
+ * exists, unless `replace`. If expected_bytes is small, pages are small and the file begins as a copy of
+ * `blank` (may be NULL). Free with database_close.
+ */
 int database_create(const char *target, bool replace, uint64_t expected_bytes,
                     const struct database_blank *blank, struct database **ret, struct error *err);
 
-/* Opens a database of ours and begins a transaction. */
+/* Opens a recording and begins a transaction. */
 int database_open(const char *target, struct database **ret, struct error *err);
 
-/* Before the commit: it is removed soon, and a crash of the machine may take it. */
+/* Before the commit of a temporary database: do not sync it to disk. */
 void database_let_pass(struct database *database);
 
 /* Ends the transaction and puts the file in its place. */
 int database_commit(struct database *database, struct error *err);
 
-/* NULL is fine. Without a commit before, nothing has happened (DB-1, DB-2). */
+/* database may be NULL. Discards what was not committed (DB-1, DB-2). */
 void database_close(struct database *database);
 
 sqlite3 *database_sqlite(struct database *database);
 
-/* Whether `needed_bytes` more fit where `path` lies or will lie; ERROR_IO if not. */
+/* ERROR_IO unless the file system of `path` has needed_bytes left. */
 int database_check_space(const char *path, uint64_t needed_bytes, struct error *err);
 
-/* ---- statements: `db` is any connection; messages end with SQLite's own words ---- */
+/* ---- statements: `db` is any connection; messages end with SQLite's message ---- */
 
 int database_execute(sqlite3 *db, const char *sql, struct error *err);
 
 /* Finalize with sqlite3_finalize. */
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* The count in the first row that `sql` gives; it must give one. Highest ids: database_ids. */
+/* The number in the first row of `sql`, which must have one. For the highest id use database_ids. */
 int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err);
 
 /*

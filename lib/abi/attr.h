@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attr: the few attribute macros this project uses. Headers only, freestanding.
+ * attr: attribute macros.
  */
 #ifndef MTRACE_LIB_ATTR_H
 #define MTRACE_LIB_ATTR_H
 
 #define MTRACE_EXPORT __attribute__((visibility("default")))
-/* Of a variable of another file in the same library: -fvisibility is about definitions, and without this each access
- * computes the address first. */
+/* For a variable that another file of the same library defines: avoids a load from the GOT. */
 #define MTRACE_HIDDEN    __attribute__((visibility("hidden")))
 #define MTRACE_COLD      __attribute__((cold, noinline))
 #define MTRACE_HOT       __attribute__((hot, noinline))
@@ -18,8 +17,10 @@
 #define MTRACE_PRINTF(format_index, first_index) \
     __attribute__((format(printf, format_index, first_index)))
 
-/* What its caller ends with, in files where MTRACE_HAS_JUMPS says that the compiler makes a jump of that: it finds the program's
- * stack, and where it returns to, as its caller did. */
+/*
+ * A function that its callers call last. In files with MTRACE_HAS_JUMPS the compiler turns such a call
+ * into a jump, so that the function has the caller's stack pointer and return address.
+ */
 #ifdef MTRACE_HAS_JUMPS
 #    define MTRACE_JUMPED_TO static __attribute__((noinline))
 #else

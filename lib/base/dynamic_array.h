@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growing: arrays that grow by doubling.
- *
- * Threads: none of its own.
- * Failure: dynamic_array_reserve returns NULL without memory and leaves the array as it was.
+ * dynamic_array: arrays that grow by doubling.
  */
 #ifndef MTRACE_LIB_DYNAMIC_ARRAY_H
 #define MTRACE_LIB_DYNAMIC_ARRAY_H
@@ -14,8 +11,8 @@ void *dynamic_array_reserve_slow(void *array, size_t *capacity, size_t n_needed,
                                  size_t element_bytes);
 
 /*
- * The array with room for n_needed elements, moved when it had to grow; new room is zeroed.
- * *capacity counts elements. n_needed >= 1.
+ * Returns the array with space for n_needed (>= 1) elements; it may have moved. New space is zeroed.
+ * *capacity counts elements. Returns NULL without memory and leaves the array unchanged.
  */
 static inline void *dynamic_array_reserve(void *array, size_t *capacity, size_t n_needed,
                                           size_t element_bytes)

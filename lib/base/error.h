@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error: how offline code says what went wrong. Never used inside the program under test.
+ * error: error codes and messages of all programs except the collector.
  *
- * Model:    a function that can fail returns 0 or a negative enum error_code and fills the caller's
- *           struct error once, where most is known. Libraries never print; main prints once.
- * Invariants: E-1 a message is one line without a full stop (what is not printable in it becomes
- * "?", printable.h), names its subject in single quotes, and where there is a cure, ends with "; " and what to do. E-2 no allocation.
+ * A function that can fail returns 0 or a negative enum error_code and fills the caller's struct
+ * error. The function that knows most about the failure fills it. Libraries never print; main does.
+ *
+ * A message is one line without a full stop. It names the subject in single quotes and ends with
+ * "; " and a hint where there is one. Bytes that are not printable become "?" (printable.h).
+ * These functions do not allocate.
  */
 #ifndef MTRACE_LIB_ERROR_H
 #define MTRACE_LIB_ERROR_H
@@ -15,14 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers are pinned: tests and scripts may rely on them. */
+/* Tests and scripts rely on these numbers. */
 enum error_code {
     ERROR_NONE = 0,
     ERROR_NOMEM = -1,
     ERROR_IO = -2,       /* open, read, write, rename, disk full; os_errno says more */
     ERROR_FORMAT = -3,   /* not the kind of file it should be, or damaged; offset says where */
     ERROR_VERSION = -4,  /* written by a newer mtrace */
-    ERROR_DATABASE = -5, /* SQLite said no */
+    ERROR_DATABASE = -5, /* SQLite failed */
     ERROR_DEBUGINFO = -6,
     ERROR_NOT_FOUND = -7,
     ERROR_EXISTS = -8, /* target is there and --force was not given */
@@ -30,8 +32,8 @@ enum error_code {
     ERROR_EXEC = -10,
     ERROR_INTERRUPTED = -11, /* Ctrl-C */
     ERROR_BUG = -12,
-    ERROR_LEFT_OUT = -13,      /* the database was made without what the question is about */
-    ERROR_LEFT_OUT_ROWS = -14, /* the same, and that is rows of single blocks */
+    ERROR_LEFT_OUT = -13,      /* the database has not the tables that the query needs */
+    ERROR_LEFT_OUT_ROWS = -14, /* the same for rows of single blocks */
 };
 
 enum {
@@ -48,8 +50,7 @@ struct error {
     char text[ERROR_TEXT_BYTES];
 };
 
-/* Fills err (may be NULL) and returns code, so that a failure is one line. Keeps no os_errno, no
- * offset. */
+/* Fills err (may be NULL) and returns code. Resets os_errno and offset. */
 int error_set(struct error *err, enum error_code code, const char *format, ...) MTRACE_PRINTF(3, 4);
 
 /* The same for a failed system call: appends ": " and the text of os_errno. */
@@ -59,7 +60,7 @@ int error_set_errno(struct error *err, int os_errno, const char *format, ...) MT
 int error_set_offset(struct error *err, enum error_code code, int64_t offset, const char *format,
                      ...) MTRACE_PRINTF(4, 5);
 
-/* There was no room, as file_systems.h says: by an errno, and by that of an error. */
+/* The file system has no space left, or a quota is used up (file_systems.h). */
 bool error_means_disk_full(int os_errno);
 bool error_is_disk_full(const struct error *err);
 
@@ -68,7 +69,7 @@ bool error_is_disk_full(const struct error *err);
 int error_exit_status(int code);
 
 #ifdef __clang_analyzer__
-/* The analyzer sees one source at a time: it shall know that these never return 0. */
+/* Tells the analyzer, which sees one source file at a time, that these never return 0. */
 #    define error_set(err, code, ...)        (error_set(err, code, __VA_ARGS__), (int)(code))
 #    define error_set_errno(err, code, ...)  (error_set_errno(err, code, __VA_ARGS__), (int)ERROR_IO)
 #    define error_set_offset(err, code, ...) (error_set_offset(err, code, __VA_ARGS__), (int)(code))

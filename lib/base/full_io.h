@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole_io: bytes at a place of a file, all of them: a system call may do a part, or be interrupted.
+ * full_io: pread and pwrite of all bytes, retried after short transfers and EINTR.
  *
- * Invariants: WH-1 what was done stands at the beginning, *ret_n bytes of it, also on failure.
- * Threads: any; the position of the descriptor stays.
- * Failure: the errno; nobody is told here, as only who asks knows what the file is.
+ * The functions return 0 or an errno value. *ret_n is the number of bytes transferred, also on failure.
  */
 #ifndef MTRACE_LIB_FULL_IO_H
 #define MTRACE_LIB_FULL_IO_H
@@ -12,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 0: all of it was written. ret_n may be NULL. */
+/* ret_n may be NULL. */
 int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
 
-/* As far as the file goes: *ret_n is less than n_bytes where it ends. */
+/* *ret_n is less than n_bytes at the end of the file. */
 int full_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
 
 #endif

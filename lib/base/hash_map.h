@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keyed: elements of one size, each found by the key with which it begins.
+ * hash_map: a hash map whose elements begin with their key.
  *
- * Model:   a growing array in the order in which keys were first asked for, and an id_table over
- *          it. All zero is empty. Sizes of key and element are the same at each call, and known
- *          where it is compiled: comparing and hashing are a few instructions.
- * Invariants
- *   KY-1 A key has one element; keys are compared as bytes, so padding in them must be zero.
- *   KY-2 An element keeps its index, but moves when another one is added.
- * Threads: none.
- * Failure: memory only.
+ * Elements are in a dynamic array in the order of insertion; an id_table maps hashes to their indexes.
+ * A zeroed struct is an empty map. Every call passes the same sizes of key and element; as constants
+ * they make hashing and comparing a few instructions.
+ * Keys are compared as bytes, so their padding must be zero. An element keeps its index, but moves when
+ * another one is added. Not thread-safe. Without memory functions return NULL.
  */
 #ifndef MTRACE_LIB_HASH_MAP_H
 #define MTRACE_LIB_HASH_MAP_H
@@ -64,7 +61,7 @@ static inline uint64_t hash_map_hash(const void *key, size_t key_bytes)
     return hash;
 }
 
-/* The element of the key; NULL: there is none. */
+/* NULL: the key has no element. */
 static inline void *hash_map_find(const struct hash_map *keyed, const void *key, size_t key_bytes,
                                   size_t element_bytes)
 {
@@ -75,10 +72,10 @@ static inline void *hash_map_find(const struct hash_map *keyed, const void *key,
     return id ? (char *)keyed->elements + (id - 1) * element_bytes : NULL;
 }
 
-/* Adds an element for a key that has none: all zero but for the key. NULL: no memory. */
+/* Adds an element for a new key, zeroed except for the key. */
 void *hash_map_add(struct hash_map *keyed, const void *key, size_t key_bytes, size_t element_bytes);
 
-/* The element of the key, added if there was none. NULL: no memory. */
+/* Returns the element of the key; adds it if there is none. */
 static inline void *hash_map_get(struct hash_map *keyed, const void *key, size_t key_bytes,
                                  size_t element_bytes)
 {

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lower_bound: where in a sorted array the elements end that stand before something.
+ * lower_bound: binary search.
  *
- * Model: LOWER_BOUND(index, n, is_before) sets `index`, a variable of the caller, to the first of 0 to n - 1 for which
- *        `is_before`, an expression about `index`, is false; to n where it is true for all. The expression is written
- *        out where it is asked, so that it costs what a loop by hand costs, whatever the elements are.
- * Invariants: LB-1 the expression holds for none behind one for which it does not.
- * Failure: none.
+ * LOWER_BOUND(index, n, is_before) sets `index`, a variable of the caller, to the first of 0..n-1 for
+ * which the expression `is_before` (about `index`) is false, or to n. Once false, it must stay false for
+ * all larger indexes.
  */
 #ifndef MTRACE_LIB_LOWER_BOUND_H
 #define MTRACE_LIB_LOWER_BOUND_H
 
 #include <stddef.h>
 
-/* An index that is assigned takes no parentheses. */
+/* `index` is assigned, so it cannot have parentheses. */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define LOWER_BOUND(index, n, is_before)                                        \
     do {                                                                        \

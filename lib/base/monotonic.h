@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monotonic: how late it is by CLOCK_MONOTONIC, for what is waited for, limited or measured.
- *
- * Threads: any. Signals: may be asked in a handler.
- * Failure: none, there is always this clock.
+ * monotonic: CLOCK_MONOTONIC in nanoseconds. Async-signal-safe.
  */
 #ifndef MTRACE_LIB_MONOTONIC_H
 #define MTRACE_LIB_MONOTONIC_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saturating: sums of figures that a file may have made up: they end at the ends of 64 bits.
+ * saturating: 64-bit arithmetic that stops at the limits instead of overflowing. For numbers from
+ * files, which may have any value.
  */
 #ifndef MTRACE_LIB_SATURATING_H
 #define MTRACE_LIB_SATURATING_H

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * units: sizes, times and shares as people write and read them.
+ * units: formats and parses sizes, times and percentages.
  *
- * Model: formatting fills the caller's text of UNITS_TEXT_BYTES and returns it; it never fails. The
- *        result is short, not exact: at most four digits. Parsing is exact to one byte or
- *        nanosecond, takes decimals ("1.5 GiB", "0.2"), and leaves *ret alone when it fails.
- * Words: sizes    B, K KiB M MiB G GiB T TiB (powers of 1024), kB KB MB GB TB (powers of 1000)
- *        times    d h m s ms us ns, several in a row ("4m12s"); without a unit: seconds
- *        percent  a number and "%", 0 to 100
- * Failure: ERROR_USAGE with what was read and what is allowed; the caller knows the parameter's
- *        name and adds it.
+ *   sizes    B, K KiB M MiB G GiB T TiB (powers of 1024), kB KB MB GB TB (powers of 1000)
+ *   times    d h m s ms us ns, several in a row ("4m12s"); without a unit: seconds
+ *   percent  a number from 0 to 100 and "%"
+ *
+ * Formatting writes at most four digits into the caller's text of UNITS_TEXT_BYTES and returns it.
+ * Parsing takes decimals ("1.5 GiB", "0.2") and is exact to one byte or nanosecond. On ERROR_USAGE it
+ * leaves the result unchanged; the caller adds the name of the parameter to the message.
  */
 #ifndef MTRACE_LIB_UNITS_H
 #define MTRACE_LIB_UNITS_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_header: can this mtrace read a log whose header says this, and what machine made it?
+ * log_header: checks whether this mtrace can read a log, and names the machine that made it.
  *
- * Model:   a log is read by any machine of its byte order, whatever the processor and the width of its
- *          words (LF-9, LF-10). One of the other order is refused before any number of it is looked at.
- * Threads: any.
+ * A log can be read on every machine of the same byte order, whatever its processor and word size (LF-9,
+ * LF-10).
  */
 #ifndef MTRACE_LIB_LOG_HEADER_H
 #define MTRACE_LIB_LOG_HEADER_H
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What a file begins with; nothing else of it was looked at. */
+/* Checks the magic only. */
 static inline bool log_header_is_ours(const struct log_file *file)
 {
     return memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) == 0;
@@ -26,15 +25,15 @@ static inline bool log_header_is_packed(const struct log_file *file)
     return log_header_is_ours(file) && file->form == LOG_FORM_PACKED;
 }
 
-/* Byte order, version, words. The magic has been checked. */
+/* Checks byte order, version and word size. The magic has been checked. */
 int log_header_check(const struct log_file *header, const char *path, struct error *err);
 
 enum {
     LOG_HEADER_ARCH_BYTES = 32
 };
 
-/* As processes.architecture has it: 'x86_64', 'aarch64', 'arm', …, 'machine 258'. Static or `buffer`;
- * NULL: arch is 0. */
+/* The value of processes.architecture: 'x86_64', 'aarch64', 'arm', …, 'machine 258'. Returns a constant
+ * or `buffer`; NULL: arch is 0. */
 const char *log_header_arch_text(unsigned arch, unsigned word_bytes,
                                  char buffer[LOG_HEADER_ARCH_BYTES]);
 

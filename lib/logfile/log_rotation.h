@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_ring: the files of a bounded log (mtrace-record --aggregate): who they are called, and which are there.
+ * log_rotation: the files of a bounded log (mtrace-record --aggregate).
  *
- * Model:   beside LOG, which has the definitions and the end, lie LOG.g1, LOG.g2, …, generations of packed events. So it is with the log of each
- *          later image and child, LOG.PID.N. Beside the first lies LOG.state: what all events of all of them up to a mark amount to. A
- *          generation is removed when nothing of it lies behind the mark.
+ *   LOG            definitions and the trailer; LOG.PID.N for each exec successor and child
+ *   LOG.g1, …      rotated files with packed events; also LOG.PID.N.g1, …
+ *   LOG.state      checkpoint: the effect of all events of all these logs up to its watermark
+ *
  * Invariants
- *   RI-1 What LOG.state says was taken in, is in it for good before a generation is removed: whoever looks for generations
- *        first, and reads the state then, has every event in one of the two.
- *   RI-2 Each of them begins with a log's header that has LOG_FLAG_RING. Files of such a name that do not are neither removed nor replaced.
- * Threads: none.
- * Failure: NULL, or ERROR_NOMEM, without memory.
+ *   RI-1 A rotated file is removed after a checkpoint that covers it was synced. A reader that lists the
+ *        rotated files first and loads the checkpoint then finds every event in one of the two.
+ *   RI-2 Each file begins with a log header with LOG_FLAG_RING. Other files of such a name are neither
+ *        removed nor replaced.
+ *
+ * Without memory functions return NULL or ERROR_NOMEM.
  */
 #ifndef MTRACE_LOG_RING_H
 #define MTRACE_LOG_RING_H
@@ -19,19 +21,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A state is taken when generations have grown by so much (MTRACE_RING_BYTES in builds for tests). */
+/* A checkpoint is due after so many bytes of rotated files (MTRACE_RING_BYTES in test builds). */
 #define LOG_ROTATION_BYTES ((uint64_t)16 << 20)
 
 enum {
-    LOG_ROTATION_GENERATIONS = 8, /* that so much is made of */
+    LOG_ROTATION_GENERATIONS = 8, /* rotated files per LOG_ROTATION_BYTES */
     LOG_ROTATION_MOST =
-        16, /* times as much lies in generations, whatever becomes of whoever takes them in */
+        16, /* limit of all rotated files, in LOG_ROTATION_BYTES, without a follower */
 };
 
 uint64_t log_rotation_bytes(void);
 
-/* Behind the name of a state that cannot be read: its owner says by it that the log is to be read without. A log that merely lacks its state is a copy that
- * lacks it. */
+/* Suffix of a checkpoint that cannot be read: the user renames it to import the log without it. A log
+ * without any checkpoint is taken for an incomplete copy. */
 #define LOG_ROTATION_FALLBACK ".bad"
 
 /* The caller frees them. */
@@ -43,26 +45,27 @@ struct log_rotation {
     size_t n, capacity;
 };
 
-/* Which are there; a folder that cannot be read has none. */
+/* Lists the rotated files; none if the folder cannot be read. */
 int log_rotation_find(const char *log_path, struct log_rotation *ret);
 void log_rotation_done(struct log_rotation *ring);
 
-/* Where the header page of LOG.state says how many bytes are the state, as a uint64_t: behind them lies what an older one had in that file. */
+/* Offset in the header page of LOG.state of the size of the checkpoint (uint64_t). The rest of the file
+ * belongs to an older one. */
 #define LOG_ROTATION_STATE_END_AT 4088
 
-/* What the generations of all logs of the run that this is the first of take, and what the state; what is not there, or without memory,
- * nothing. A state that does not say so takes its whole file. */
+/* Bytes of the rotated files of all logs of the run, and of its checkpoint; 0 if there are none. log_path:
+ * the first log of the run. */
 uint64_t log_rotation_run_bytes(const char *log_path);
 uint64_t log_rotation_state_bytes(const char *log_path);
 
-/* What generations of the run may take: as said above, and twice its state. So the next state, which is due when they have as much as the
- * last one, always becomes due. */
+/* Limit of all rotated files: LOG_ROTATION_MOST, and twice the checkpoint, so that the next checkpoint
+ * becomes due before the limit. */
 uint64_t log_rotation_most_bytes(const char *log_path);
 
-/* Does the file's header say that it is of a bounded log? What else has such a name is somebody's own. */
+/* The file has the header of a bounded log (RI-2). */
 bool log_rotation_is_part(const char *path);
 
-/* All of them, and the state, be it put aside; nothing that is no part of a bounded log. */
+/* Removes the rotated files and the checkpoint, also with LOG_ROTATION_FALLBACK (RI-2). */
 void log_rotation_remove(const char *log_path);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headline: what a person must know of a process before any figure: which one, how long, how it
- * ended.
+ * headline: the line above a report: which process, how long it ran, how it ended. Example:
  *
- * Model: "server (pid 812), 4m12s, killed by SIGKILL: "leaked" means live at that instant".
+ *   server (pid 812), 4m12s, killed by SIGKILL: "leaked" means live at that instant
  */
 #ifndef MTRACE_QUERIES_HEADLINE_H
 #define MTRACE_QUERIES_HEADLINE_H
@@ -14,19 +13,18 @@
 struct error;
 struct query;
 
-/* Runs what for each process that the options ask for, in order of process_id, until it fails. */
+/* Calls `what` for each process that the options select, in order of process_id, until it fails. */
 int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
                           struct error *err);
 
-/* "; from 50%, size_min 4KiB": the filters that the figures passed, "" without any. */
+/* "; from 50%, size_min 4KiB": the filters; "" without any. */
 void headline_filters(const struct query *query, char *ret_text, size_t size);
 
-/* The database, in front of what is said of it, if who asked knows it. */
+/* Prints the name of the database, unless the request is untrusted. */
 void headline_print_file(const struct query *query);
 
-/* The first line of a process's screen, with the filters; below it, what the log has lost, and whose
- * blocks were not seen. */
+/* Prints the headline with the filters, and below it what the log lost and what was not recorded. */
 int headline_print(struct query *query, int64_t process_id, struct error *err);
 
 int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,

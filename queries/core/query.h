@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query: one question to one database: what was asked, and where the answer goes.
+ * query: one command on one database: its options, the open database, the output.
  *
- * Model: the library (queries.h) fills a struct query from what a client says, opens the database (query_open.h), and
- *        calls the command's run function (command.h). Data goes to `out`, remarks to the client's function.
+ * The public interface (queries.h) fills struct query_options from the client's parameters, opens the
+ * database (query_open.h) and calls the command's run function (command.h). The answer goes to `out`,
+ * notes beside it go to `note`.
  */
 #ifndef MTRACE_QUERIES_QUERY_H
 #define MTRACE_QUERIES_QUERY_H
@@ -40,27 +41,27 @@ struct query_options {
     enum render_format format;
     int64_t count; /* rows wanted; -1: the format's default; 0: all */
     int64_t skip;
-    int64_t after_id;       /* the allocation behind which rows begin; 0: at the first */
+    int64_t after_id;       /* rows begin after this allocation; 0: at the first */
     int64_t process_id;     /* 0: all */
     int64_t site_id;        /* 0: all */
-    const char *protection; /* of mmaps: letters of what must be allowed; NULL: any */
+    const char *protection; /* of mmaps: letters of required access; NULL: any */
     int64_t peak_rss_min;   /* of mmaps, in bytes; 0: any */
-    const char *blame_past; /* a regex of functions; NULL: call sites are as imported */
+    const char *blame_past; /* regex of functions to skip; NULL: call sites as imported */
     const char *sort_by;
     enum query_order order;
     const char *fail_if;
     const char *suppressions_path;
     const char *export_format; /* of export; NULL: not given */
-    const char *measure;   /* what stacks weigh (stack_weights.h); NULL: the command's default */
-    bool is_by_blocks;     /* blocks count, not bytes */
+    const char *measure;   /* weight of a stack (stack_weights.h); NULL: the command's default */
+    bool is_by_blocks;     /* weights are blocks, not bytes */
     bool is_inverted;      /* innermost functions first */
     int64_t time_limit_ns; /* 0: none */
     double min_share;      /* smaller nodes are folded; negative: the command's default */
     struct filter filter;
     bool is_wide;
-    bool has_stacks; /* the stack of each row is asked for, too */
+    bool has_stacks; /* print the stack of each row */
     bool is_sql_shown;
-    bool is_sealed; /* the database is the only file that is opened */
+    bool is_sealed; /* untrusted request: opens no file but the database */
 };
 
 struct query {
@@ -69,36 +70,35 @@ struct query {
     struct render_style style;
     FILE *out;
     const char *output_name;                       /* of the file it is; NULL: none */
-    void (*note)(void *context, const char *text); /* NULL: nobody wants remarks */
+    void (*note)(void *context, const char *text); /* NULL: notes are dropped */
     void *note_context;
     const struct database_stop *stop;
-    struct query_options resolved;           /* the options, when opening has made a pid an id */
-    char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
-    const struct command *commands;          /* all there are, for what speaks of others */
-    bool is_elided_noted;                    /* the answer itself says what was elided */
-    bool is_of_notes;                        /* what is beside the answer is asked for alone */
-    bool has_failed;                         /* rows were found for which --fail-if holds */
+    struct query_options resolved;           /* the options with PIDs replaced by process ids */
+    char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, quoted for a shell */
+    const struct command *commands;          /* all commands, for advice */
+    bool is_elided_noted;                    /* the answer itself says which blocks have no row */
+    bool is_of_notes;                        /* only the notes are wanted */
+    bool has_failed;                         /* --fail-if holds for a row */
 };
 
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);
 
-/* A name that ends in .svg promises a picture. */
+/* The name ends in .svg. */
 bool query_is_picture(const char *output_name);
 
-/* Tells the client what is no part of the answer: one line, without its end. */
+/* Gives the client a note beside the answer: one line without a newline. */
 void query_note(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
-/* "next: mtrace-query" and the words behind it, as they can be typed: what to ask next of this database. A sealed question gets
- * none: who asked has never heard of the file. */
+/* Prints "next: mtrace-query" and these words: a command to run next. Not for untrusted requests,
+ * whose client does not know the file's name. */
 void query_advise(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
-/* The same of a command, with what follows the name of the database, "" or "--filter VALUE", unless the database does not
- * answer that: it has no rows, or samples alone. */
+/* The same for a command; tail is "" or "--filter VALUE". Prints nothing if this database cannot answer
+ * the command. */
 void query_advise_command(const struct query *query, const char *name, const char *tail);
 
-/* Prints the statement with its literals instead of running it, when that was asked for; true if
- * so. */
+/* If --show-sql was given, prints the statement with its literals and returns true. */
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt);
 
 #endif

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundb: a recording's database, opened to be read.
+ * rundb: the database of a recording, opened read-only.
  *
- * Model: the file is opened read-only and guarded (lib/sqlite/database_guard.h); today's views are
- *        TEMP views over its tables, loaded when a statement names them. Then nothing but reading is allowed any more. What
- *        rows say is still anybody's word: ids are read by database_id, figures are added by
- *        lib/base/saturating.h, and a text may be NULL.
+ * The current views are TEMP views over the tables of the file, loaded when a statement names them.
+ * The file is not trusted (database_guard.h): ids are checked, sums saturate, any text may be NULL.
+ *
  * Invariants
- *   DB-1 after rundb_lock no statement can change the file, attach another one, or make anything.
- *   DB-2 once a stop is wanted, or its time is over, the running statement and every later one end
- *   with ERROR_INTERRUPTED.
- *   DB-3 what walks whole stacks asks rundb_go_on at each: all of them together may take as long as the square of
- *   their depth.
- * Threads: one at a time for each database.
- * Failure: ERROR_IO no such file, or a directory; ERROR_FORMAT not ours; ERROR_VERSION newer;
+ *   DB-1 After rundb_lock no statement can change the file, attach another one or create anything.
+ *   DB-2 After a stop or the end of the time limit, every statement ends with ERROR_INTERRUPTED.
+ *   DB-3 A loop over whole stacks calls rundb_go_on for each stack: all of them may take long.
+ *
+ * Threads: one at a time per database.
+ * Errors: ERROR_IO no such file, or a directory; ERROR_FORMAT not a recording; ERROR_VERSION newer;
  * ERROR_DATABASE damaged or locked.
  */
 #ifndef MTRACE_QUERIES_RUNDB_H
@@ -31,7 +29,7 @@
 struct error;
 struct database_views;
 
-/* Tables that importers make of the view of the same name with an underscore in front. */
+/* Tables that the importer fills from the view of the same name with a leading underscore. */
 enum rundb_made {
     RUNDB_SITE_TOTALS = 1,
     RUNDB_SITE_LEAKS = 2,
@@ -43,7 +41,7 @@ enum rundb_made {
     /* site_shapes comes with leaks and growth, for those of the two that are asked for */
 };
 
-/* Tables of single blocks, which an import may leave out, and a log may lack rows for. */
+/* Tables of single blocks: an import can omit them, and a log may have no rows for them. */
 enum rundb_rows {
     RUNDB_BLOCK_ROWS = 1,
     RUNDB_POOL_ROWS = 2
@@ -68,8 +66,8 @@ struct rundb {
     bool is_locked;
 };
 
-/* path, stop (NULL: nobody stops) and the struct must live as long as the database is open. On failure the database need not
- * be closed. */
+/* path, stop (may be NULL) and the struct must live as long as the database is open. After a failure
+ * the database need not be closed. */
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
                struct error *err);
 
@@ -81,11 +79,11 @@ void rundb_close(struct rundb *database);
 /* From here on statements find the embedded views. */
 int rundb_offer_views(struct rundb *database, struct error *err);
 
-/* For what names them in ways that only SQLite understands. */
+/* Loads them all now, for a statement whose views only SQLite can find. */
 int rundb_load_all_views(const struct rundb *database, struct error *err);
 
-/* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:
- * what the views read was replaced. */
+/* From here on these tables (enum rundb_made) have the rows of their views, not those of the file:
+ * a filter replaced the tables that the views read. */
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
 
 /* From here on statements that read rows of single blocks, of which the database has none, are refused, too. */
@@ -104,15 +102,14 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
                  size_t n_values, struct error *err);
 
-/* 0, or ERROR_INTERRUPTED once a stop is wanted or its time is over: for loops that no statement runs in (DB-3). NULL: nobody
- * stops. */
+/* 0, or ERROR_INTERRUPTED after a stop or the end of the time limit (DB-3). database may be NULL. */
 int rundb_go_on(const struct rundb *database, struct error *err);
 
 /* The next row: 1, the end: 0, or an error. */
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
 
-/* The text of a column of the current row, "" for none: a file that somebody made may have NULL anywhere,
- * and where memory has ended, the next step says so. */
+/* The text of a column of the current row; "" for NULL and without memory, which the next step
+ * reports. */
 static inline const char *rundb_text(struct sqlite3_stmt *row, int column)
 {
     const unsigned char *text = sqlite3_column_text(row, column);
@@ -132,7 +129,7 @@ static inline const char *rundb_text_bytes(struct sqlite3_stmt *row, int column,
 /* Prints the statement with its literals. */
 void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out);
 
-/* What SQLite said of the last failure. */
+/* Fills err with SQLite's message about the last failure. */
 int rundb_error(const struct rundb *database, const char *doing, struct error *err);
 
 /* The first column of the first row as a number; 0 when there is none or it is NULL. */

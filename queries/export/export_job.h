@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_job: a recording on its way into another tool's format.
+ * export_job: converts a recording to the format of another tool.
  *
- * Model: cmd_export chooses a format, loads the stack tree and calls the format's one function,
- *        which writes to `out` as it reads. A format is made either of totals by stack, which pass
- *        filters in front of the command (filtered_totals.h), or of the rows themselves
- *        (export_events.h, filter_sql.h).
- * Invariants: X-1 what passes the filters is all that a format shows, and all of it. X-2 memory
- *        grows with stacks, frames and blocks live at once, never with the number of rows.
- * Failure: ERROR_DATABASE, ERROR_NOMEM; write errors stay in `out` for the caller's ferror.
+ * cmd_export chooses the format, loads the stack tree and calls export_<format>_run, which streams to
+ * `out`. A format is made of totals by stack (filtered_totals.h) or of rows (export_events.h).
+ * Memory grows with the number of stacks, frames and live blocks, not with the number of rows.
+ * Errors: ERROR_DATABASE, ERROR_NOMEM; for write errors the caller checks ferror(out).
  */
 #ifndef MTRACE_QUERIES_EXPORT_JOB_H
 #define MTRACE_QUERIES_EXPORT_JOB_H
@@ -26,22 +23,21 @@ struct export_job {
     FILE *out;
     struct stack_weights stacks; /* the tree, and the weights of one measure */
     int64_t process_id;          /* 0: all; never 0 for a format of one process */
-    int64_t pid;                 /* of that process, or the first; so below */
+    int64_t pid;                 /* this and what follows: of that process, or of the first */
     char *command_line;          /* words joined by blanks */
     char *executable;
     int64_t start_unix_ns; /* 0: unknown */
     int64_t start_ns, end_ns;
-    int64_t peak_ns; /* start_ns when nothing was ever live */
+    int64_t peak_ns; /* start_ns if no block was ever live */
 };
 
-/* Fills in what is said of the chosen process, else of the first. */
+/* Fills in the members about the process. */
 int export_job_read_process(struct export_job *job, struct error *err);
 
-/* What a packed output says of a failed write. */
+/* Fills err for a failed write of a compressed format. */
 int export_job_write_error(const struct export_job *job, int os_errno, struct error *err);
 
-/* The module's load address of an object in the job's process; 0: unknown. An array by object_id of
- * ret_n, to free. */
+/* Load addresses in the job's process by object_id; 0: unknown. The caller frees the array. */
 int export_job_load_addresses(const struct export_job *job, int64_t **ret_addresses, int64_t *ret_n,
                               struct error *err);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_scan: the rows of allocations that pass a filter, each handed on once, in batches.
+ * row_feed: passes the allocation rows that match a filter to a consumer, in batches.
  *
- * Model: one SELECT. The scan is an aggregate function without a result: SQLite hands it each row's
- *        values where they are, which takes half the time of stepping from row to row.
- * Invariants: RW-1 rows come in the order of their births. RW-2 a row's process is one of the file
- *        or 0; its backtrace is below n_backtraces: other rows, of a damaged file, are left out.
- *        RW-3 what is summed up are blocks and bytes, which are what the importer's totals have in
- *        them for the row: a row alone says nothing of how many were not drawn.
- * Failure: ERROR_DATABASE; ERROR_NOMEM, also when the consumer says so.
+ * One SELECT. The scan is an aggregate function without a result: SQLite passes the values of each row
+ * to it in place, which takes half the time of sqlite3_step per row.
+ *
+ * Rows come in the order of their allocation. A row's process is one of the file or 0; rows of a damaged
+ * file whose backtrace is unknown are skipped. `blocks` and `bytes` include the weight of a sample, as in
+ * the totals of the importer.
+ * Errors: ERROR_DATABASE; ERROR_NOMEM, also from the consumer.
  */
 #ifndef MTRACE_QUERIES_ROW_FEED_H
 #define MTRACE_QUERIES_ROW_FEED_H
@@ -30,16 +30,16 @@ enum {
 
 struct scanned_row {
     uint32_t process, backtrace;
-    int64_t blocks, bytes; /* that it stands for: 1 and size_bytes, but of a sample */
-    double blocks_variance, bytes_variance; /* what it adds to those of sums: 0, but of a sample */
+    int64_t blocks, bytes;                  /* 1 and size_bytes, or the weight of a sample */
+    double blocks_variance, bytes_variance; /* of that weight; 0 if not sampled */
     int64_t size_bytes, slack_bytes;        /* of the block itself */
-    int64_t alloc_ns, lifetime_ns;          /* lifetime_ns: UNKNOWN when it never ended */
+    int64_t alloc_ns, lifetime_ns;          /* lifetime_ns: UNKNOWN if it was never freed */
     int64_t ended_by;
     int64_t intervening, free_backtrace; /* or UNKNOWN */
-    /* only of a scan of whole rows */
+    /* only from row_feed_run_whole */
     int64_t allocation_id;
-    uint32_t thread, free_thread; /* 0: of none that is known; ended by no call */
-    uint32_t group, free_group;   /* free_group: where it was ended by a call */
+    uint32_t thread, free_thread; /* 0: unknown; not freed by a call */
+    uint32_t group, free_group;   /* free_group: only if freed by a call */
 };
 
 enum row_feed_ended_by { /* allocation_rows.ended_by */
@@ -50,7 +50,7 @@ enum row_feed_ended_by { /* allocation_rows.ended_by */
     ROW_FEED_EXEC = 4
 };
 
-/* What a consumer need not look at: each column of a row costs as much as the row itself. */
+/* Columns that a consumer does not need: each one costs as much as the row itself. */
 enum row_feed_part {
     ROW_FEED_SLACK = 1,       /* slack_bytes: 0 */
     ROW_FEED_LIFETIME = 2,    /* lifetime_ns: UNKNOWN */
@@ -77,11 +77,11 @@ void row_feed_done(struct row_feed *scan);
 int row_feed_run(const struct row_feed *scan, const struct filter_sql *filter, row_feed_take *take,
                  void *context, struct error *err);
 
-/* The same with what whole rows have besides: it costs what looking it up costs. */
+/* The same with all members of struct scanned_row. Slower. */
 int row_feed_run_whole(const struct row_feed *scan, const struct filter_sql *filter,
                        row_feed_take *take, void *context, struct error *err);
 
-/* When the row ended; INT64_MAX: never, or with the process image. */
+/* When the block was freed; INT64_MAX: never, or by exec. */
 static inline int64_t row_feed_end_ns(const struct scanned_row *row)
 {
     return row->lifetime_ns == ROW_FEED_UNKNOWN || row->ended_by == ROW_FEED_EXEC
@@ -94,13 +94,13 @@ static inline bool row_feed_is_ended_by_call(const struct scanned_row *row)
     return row->ended_by == ROW_FEED_FREED || row->ended_by == ROW_FEED_REALLOCATED;
 }
 
-/* The word of docs/words.md: one other allocation of its thread at most before it was freed. */
+/* Its thread made at most one other allocation before the block was freed (docs/words.md). */
 static inline bool row_feed_is_temporary(const struct scanned_row *row)
 {
     return row->intervening != ROW_FEED_UNKNOWN && row->intervening <= 1;
 }
 
-/* The statement, to be shown (filter_sql_show): sqlite3_free it, NULL: no memory. */
+/* The statement, for filter_sql_show. Free with sqlite3_free; NULL: no memory. */
 char *row_feed_sql(const struct filter_sql *filter, unsigned without);
 
 #endif

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shorten: names as short as a person needs them to recognize a function or a file.
+ * shorten: short names of functions and files.
  *
- * Model: std::vector<int, std::allocator<int>>::push_back(int const&) ->
- * std::vector<..>::push_back; parameter lists and return types go, template arguments become
- * "<..>", D's "!(..)"; operators, lambdas and "(anonymous namespace)" stay readable. A path becomes
- * its last part. What does not look like C++, D or Rust is copied. The result always fits and ends with NUL.
+ *   std::vector<int, std::allocator<int>>::push_back(int const&)  ->  std::vector<..>::push_back
+ *   std.array.insertInPlace!(int, int).insertInPlace              ->  std.array.insertInPlace!(..).insertInPlace
+ *
+ * Parameter lists and return types are removed and template arguments become "<..>" or "!(..)". Operators,
+ * lambdas and "(anonymous namespace)" stay. Names of other languages than C++, Rust and D are copied.
  */
 #ifndef MTRACE_QUERIES_SHORTEN_H
 #define MTRACE_QUERIES_SHORTEN_H
 
 #include <stddef.h>
 
+/* Cuts the result to size and ends it with NUL. */
 void shorten_function(const char *name, char *ret_text, size_t size);
 
-/* Points into path. */
+/* The last component; points into path. */
 const char *shorten_path(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reports: the run functions of struct command (command.h), one file cmd_<name>.c for each idea. */
+/* reports: the run functions of commands (command.h); cmd_<name>.c implements cmd_<name>_run. */
 #ifndef MTRACE_QUERIES_REPORTS_H
 #define MTRACE_QUERIES_REPORTS_H
 

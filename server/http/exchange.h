@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exchange: one request and the answer that is being made of it, without any word of HTTP's wire.
+ * exchange: one HTTP request and its response, independent of the HTTP library.
  *
- * Model:   http_server fills the question, calls the route's function in a thread of its own, and
- *          sends what that printed to `out`. A function that fails before its first 256 KiB have
- *          gone gives the client a JSON object with the reason instead, and the status that belongs to
- *          the code: what it had printed is dropped.
- * Threads: an exchange belongs to the thread that answers it.
+ * http_server fills in the request, calls the function of the route in a thread of its own and sends what
+ * that prints to `out`. If the function fails before 256 KiB were sent, the output is dropped and the
+ * client gets the status of the error and a JSON object with its message.
+ * An exchange belongs to the thread that answers it.
  */
 #ifndef MTRACE_SERVER_EXCHANGE_H
 #define MTRACE_SERVER_EXCHANGE_H
@@ -30,7 +29,7 @@ struct exchange_parameter {
     const char *value; /* decoded; "" where there is no "=" */
 };
 
-/* What a page of this answer may do in a browser. */
+/* The Content-Security-Policy of the response. */
 enum exchange_policy {
     EXCHANGE_POLICY_DATA,    /* nothing */
     EXCHANGE_POLICY_PAGE,    /* scripts and data of this server */
@@ -38,44 +37,45 @@ enum exchange_policy {
 };
 
 struct exchange {
-    /* the question */
+    /* the request */
     const char *method;
     const char *path; /* decoded */
     struct exchange_parameter parameters[EXCHANGE_MAX_PARAMETERS];
     size_t n_parameters;
-    const char *body; /* of POST, with a '\0' behind it; NULL: none */
+    const char *body; /* of POST, followed by NUL; NULL: none */
     size_t body_bytes;
     const char *if_none_match; /* NULL: none */
 
-    /* the answer */
+    /* the response */
     FILE *out;
     int status;                               /* of HTTP; 200 unless changed */
     const char *content_type;                 /* application/json unless changed */
     const char *content_encoding;             /* NULL: none */
     char etag[EXCHANGE_ETAG_BYTES];           /* with its quotes; "": none */
     char file_name[EXCHANGE_FILE_NAME_BYTES]; /* for saving; "": shown */
-    bool is_forever; /* this address has no other answer, ever: a client need not ask again */
+    bool is_forever; /* the response to this address never changes: clients may cache it */
     enum exchange_policy policy;
-    const char *allow; /* the methods that there are, after exchange_check_method has refused */
+    const char *allow; /* the allowed methods, after exchange_check_method failed */
 
     void (*send_now)(const void *client);     /* from now on each flush of `out` is sent */
-    bool (*is_abandoned)(const void *client); /* the client has gone, or the server is to end */
-    int64_t (*waited_ns)(const void *client); /* for the client to take what was printed, in all */
-    void (*give_up)(const void *client);      /* nothing more is sent */
+    bool (*is_abandoned)(const void *client); /* the client disconnected, or the server ends */
+    int64_t (*waited_ns)(const void *client); /* total time that writes waited for the client */
+    void (*give_up)(const void *client);      /* sends nothing more */
     const void *client;
 };
 
-/* The value of a parameter, the last one where it is repeated; NULL: not given. */
+/* The value of a parameter, of the last one if it is repeated; NULL: not given. */
 const char *exchange_parameter(const struct exchange *exchange, const char *name);
 
-/* 405 unless the method is this one; HEAD goes for GET. `use` says in the message what it is for. */
+/* Fails with 405 unless the request has this method (HEAD counts as GET). `use`: its purpose, for the
+ * message. */
 int exchange_check_method(struct exchange *exchange, const char *method, const char *use,
                           struct error *err);
 
-/* Sets the ETag; true when the client has just that, and nothing needs to be printed. */
+/* Sets the ETag. True: the client has this version, print nothing. */
 bool exchange_is_known(struct exchange *exchange, const char *etag);
 
-/* Of HTTP, for an enum error_code. */
+/* The HTTP status of an enum error_code. */
 int exchange_status_of(int code);
 
 /* {"error": {"code": "usage", "message": "…"}} */
