@@ -93,11 +93,6 @@ const char *symbolizer_note(const struct symbolizer *symbolizer)
     return symbolizer->files.note;
 }
 
-bool symbolizer_uses_kept(const struct symbolizer *symbolizer)
-{
-    return symbolizer->files.is_kept;
-}
-
 const char *symbolizer_identity(const struct symbolizer *symbolizer)
 {
     if (symbolizer->files.is_kept)

@@ -59,9 +59,6 @@ int symbolizer_run(struct symbolizer *symbolizer, const struct symbolizer_positi
 /* File that gives lines, NULL if none was found. */
 const char *symbolizer_debug_path(const struct symbolizer *symbolizer);
 
-/* The names come from what the log has of the object (symbolizer_object.kept). */
-bool symbolizer_uses_kept(const struct symbolizer *symbolizer);
-
 /* Why lines are missing and what would cure it, NULL if they are there. A run that meets damage
  * adds to it. */
 const char *symbolizer_note(const struct symbolizer *symbolizer);

@@ -7,8 +7,8 @@
 #include "collector/os/elf_lookup.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"
+#include "collector/os/module_bounds.h"
 #include "collector/os/sys.h"
-#include "lib/abi/file_key.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum {
     RECENT_SECONDS = 600,
     HEAD_BYTES = 4096, /* ELF header and program headers are in them, or the file is not copied */
     DEBUG_BYTES = 256 * 1024, /* up to which debug sections are copied, too */
-    MOST_BYTES = 4 * 1024 * 1024,
+    MOST_BYTES = 16 * 1024 * 1024,
     MOST_SECTIONS = 1024,
     KNOWN_KEYS = 4096, /* a power of two */
     KEY_PROBES = 16,
@@ -30,14 +30,20 @@ static uint64_t g_most_bytes;
 static _Atomic uint64_t g_copied_bytes;
 static _Atomic uint64_t g_known_keys[KNOWN_KEYS];
 static _Atomic bool g_is_full;
-static const struct link_map *g_last_initial; /* of ld.so's list when recording started */
 
 void module_file_init(uint64_t most_bytes)
 {
     g_most_bytes = most_bytes;
-    for (const struct link_map *map = g_last_initial ? NULL : _r_debug.r_map; map;
-         map = map->l_next)
-        g_last_initial = map;
+}
+
+/* FNV-1a, never 0. */
+static uint64_t key_of_bytes(const void *bytes, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return hash | 1;
 }
 
 /* ---- which files were copied ---- */
@@ -283,14 +289,13 @@ static void report_full(const char *path)
 {
     if (!atomic_exchange_explicit(&g_is_full, true, memory_order_relaxed))
         message(CONFIG_LEVEL_WARN,
-                "symbol tables of modules are not copied beyond --keep-symbols; the first one is ",
-                path, 0);
+                "the limit of --keep-symbols is reached; no symbols are kept of ", path, 0);
 }
 
 static uint64_t write_copy(const struct module_file *file, const struct copy *copy, uint64_t key)
 {
     if (key == 0)
-        key = file_key_of_bytes(copy->buffer, copy->used_bytes);
+        key = key_of_bytes(copy->buffer, copy->used_bytes);
     if (is_known(key))
         return key;
     if (!has_room(copy->used_bytes)) {
@@ -300,32 +305,24 @@ static uint64_t write_copy(const struct module_file *file, const struct copy *co
     return !add_key(key) || write_parts(copy, key) ? key : 0;
 }
 
-/* Initial modules are never unloaded, so this part of the list does not change. */
-static bool is_initial(const struct link_map *map)
-{
-    const struct link_map *at = _r_debug.r_map;
-
-    while (at && at != map && at != g_last_initial)
-        at = at->l_next;
-    return at == map;
-}
-
 /* The file is probably there when the log is imported: not a plugin, of a package, or old. A fresh
  * build is often run many times, so that copies of its executable would fill the logs. */
 static bool stays(const struct module_file *file, const struct sys_file_id *id)
 {
     int64_t now = (int64_t)(sys_clock_ns(CLOCK_REALTIME) / 1000000000u);
 
-    return is_initial(file->map) || fmt_after_prefix(file->path, "/usr/")
-           || fmt_after_prefix(file->path, "/lib") || now - id->change_seconds > RECENT_SECONDS;
+    return module_bounds_is_initial(file->map) || fmt_after_prefix(file->path, "/usr/")
+           || fmt_after_prefix(file->path, "/lib/") || fmt_after_prefix(file->path, "/lib64/")
+           || now - id->change_seconds > RECENT_SECONDS;
 }
 
-/* The key of a file without a copy says only which modules have the same file; with a build id that is known. */
-static uint64_t key_of_uncopied(const struct module_file *file, const struct sys_file_id *id)
+/* Without a build id the status of the file tells which modules have the same file. */
+static uint64_t key_of_status(const struct module_file *file, const struct sys_file_id *id)
 {
-    return file->build_id
-               ? 0
-               : file_key_of_status(id->device, id->inode, id->size_bytes, id->change_seconds);
+    const uint64_t words[] = {id->device, id->inode, (uint64_t)id->size_bytes,
+                              (uint64_t)id->change_seconds};
+
+    return file->build_id ? 0 : key_of_bytes(words, sizeof(words));
 }
 
 /* The first segment of a module is one mapping. */
@@ -385,9 +382,10 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
     struct sys_file_id id = {0};
     bool is_there = fd >= 0 && sys_file_id(fd, &id) == 0;
 
-    key = g_most_bytes && !(is_there && stays(file, &id)) ? copy_module(file, fd, key) : 0;
-    if (key == 0 && is_there)
-        key = key_of_uncopied(file, &id);
+    if (g_most_bytes && !(is_there && stays(file, &id)))
+        key = copy_module(file, fd, key);
+    else
+        key = is_there ? key_of_status(file, &id) : 0;
     if (fd >= 0)
         sys_close(fd);
     return key;
@@ -395,7 +393,7 @@ static uint64_t keep_file(const struct module_file *file, uint64_t key)
 
 static uint64_t key_of_build_id(const struct module_file *file)
 {
-    return file->build_id ? file_key_of_bytes(file->build_id, file->build_id_bytes) : 0;
+    return file->build_id ? key_of_bytes(file->build_id, file->build_id_bytes) : 0;
 }
 
 static bool is_ours(const struct module_file *file)

@@ -2,12 +2,11 @@
 /*
  * module_file: copies the symbol table of a module's file into the log.
  *
- * The file of a plugin may be deleted or replaced before the log is imported. When a module is defined, its headers
- * and symbol tables are copied if the program opened it after the start and its file changed in the last ten minutes,
- * or if its path does not name the loaded file any more. The debug sections of a small file are copied, too; code
- * never is. A file that is not at its path is opened through /proc/self/map_files. That needs
- * CAP_CHECKPOINT_RESTORE; without it the dynamic symbol table is copied from memory. Other files are left to
- * mtrace-record (recorder/pack/kept_modules.h).
+ * The file of a plugin may be deleted or replaced before the log is imported. When a module is defined, its
+ * headers and symbol tables are copied if the program opened it after the start and its file changed in the last
+ * ten minutes, or if there is no file at its path. The debug sections of a small file are copied, too; code never
+ * is. If the path does not name the loaded file, the file is opened through /proc/self/map_files. That needs
+ * CAP_CHECKPOINT_RESTORE; without it the dynamic symbol table is copied from memory.
  *
  * Invariants
  *   MF-1 A file is copied once per process, however often and under however many names it is loaded. A fork child does

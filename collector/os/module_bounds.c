@@ -70,3 +70,30 @@ bool module_bounds_find_all(const struct link_map *map, struct module_bounds *re
     }
     return true;
 }
+
+static const struct link_map *g_last_at_start;
+
+void module_bounds_note_start(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+
+    while (map && map->l_next)
+        map = map->l_next;
+    if (!g_last_at_start)
+        g_last_at_start = map;
+}
+
+const struct link_map *module_bounds_last_at_start(void)
+{
+    return g_last_at_start;
+}
+
+/* Initial modules stay at the front of the list, which needs no lock. */
+bool module_bounds_is_initial(const struct link_map *map)
+{
+    const struct link_map *at = g_last_at_start ? _r_debug.r_map : NULL;
+
+    while (at && at != map && at != g_last_at_start)
+        at = at->l_next;
+    return at && at == map;
+}

@@ -28,4 +28,13 @@ bool module_bounds_find(uintptr_t address, struct module_bounds *ret_bounds);
  * not finished it. */
 bool module_bounds_find_all(const struct link_map *map, struct module_bounds *ret_bounds);
 
+/* Before main: from here on the modules that are loaded now are initial ones, which are never unloaded. */
+void module_bounds_note_start(void);
+
+/* The last initial module; NULL: there was no such call, as in an attached process. */
+const struct link_map *module_bounds_last_at_start(void);
+
+/* False in an attached process. */
+bool module_bounds_is_initial(const struct link_map *map);
+
 #endif

@@ -20,9 +20,8 @@ enum {
 
 static const struct reference *g_references[GOT_REBINDING_MOST];
 static size_t g_n_references;
-static uint8_t g_buckets[N_BUCKETS];           /* number of a reference plus one, 0: none */
-static const struct link_map *g_last_at_start; /* RF-5; NULL: attached */
-static const struct link_map *g_last_done;     /* RF-6; of who is busy; NULL: none */
+static uint8_t g_buckets[N_BUCKETS];       /* number of a reference plus one, 0: none */
+static const struct link_map *g_last_done; /* RF-6; of who is busy; NULL: none */
 static uint32_t g_epoch_done;
 static uint32_t g_n_foreign_done; /* of modules up to the last one done */
 static _Atomic bool g_is_busy;
@@ -54,19 +53,9 @@ bool got_rebinding_find_lock(void)
     return loader_lock_find();
 }
 
-void got_rebinding_note_start(void)
-{
-    const struct link_map *map = _r_debug.r_map;
-
-    while (map && map->l_next)
-        map = map->l_next;
-    if (!g_last_at_start)
-        g_last_at_start = map;
-}
-
 bool got_rebinding_prepare(void)
 {
-    if (!g_last_at_start || !loader_lock_find())
+    if (!module_bounds_last_at_start() || !loader_lock_find())
         return false;
     g_is_to_us = true;
     return true;
@@ -180,7 +169,7 @@ static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation 
 {
     return value == behind
            || (is_unresolved(visit, relocation, symbol, value)
-               && !(g_last_at_start
+               && !(module_bounds_last_at_start()
                     && has_other_definition(visit->object.strings + symbol->st_name, behind)));
 }
 
@@ -281,7 +270,7 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
 static bool lead_all(bool to_us, struct got_rebinding_found *found)
 {
     g_n_foreign_done = 0;
-    return lead_behind(g_last_at_start, to_us, found);
+    return lead_behind(module_bounds_last_at_start(), to_us, found);
 }
 
 /* RF-6 */
@@ -361,7 +350,7 @@ bool got_rebinding_follow(struct got_rebinding_found *ret_found)
     if (ret_found->is_busy)
         return false;
     is_all = !g_is_to_us || lead_new(ret_found);
-    if (!g_last_at_start) /* ld.so leaves all of them to us */
+    if (!module_bounds_last_at_start()) /* ld.so leaves all of them to us */
         ret_found->n_bound = ret_found->n_foreign = 0;
     ret_found->n_elsewhere = count_elsewhere();
     leave(&look);

@@ -42,9 +42,6 @@ void got_rebinding_add(const struct reference *references, size_t n);
 /* False: ld.so is none that is known, and nothing may be led. Waits for it where dlopen would. */
 bool got_rebinding_find_lock(void);
 
-/* In a program that was started with us, before main. Only the first call counts. */
-void got_rebinding_note_start(void);
-
 /* There, before got_rebinding_follow. Answers as got_rebinding_find_lock. */
 bool got_rebinding_prepare(void);
 

@@ -33,6 +33,7 @@
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 #include "collector/thread/thread_numbers.h"
+#include "collector/unwind/own_stacks.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -113,6 +114,7 @@ static MTRACE_COLD bool begin_in_child(void)
         return false;
     segment_forget();
     memory_forget();
+    own_stacks_forget();
     event_callbacks_forget();
     got_rebinding_forget();
     modules_forget_unloads();

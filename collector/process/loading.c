@@ -3,6 +3,7 @@
 
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
+#include "collector/os/module_bounds.h"
 #include "collector/os/sys.h"
 #include "collector/process/got_rebinding.h"
 #include "collector/thread/quiet.h"
@@ -37,14 +38,14 @@ static bool is_following(void)
 
 void loading_begin(void)
 {
-    got_rebinding_note_start();
+    module_bounds_note_start();
 }
 
 void loading_expect(void)
 {
     if (state_is_off() || state_config()->is_attached)
         return;
-    got_rebinding_note_start(); /* a constructor may come before ours */
+    module_bounds_note_start(); /* a constructor may come before ours */
     if (!got_rebinding_prepare())
         return;
     atomic_store_explicit(&g_is_expecting, true, memory_order_relaxed);

@@ -124,6 +124,15 @@ void own_stacks_remove(const struct unwind_memory *own)
         atomic_store_explicit(&place->high, FREE, memory_order_relaxed);
 }
 
+void own_stacks_forget(void)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    for (uint32_t i = 0; i < OWN_STACKS_PLACES; i++)
+        if (!overlaps(&g_places[i], (struct range){here, here + 1}))
+            atomic_store_explicit(&g_places[i].high, FREE, memory_order_relaxed);
+}
+
 /* ---- bounds ---- */
 
 static void end_bounds(struct unwind_memory *own)

@@ -43,6 +43,9 @@ void own_stacks_forget_others(void);
  */
 void own_stacks_add(uintptr_t low, uintptr_t high, const uint64_t *guard);
 
+/* In a fork child: the other threads do not exist. */
+void own_stacks_forget(void);
+
 /* The thread with these bounds ends. */
 void own_stacks_remove(const struct unwind_memory *own);
 

@@ -285,8 +285,10 @@ static void warn(const struct import_result *result)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");
     else if (result->n_allocations == 0)
-        fprintf(stderr, "mtrace-import: warning: the log has no allocations: the program allocated "
-                        "nothing while it was recorded, is static, or has an allocator inside\n");
+        fprintf(
+            stderr,
+            "mtrace-import: warning: the log has no allocations: the program allocated "
+            "nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md\n");
 }
 
 static void report_done(const struct import_options *options, const struct import_result *result)

@@ -167,7 +167,6 @@ static int run_symbolizer(struct lookup *lookup)
         status = keep_text(job, symbolizer_debug_path(symbolizer), &job->debug_path);
     if (status == 0)
         status = keep_text(job, symbolizer_note(symbolizer), &job->note);
-    job->uses_kept = status == 0 && symbolizer_uses_kept(symbolizer);
     symbolizer_close(symbolizer);
     return status;
 }

@@ -34,7 +34,6 @@ struct symbol_job {
     struct symbol_store store; /* may hold more, from the cache */
     char *debug_path;
     char *note;
-    bool uses_kept;
     struct error err;
 };
 

@@ -144,20 +144,6 @@ static int read_files(struct symbols *symbols)
         add_path);
 }
 
-/* What was found as a file is read there next time, too. */
-static int forget_parts(struct symbols *symbols)
-{
-    sqlite3_stmt *statement = NULL;
-    int status = database_prepare(symbols->db, "DELETE FROM object_parts WHERE object_id = ?",
-                                  &statement, symbols->err);
-
-    for (size_t i = 0; status == 0 && i < symbols->n_jobs; i++)
-        if (symbols->jobs[i].kept.bytes && !symbols->jobs[i].uses_kept)
-            status = database_insert(statement, symbols->err, "i", symbols->jobs[i].object_id);
-    sqlite3_finalize(statement);
-    return status;
-}
-
 static int read_jobs(struct symbols *symbols)
 {
     sqlite3_stmt *statement;
@@ -307,8 +293,6 @@ int symbols_write(sqlite3 *db, const struct symbols_options *options, struct err
     if (status == 0)
         status = symbol_rows_write(db, symbols.jobs, symbols.n_jobs, symbols.frames,
                                    symbols.n_frames, &symbols.kept_names, err);
-    if (status == 0)
-        status = forget_parts(&symbols);
     for (size_t i = 0; i < symbols.n_jobs; i++)
         symbol_job_done(&symbols.jobs[i]);
     free(symbols.jobs);

@@ -268,7 +268,7 @@ static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
     (void)snprintf(
         text, size,
         "no allocation was recorded: the program allocated nothing while it was recorded, "
-        "is static, or has an allocator inside");
+        "or has a built-in allocator; see docs/troubleshooting.md");
 }
 
 /* ---- samples ---- */

@@ -64,7 +64,7 @@ static const struct argp_option option_table[] = {
      0},
 
     {"keep-symbols", KEY_KEEP_SYMBOLS, "SIZE", 0,
-     "Copy up to SIZE of symbol tables of each process into the log, for modules whose files may be gone at import; "
+     "Per process, copy at most SIZE of symbol tables of plugins into the log, as their files may be gone at import; "
      "0 = none [64MiB]",
      0},
 
@@ -149,11 +149,9 @@ static void set_sample_bytes(struct argp_state *state, const char *text)
 
 static void set_keep_symbols(struct argp_state *state, const char *text)
 {
-    struct options *options = state->input;
     uint64_t size = option_value_size(state, "--keep-symbols", text);
     char bytes[24];
 
-    options->keep_symbols_bytes = size;
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size < UINT64_MAX / 2 ? size : UINT64_MAX / 2);
     add_setting(state, "MTRACE_KEEP_SYMBOLS", bytes);
 }

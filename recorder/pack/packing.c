@@ -50,7 +50,6 @@ void packing_free(struct packing *packing)
         return;
     elide_free(packing->elide);
     last_frees_free(packing->others);
-    kept_modules_done(&packing->kept);
     definition_parts_done(&packing->definitions);
     free(packing->backlog);
     free(packing->executable);
@@ -512,21 +511,6 @@ static void give_back(struct live_log *live, const struct packing_item *item)
     fault_point("recycled");
 }
 
-/* As a segment of its own, which no live log has. */
-static bool append_kept(void *context, const void *payload, uint32_t n_bytes)
-{
-    struct packing *packing = context;
-    struct log_file *file = packing->live->file;
-    struct log_segment segment = {
-        .kind = LOG_SEGMENT_DEFS,
-        .run_id = packing->live->seen.run_id,
-        .sequence = atomic_fetch_add_explicit(&file->next_sequence, 1, memory_order_relaxed)};
-    size_t n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
-                            packing->frame);
-
-    return packed_log_append(packing->packed, packing->frame, n, NULL) == 0;
-}
-
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -537,8 +521,6 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     packing_note_watermark(packing);
     if (code == 0)
         code = update_header(packing, err);
-    if (code == 0 && packing->has_header)
-        kept_modules_look(&packing->kept, live, false, append_kept, packing);
     if (code == 0 && packing->n_backlog)
         code = append_all_definitions(packing, false, err);
     if (packing->n_backlog)
@@ -680,8 +662,6 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
         code = update_header(packing, err);
     if (code == 0)
         code = append_all_definitions(packing, true, err);
-    if (code == 0)
-        kept_modules_look(&packing->kept, live, true, append_kept, packing);
     for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
         const struct packing_item *item = &packing->backlog[i];
         code = append_events(packing, item, err);

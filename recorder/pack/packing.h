@@ -34,7 +34,6 @@
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/pack.h"
-#include "recorder/pack/kept_modules.h"
 #include "recorder/pack/packed_log.h"
 #include "recorder/pack/rotated_log.h"
 
@@ -85,7 +84,6 @@ struct packing {
     struct pack_settings settings;
     bool has_packed_events; /* of a thread: settings.time_shift stays what it is */
     struct definition_parts definitions;
-    struct kept_modules kept; /* until kept_modules_init nothing is kept */
     struct packing_item *backlog;
     size_t n_backlog;
     size_t n_capacity;

@@ -175,7 +175,7 @@ static void report_that_all_is_missing(const struct exit_summary *exit_summary)
         exit_summary_print(
             exit_summary->is_quiet,
             "no allocation of '%s' was recorded: it allocated nothing while it was recorded, "
-            "is static, or has an allocator inside",
+            "or has a built-in allocator; see docs/troubleshooting.md",
             exit_summary->program);
 }
 

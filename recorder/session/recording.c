@@ -80,7 +80,6 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     if (!recording->packing)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->packing->family = settings->family;
-    kept_modules_init(&recording->packing->kept, settings->keep_symbols_bytes);
     recording->programs = settings->programs;
     if (recording->is_aggregate) {
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);

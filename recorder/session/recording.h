@@ -31,7 +31,6 @@ struct recording_settings {
     int zstd_level;              /* 0: no compression */
     uint64_t elide_ns;           /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;          /* 0: no samples */
-    uint64_t keep_symbols_bytes; /* kept_modules.h; 0: none */
     struct process_tree *family; /* hears of all logs; NULL: nobody does */
     struct follower_process
         *run_follower;         /* of a bounded run (rotated_log.h); NULL: it is not bounded */

@@ -36,7 +36,6 @@ static void get_settings(struct session *session, struct recording_settings *ret
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
         .elide_ns = session->options->elide_ms * 1000000,
         .sample_ms = session->options->sample_ms,
-        .keep_symbols_bytes = session->options->keep_symbols_bytes,
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
@@ -271,7 +270,7 @@ int session_attach(struct session *session, struct error *err)
     if (session->attachment.lacks_executable)
         exit_summary_warn(
             "warning: no call by '%s' itself is recorded: this executable calls no function that "
-            "mtrace records, or has an allocator inside; calls by its libraries are recorded",
+            "mtrace records, or has a built-in allocator; start it under mtrace-record",
             session->program.path);
     return 0;
 }

@@ -7,7 +7,6 @@ reload, reload_without_id   two builds under one name, one after the other: two 
 before_call                 files that are removed before their code allocates
 in_memory                   the same where /proc/self/map_files may not be read: names of the dynamic symbol table
 limit                       --keep-symbols=0, and a limit in between
-large                       a table that is too large for the collector: mtrace-record keeps it
 damaged                     garbage under the name of a plugin at the end
 folder                      --debug-dir with a copy of any name, with a separate debug file, and with another build
 children                    fork children and --aggregate
@@ -173,37 +172,6 @@ def kept_bytes(tools, place, steps):
     return sum((16 + size + 7) & ~7 for (size,) in sizes)
 
 
-def large_plugin(tools, place, name, link):
-    """6 MiB of names, of which the collector copies none."""
-    source = place / "names.s"
-    source.write_text(".text\n" + "".join(f"{'long_name_' * 20}{i}: .byte 0\n" for i in range(30000)))
-    target = place / f"{name}.so"
-    root = Path(__file__).resolve().parent.parent.parent
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", link, f"-I{root}", f"-DINNER={name}", "-o", target,
-                    root / "tests" / "workloads" / "step_plugin.c", source], check=True)
-    return target
-
-
-def check_large(tools, place):
-    for link in ("-Wl,--build-id=sha1", "-Wl,--build-id=none"):
-        first, second = (large_plugin(tools, place, name, link) for name in ("leak_in_first", "leak_in_second"))
-        steps = ["copy", first, "live.tmp", "open", 1, "./live.tmp", "call", 1, "held", "live.tmp", "close", 1,
-                 "copy", second, "new.tmp", "move", "new.tmp", "live.tmp", "open", 2, "./live.tmp", "call", 2, "held", "live.tmp", "remove", "live.tmp"]
-        expected = [("leak_in_first", 1, 1), ("leak_in_second", 1, 1)]
-        wants(site_names(load(tools, record(tools, place, steps))), expected, f"call sites with {link}")
-        wants_same_as_nm_of(load(tools, place / "run.dat"), {"leak_in_first": first, "leak_in_second": second})
-    wants(site_names(load(tools, record(tools, place, steps, ["--keep-symbols=5MiB"]))), [(None, 2, 2)], "call sites with too little room")
-
-
-def wants_same_as_nm_of(database, originals):
-    for name, original in originals.items():
-        line = next(line for line in subprocess.run(["nm", "-S", original], capture_output=True, text=True, check=True).stdout.splitlines() if line.endswith(f" t {name}"))
-        start, size = (int(word, 16) for word in line.split()[:2])
-        offsets = database.rows(f"SELECT object_offset FROM frames JOIN frame_lines USING (frame_id) JOIN functions USING (function_id) WHERE name = '{name}'")
-        if len(offsets) != 1 or not start < offsets[0][0] <= start + size:
-            raise Failure(f"{name} at {start:#x} has the positions {offsets}")
-
-
 def check_damaged(tools, place):
     for name in ("step_first", "step_first_without_id"):
         original = plugin(tools, place, name)
@@ -259,7 +227,6 @@ harness.main_of_parts({
     "before_call": check_before_call,
     "in_memory": check_in_memory,
     "limit": check_limit,
-    "large": check_large,
     "damaged": check_damaged,
     "folder": check_folder,
     "children": check_children,
