@@ -22,8 +22,8 @@
  * Threads: one; the importer's own while it reads.
  * Failure: each request is told what failed; nothing but the end of the requests ends it, and of a bounded log what it cannot take in.
  */
-#ifndef MTRACE_IMPORTER_FOLLOW_PROCESS_H
-#define MTRACE_IMPORTER_FOLLOW_PROCESS_H
+#ifndef MTRACE_IMPORTER_FOLLOWER_H
+#define MTRACE_IMPORTER_FOLLOWER_H
 
 #include "importer/cli/import_options.h"
 #include "lib/base/error.h"

@@ -7,8 +7,8 @@
  * Memory:  8 bytes per stack, some 300 for each call site and what it is counted by.
  * Failure: memory and the database.
  */
-#ifndef MTRACE_IMPORTER_SITE_TABLES_H
-#define MTRACE_IMPORTER_SITE_TABLES_H
+#ifndef MTRACE_IMPORTER_SITE_TOTALS_H
+#define MTRACE_IMPORTER_SITE_TOTALS_H
 
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/stack_rules.h"

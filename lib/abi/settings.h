@@ -6,8 +6,8 @@
  *          scripts, read `env` line by line, and take each line for a variable. Until then mtrace-record keeps each on a line of its own, so no
  *          value has either: names of files may, and are refused.
  */
-#ifndef MTRACE_SETTINGS_H
-#define MTRACE_SETTINGS_H
+#ifndef MTRACE_LIB_SETTINGS_H
+#define MTRACE_LIB_SETTINGS_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  *
  * Threads: any.
  */
-#ifndef MTRACE_LINK_TARGET_H
-#define MTRACE_LINK_TARGET_H
+#ifndef MTRACE_LIB_LINK_TARGET_H
+#define MTRACE_LIB_LINK_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * moments of stacks; what heaps are made of; what call sites leak, and how; what else they add up to; stacks; and those of single blocks, which a
  * slim one leaves out, too. Whoever asks such a database about them must not be answered by nothing.
  */
-#ifndef MTRACE_LEFT_OUT_H
-#define MTRACE_LEFT_OUT_H
+#ifndef MTRACE_LIB_LEFT_OUT_H
+#define MTRACE_LIB_LEFT_OUT_H
 
 #include <stddef.h>
 #include <string.h>

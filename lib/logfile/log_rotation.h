@@ -14,8 +14,8 @@
  *
  * Without memory functions return NULL or ERROR_NOMEM.
  */
-#ifndef MTRACE_LOG_RING_H
-#define MTRACE_LOG_RING_H
+#ifndef MTRACE_LIB_LOG_ROTATION_H
+#define MTRACE_LIB_LOG_ROTATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

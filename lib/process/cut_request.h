@@ -11,8 +11,8 @@
  * Threads: any; each waits for its own reply.
  * Failure: an errno value.
  */
-#ifndef MTRACE_CUT_REQUEST_H
-#define MTRACE_CUT_REQUEST_H
+#ifndef MTRACE_LIB_CUT_REQUEST_H
+#define MTRACE_LIB_CUT_REQUEST_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  *
  * Threads: any. Failure: none.
  */
-#ifndef MTRACE_OWN_CPU_H
-#define MTRACE_OWN_CPU_H
+#ifndef MTRACE_LIB_OWN_CPU_H
+#define MTRACE_LIB_OWN_CPU_H
 
 #include <stdint.h>
 #include <time.h>
