@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real: the functions behind ours, the next definitions in load order.
+ * real: the functions that the wrappers replace, i.e. the next definitions in load order.
  *
- * Model:   an own walk of the link map, because dlsym allocates, locks and leaves dlerror set. The
- *          search begins behind our own object, as RTLD_NEXT would, so the program's own
- *          jemalloc or tcmalloc stays the allocator.
- * Invariants
- *   RE-1 After real_init every member that the program's objects define is set, others are NULL.
- *   RE-2 real_is_early: this object is not relocated yet (an IFUNC resolver of another object
- *        allocates while ld.so works); only real_early_* may run then. Their blocks come from a
- *        small static array and are never given to a real function.
- * Threads: real_init once; constant afterwards. Signals: safe. Failure: a member stays NULL.
+ * The collector walks the link map itself, because dlsym allocates, locks and changes dlerror. The search
+ * begins after the collector's library, as RTLD_NEXT does, so the program's jemalloc or tcmalloc stays
+ * its allocator.
+ *
+ *   RE-1 After real_init every member that some object defines is set, the others are NULL.
+ *   RE-2 While real_is_early, this library is not relocated yet (an IFUNC resolver of another object
+ *        allocates). Only real_early_* may run then. Their blocks come from a static array and are never
+ *        passed to a real function.
+ *
+ * Constant after real_init. Async-signal-safe.
  */
 #ifndef MTRACE_COLLECTOR_REAL_H
 #define MTRACE_COLLECTOR_REAL_H

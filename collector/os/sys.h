@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys: every system call the collector makes, straight to the kernel.
+ * sys: all system calls of the collector. Async-signal-safe. Functions return a negative errno value on
+ * failure, as the kernel does.
  *
- * Invariants
- *   SY-1 errno is never touched.
- *   SY-2 After sys_forbid no system call is made; all functions answer -EPERM. (A seccomp filter
- *        may end the process for a call that the program itself never makes.)
- * Threads: any. Signals: safe.
- * Failure: a negative errno value, as the kernel returns it.
+ *   SY-1 errno is not changed.
+ *   SY-2 After sys_forbid no system call is made and all functions return -EPERM: a seccomp filter may end
+ *        the process for a call that the program itself does not make.
  */
 #ifndef MTRACE_COLLECTOR_SYS_H
 #define MTRACE_COLLECTOR_SYS_H
@@ -21,10 +19,10 @@ struct sys_file_id {
     uint64_t device;
     uint64_t inode;
     int64_t size_bytes;
-    int64_t change_seconds; /* when its inode last changed, by the clock of day */
+    int64_t change_seconds; /* st_ctime */
 };
 
-/* As the kernel tells time whatever the program's words are. */
+/* 64-bit also in 32-bit programs. */
 struct sys_time {
     int64_t seconds, ns;
 };
@@ -43,13 +41,13 @@ long sys_close(int fd);
 long sys_read(int fd, void *buffer, size_t size_bytes);
 long sys_write(int fd, const void *buffer, size_t size_bytes);
 
-/* Until all is written; 0 or an errno value. The program gets no SIGPIPE or SIGXFSZ of it. */
+/* Writes everything; 0 or an errno value. Does not raise SIGPIPE or SIGXFSZ. */
 int sys_write_all(int fd, const void *buffer, size_t size_bytes);
 long sys_pread(int fd, void *buffer, size_t size_bytes, uint64_t offset);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
-/* Blocks that the file's system reserved may be missing when they are written (file_systems.h). */
+/* The file system copies on write, so reserved blocks may be missing at a write (file_systems.h). */
 bool sys_copies_on_write(int fd);
 long sys_link(const char *target, const char *path); /* symbolic */
 long sys_change_mode(int fd, unsigned mode);
@@ -60,57 +58,57 @@ long sys_getcwd(char *buffer, size_t size_bytes);
 /* Private zeroed memory, or a shared mapping of a file; negative errno or the address. */
 long sys_map_private(size_t size_bytes);
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
-/* To be read only; of what is behind the end of the file there is a signal. */
+/* Read-only. Access beyond the end of the file raises SIGBUS. */
 long sys_map_readable(int fd, size_t size_bytes);
-/* Private zeroed memory in place of what is mapped there. */
+/* Replaces a mapping by private zeroed memory. */
 long sys_map_over(void *start, size_t size_bytes);
-/* Private memory for code at that address, never writable; -EEXIST: something is there. (A kernel that
- * does not know the flag may answer with another address.) */
+/* Private memory for code at that address, not writable; -EEXIST: something is there. A kernel without
+ * MAP_FIXED_NOREPLACE may return another address. */
 long sys_map_code(uintptr_t address, size_t size_bytes);
 long sys_unmap(void *start, size_t size_bytes);
 long sys_protect(uintptr_t start, size_t size_bytes, int protection);
 long sys_advise(void *start, size_t size_bytes, int advice);
-/* Of this kernel: a multiple of ARCH_PAGE_BYTES. */
+/* Page size of this kernel: a multiple of ARCH_PAGE_BYTES. */
 size_t sys_page_bytes(void);
-/* A byte for each page, whose lowest bit says that it is in memory. */
+/* mincore: bit 0 of the byte of each page says that it is resident. */
 long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages);
 
 long sys_getpid(void);
 long sys_gettid(void);
-/* 0 when the process exists (also when it is not ours). */
+/* 0: the process exists, also if it is another user's. */
 long sys_process_exists(long pid);
-/* 0 when there is such a thread in this process; -ESRCH: there is none. */
+/* 0: this process has such a thread; -ESRCH: it has not. */
 long sys_thread_exists(long tid);
 long sys_thread_name(char ret_name[16]);
-/* Reading the time stamp counter is no signal for this thread. */
+/* PR_GET_TSC: this thread may read the time stamp counter. */
 bool sys_may_read_tsc(void);
 /* The soft limit of RLIMIT_*; UINT64_MAX for none or unknown. */
 uint64_t sys_limit(int resource);
 /* Nanoseconds of a CLOCK_*, 0 when the kernel refuses. */
 uint64_t sys_clock_ns(int clock);
-/* Every other thread of the process passes a full memory barrier before it returns; negative: who knows. */
+/* membarrier: all other threads pass a full memory barrier. Negative: unknown. */
 long sys_barrier_all(void);
-/* Sleeps so long, or until a signal. By a call that leaves alone what restart_syscall would go on with: a thread
- * that --attach leads may have been called out of a sleep. */
+/* Sleeps, or until a signal. Does not use restart_syscall: --attach may have interrupted a sleep of the
+ * thread, which is restarted later. */
 void sys_nap(uint64_t ns);
-/* Until who shares the word's file wakes those who wait for it with one of these bits, so long at most: 0 (also for nothing);
- * -EAGAIN: it is not `seen`; -ETIMEDOUT; -EINTR: a signal. Not where --attach may lead a thread: unlike a nap it is gone on with by restart_syscall. */
+/* FUTEX_WAIT_BITSET on a shared word: 0 (also spuriously); -EAGAIN: it is not `seen`; -ETIMEDOUT; -EINTR.
+ * Uses restart_syscall, so it must not run in a thread that --attach interrupted. */
 long sys_wait_shared(const _Atomic uint32_t *word, uint32_t seen, uint32_t bits, uint64_t ns);
-/* Those who wait for it with one of these bits. */
+/* FUTEX_WAKE_BITSET */
 void sys_wake_shared(const _Atomic uint32_t *word, uint32_t bits);
 long sys_random(void *buffer, size_t size_bytes);
 
 /* The 8 bytes at an address can be read now. */
 bool sys_is_readable(uintptr_t address);
-/* The aligned word at an address can be written now; it stays what it is, and what others write there meanwhile is not lost. */
+/* The aligned word at an address can be written now. Does not change it, and loses no concurrent write. */
 bool sys_is_writable(uintptr_t address);
-/* Copies our own memory without a fault: bytes copied, or negative errno. */
+/* Copies memory of this process without a fault: bytes copied, or negative errno. */
 long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
-/* The thread runs on its alternate signal stack; also false when the kernel cannot be asked. */
+/* The thread runs on its alternate signal stack; false after sys_forbid. */
 bool sys_is_on_signal_stack(void);
-/* The alternate signal stack of the thread, or a part of it, lies there; also true when the kernel cannot be asked. */
+/* The alternate signal stack of the thread overlaps this range; true after sys_forbid. */
 bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high);
-/* Blocks all signals of the thread; sys_unblock_signals with what it returned undoes it. */
+/* Blocks all signals of the thread and returns the old mask for sys_unblock_signals. */
 long sys_block_signals(struct sys_signals *ret_mask);
 long sys_unblock_signals(struct sys_signals mask);
 

@@ -1,52 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread: what the collector knows about the calling thread, and the gate through which a recording
- * enters and leaves.
+ * thread: state of the calling thread, and the recursion guard around the recording of an event.
  *
  *              first event               thread_leave
  *      unseen ────────────► inside ────────────────────► ready
  *        │                    ▲                            │
  *        │                    └──────── thread_enter ──────┤
  *        │                                                 │ key destructor, last round
- *        │ (child of fork: all threads are unseen again)   ▼
+ *        │ (in a fork child all threads are unseen again)  ▼
  *        └───────────────────────────────────────────►   dead
  *
- *      inside + a nested call (signal handler, or ourselves)  -> the shared side segment
- *      inside + a call that proves the recording abandoned (TH-4) -> inside, with nothing remembered
- *      inside in the parent of a fork (the handler forked): the process is stranded, and records
- *          nothing until the handler has returned and the interrupted recording has ended
- *      dead   + a call (a later destructor of the same round) -> the shared side segment, with signals blocked
- *      key destructor rounds before the last leave the thread ready ("dying"): others free there.
+ *      inside + a nested call (signal handler, or the collector itself): the shared fallback segment
+ *      inside + a call that proves the recording abandoned (TH-4): inside again, with nothing remembered
+ *      inside + a signal handler forks: the child records nothing until the handler has returned and the
+ *          interrupted recording has ended (it is stranded)
+ *      dead + a call from a later destructor: the shared fallback segment, with signals blocked
+ *      Earlier rounds of key destructors leave the thread ready, since other destructors free blocks.
  *
  * Invariants
- *   TH-1 gate == *g_state_generation exactly when the thread is ready and belongs to this process. A fork
- *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it. Generations are
- *        even, a closed gate is odd. It is compared again once the gate is closed: a handler that
- *        forked before that found it open.
- *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave, but for TH-6.
- *   TH-3 segment, if not NULL, is FILLING and only this thread writes it, or is in no log any more (SG-6).
- *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
- *        was called: W, the end of its frame record (on x86-64 the stack pointer after its return), and
- *        the lowest 16 bits of the return address, which is at W - 8 as long as the recording can go on, because nothing but the wrapper's return frees
- *        that word. So it was abandoned when a call, at F, finds that
- *          (a) its own frames, from the stack pointer up to F, are where that word was; or
- *          (b) the word is another one, or its page is gone, whatever stack it was on; or
- *          (c) W and F are on the thread's own stack, F above W, and F is on no alternate signal stack.
- *              Handlers run below what they interrupt, and so does all that they call; F does not.
- *        In all other cases the recording may go on, and the call is refused: handlers on the same
- *        stack (F below W), on alternate ones and coroutines (the word is unchanged). Not so for a
- *        stack made of a piece of the thread's own that a handler switches away from or to in the
- *        middle of a malloc by setcontext: (c) does not hold there, nor does anything malloc promises.
- *   TH-5 Whatever instruction a recording was abandoned at, what it leaves is as if it had been killed
- *        there, which the log bears (LF-1), or lost to the thread (a segment that nobody fills on is
- *        read at the end). What is worse, because it takes several stores, has signals blocked:
- *        growth of the pool, of the tables and of remembered frames, a new module and a name. What
- *        the thread alone remembers names what it is about last; all of it is forgotten, also where
- *        the thread's end is the next that is heard of it: another thread gets it then.
- *   TH-6 group is set at any time, by the thread and its signal handlers; whoever sets it clears
- *        `limit` behind it, so that the next event finds no room and looks (record.c). A handler
- *        that leaves the group as it found it may do both inside of a recording.
- * Threads: each its own. Signals: a handler sees either side of the gate's one store.
+ *   TH-1 guard == *g_state_generation exactly when the thread is ready and belongs to this process. In a
+ *        fork child *g_state_generation is 0 (MADV_WIPEONFORK). Generations are even, a closed guard is
+ *        odd. thread_enter compares again after it closed the guard: a signal handler may have forked.
+ *   TH-2 Fields after `guard` are used only between thread_enter and thread_leave, except for TH-6.
+ *   TH-3 segment, if not NULL, is FILLING and only this thread writes it, or it is in no log (SG-6).
+ *   TH-4 Abandoned recordings. A signal handler may leave the collector by siglongjmp, so thread_leave
+ *        never runs and the guard would reject every later call. To detect this, the guard stores where
+ *        the wrapper was called: the address W after its return address, and 16 bits of that address. A
+ *        later call with frame address F proves that the recording was abandoned if
+ *          (a) F's own frames overlap the word before W, or
+ *          (b) that word no longer holds the return address, or its page is gone, or
+ *          (c) F and W are on the thread's own stack, F is above W, and F is not on an alternate signal
+ *              stack: signal handlers always run below what they interrupt.
+ *        Otherwise the earlier recording may still resume, and the new call uses the fallback segment.
+ *        Known gap: coroutine stacks inside the thread's own stack, switched by setcontext inside malloc.
+ *   TH-5 An abandoned recording leaves the log as SIGKILL would at that instruction (LF-1). Changes that
+ *        need several stores have signals blocked: growth of the pool, of tables and of remembered frames,
+ *        a new module, a name. The thread forgets all that it remembered.
+ *   TH-6 group may be set at any time, also by signal handlers. Whoever sets it then clears `limit`, so that
+ *        the next event takes the slow path and writes the group (record.c).
+ *
+ * Each thread uses its own state. A signal handler sees either side of the one store to the guard.
  */
 #ifndef MTRACE_COLLECTOR_THREAD_H
 #define MTRACE_COLLECTOR_THREAD_H
@@ -63,7 +56,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A closed gate: odd; above the lowest bit W (TH-4), 0 for none, and above that bits of the pc. */
+/* A closed guard: bit 0 is set; then W (TH-4; 0: none), then bits of the return address. */
 enum {
     THREAD_GUARD_CLOSED = 1,
     THREAD_GUARD_PC_SHIFT = 48,
@@ -71,7 +64,7 @@ enum {
     THREAD_SCOPE_BYTES = 4096, /* of the first piece */
 };
 
-/* Where the program called the wrapper that this is written in (built with frame pointers). */
+/* The call of the wrapper that uses this macro. Needs frame pointers. */
 #if ARCH_HAS_FIXED_RA
 #    define RECORD_ORIGIN()                                                         \
         {                                                                           \
@@ -89,8 +82,7 @@ enum {
     THREAD_LINE_BYTES = 64
 };
 
-/* The first line of the cache is what each event touches, and all that a guarded call does which is no event (recursion_guard.h): of a
- * program that does much between two calls, other lines would not be there. */
+/* The first cache line has all that an event, or a guarded call (recursion_guard.h), uses. */
 struct thread {
     _Alignas(THREAD_LINE_BYTES) uint64_t guard;
     uint64_t *cursor; /* next free word of the segment */
@@ -98,31 +90,31 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
-    uint64_t outer_guard;   /* what the gate was outside of the guarded call; recursion_guard.h */
-    uintptr_t outer_frame;  /* of the guard */
+    uint64_t outer_guard;   /* value outside of a guarded call; recursion_guard.h */
+    uintptr_t outer_frame;  /* of that call */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
     uint32_t written_group; /* the last one that the segment names */
     struct unwind_memory unwind;
     uint64_t generation; /* of the process that the fields are about; 0 = unseen */
-    uint32_t index;      /* in the log; 0 = not defined yet, or given back (TN-1) */
-    bool is_next_owner;  /* of its number, and the log does not say so yet */
+    uint32_t index;      /* in the log; 0: not defined yet, or returned (TN-1) */
+    bool is_next_owner;  /* the index was another thread's; the log does not say so yet */
     bool is_dead;
-    bool is_forking;  /* its handler, which interrupted a recording, is about to fork, or did */
-    bool is_execing;  /* thread_will_exec; the gate is closed */
-    bool is_muted;    /* nested calls are our own oracle's: not recorded */
+    bool is_forking;  /* a handler that interrupted a recording forks, or did */
+    bool is_execing;  /* thread_will_exec; the guard is closed */
+    bool is_muted;    /* nested calls come from the reference unwinder: not recorded */
     uint8_t n_rounds; /* key destructor rounds seen */
-    uintptr_t *walk;  /* scratch of the oracle's walks, of walk_bytes */
+    uintptr_t *walk;  /* scratch of the reference unwinder, of walk_bytes */
     size_t walk_bytes;
     void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
     size_t exec_scratch_bytes;
     void *scope_pieces[THREAD_SCOPE_PIECES]; /* of scopes.c, each twice as long as the one before */
-    void (*left)(void); /* ends what the thread will not come back to, when it ends; or NULL */
+    void (*left)(void);                      /* called when the thread ends; may be NULL */
 };
 
 extern MTRACE_HIDDEN _Thread_local struct thread g_thread
     __attribute__((tls_model("initial-exec")));
 
-/* Nested calls are our own oracle's, or the allocator's. */
+/* Nested calls come from the reference unwinder or the allocator. */
 static inline bool thread_is_muted(const struct thread *thread)
 {
     return thread->outer_guard != 0 || thread->is_muted;
@@ -130,7 +122,7 @@ static inline bool thread_is_muted(const struct thread *thread)
 
 MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *origin);
 
-/* What the gate is while a recording for this caller goes on. */
+/* The value of the guard while a call of this origin is recorded. */
 static inline uint64_t thread_guard_of(const struct unwind_origin *origin)
 {
     return ((uint64_t)origin->pc << THREAD_GUARD_PC_SHIFT) + unwind_origin_end(origin)
@@ -138,9 +130,9 @@ static inline uint64_t thread_guard_of(const struct unwind_origin *origin)
 }
 
 /*
- * The calling thread, now inside; NULL: record nothing, or into the side segment (record.c asks
- * state.h). Compared before it is closed: a refused call leaves the mark of who is inside (TH-4). And
- * again once it is closed: a handler that forked in between found it open.
+ * Closes the guard and returns the calling thread. NULL: do not record, or use the fallback segment. The
+ * guard is compared before it is closed, so that a nested call does not overwrite it (TH-4), and again
+ * after it was closed (TH-1).
  */
 MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_origin *origin)
 {
@@ -166,23 +158,23 @@ static inline void thread_leave(struct thread *thread)
 }
 
 /*
- * Around a fork. A signal handler that calls it may have interrupted a recording of this thread. In
- * the child its code goes on when the handler returns: with all it needs in memory, but with no log
- * behind it. begins: true when that is so, and then `ended` is due in both processes.
+ * Around a fork by a signal handler that may have interrupted a recording of this thread. In the child the
+ * interrupted code continues when the handler returns, on private memory in place of the log. If
+ * thread_fork_begins returns true, call thread_fork_ended in both processes.
  */
 bool thread_fork_begins(void);
 void thread_fork_ended(bool is_child);
 
-/* In a fork child, where a log shall begin: not before an interrupted recording has ended. */
+/* In a fork child: an interrupted recording has not ended, so the child cannot begin its log yet. */
 bool thread_is_stranded(void);
 
-/* An event of the caller cannot be recorded, because of that; and how many such there were. */
+/* Counts events that are not recorded because of that. */
 void thread_count_stranded(void);
 uint32_t thread_n_stranded(void);
 
 /*
- * Around a look at the log by who records nothing there: a fork is told as in a recording, and the thread becomes none that is seen
- * by it. False: there is no log, or this thread is not to look; else `ended` is due, with *ret_guard.
+ * Around reading the log without recording an event: a fork in a signal handler is detected as in a
+ * recording. False: there is no log. Otherwise call thread_look_ended with *ret_guard.
  */
 bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard);
 void thread_look_ended(uint64_t guard);
@@ -193,7 +185,7 @@ static inline void thread_look_again(void)
     g_thread.limit = NULL;
 }
 
-/* TH-6. An event costs nothing for it; the first one after it is written the slow way. */
+/* TH-6 */
 static inline void thread_set_group(uint32_t group)
 {
     g_thread.group = group;
@@ -202,10 +194,10 @@ static inline void thread_set_group(uint32_t group)
 }
 
 enum {
-    THREAD_SPARE_WORDS = 10, /* behind `limit`: a time base, a group, and the longest event */
+    THREAD_SPARE_WORDS = 10, /* after `limit`: a time base, a group, and the longest event */
 };
 
-/* What `limit` is of a segment. */
+/* The value of `limit` for a segment. */
 static inline uint64_t *thread_limit_of(struct log_segment *segment)
 {
     unsigned char *end = (unsigned char *)segment + LOG_SEGMENT_BYTES;
@@ -214,22 +206,22 @@ static inline uint64_t *thread_limit_of(struct log_segment *segment)
 }
 
 /*
- * The calling thread is about to exec, or else a vfork child that runs in its memory: behind a seccomp
- * filter the two cannot be told apart. Its next event shows that it was the child, or that it failed,
- * and calls `came_back` first. False: it is in the middle of a recording.
+ * Before an exec of the calling thread, or of a vfork child in its memory (with a seccomp filter the two
+ * look the same). If the exec fails, or was the child's, the thread's next event calls `came_back` first.
+ * False: the thread is inside a recording.
  */
 bool thread_will_exec(void (*came_back)(void));
 
-/* It is known already that it came back: nothing is called. */
+/* After a failed exec; `came_back` is not called any more. */
 void thread_came_back(void);
 
-/* Finds libc's functions and makes the key whose destructor ends threads. Once per process image. */
+/* Finds libc's functions and creates the key whose destructor ends threads. Once per process image. */
 void thread_init(void);
 
-/* Bounds of the calling thread's stack, told by the pthread_create wrapper; main's are found. */
+/* Sets the bounds of the calling thread's stack; from the pthread_create wrapper. */
 void thread_set_stack(uintptr_t low, uintptr_t high);
 
-/* The thread got a name (NULL: ask the kernel). `of`: TLS of any living thread. Inside of a recording, or quiet. */
+/* Writes the name of a living thread (NULL: the kernel's). Inside a recording or a quiet section. */
 void thread_define_name(const struct thread *of, const char *name);
 
 static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t at)
@@ -237,8 +229,8 @@ static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t
     return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
 }
 
-/* Who was at `frame`, of whatever thread, was on the stack of this one and has left it by longjmp, as it is at `now`, and no deeper than it was; a handler
- * that interrupts it is deeper, or on another stack. */
+/* True if a call at `frame` on this thread's stack was left by longjmp: the thread is at `now`, not deeper
+ * on the same stack. */
 bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now);
 
 /* pthread_self of the calling thread. */

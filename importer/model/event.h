@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event: what the log reader hands to the pairing, in time order over all threads and processes.
+ * event: what the log reader passes to the pairing, in time order over all threads and processes.
  *
- * Model: one struct per thing that happened. A realloc is two events, because another thread can be
- *        given the old address in between: REALLOC_BEGIN at its first stamp ends the old block,
- *        REALLOC_END at its second begins the new one. A failed realloc is a FAILURE alone.
+ * A realloc is two events, because another thread may get the old address in between: REALLOC_BEGIN ends
+ * the old block, REALLOC_END begins the new one. A failed realloc is one FAILURE.
+ *
  * Invariants
- *   EV-1 time_ns never decreases from one event to the next. Stamps are finer than ns: at equal
- *        stamps what ends a block (FREE, REALLOC_BEGIN, MUNMAP) comes before what another thread
- *        begins. Events of one thread keep the order in which it made them.
- *   EV-2 Every REALLOC_BEGIN is followed, not necessarily at once, by the REALLOC_END of the same
- *        `pair`, and no two open pairs of a thread overlap.
- *   EV-3 process, thread and node are final ids of the database (processes.process_id,
- *        threads.thread_id, backtraces.backtrace_id). node is never 0: events without a stack
- *        have the id of the synthetic stack "[no backtrace]". thread is never 0: threads the log
- *        does not name have the process's is_unknown thread.
- *   EV-4 An EVENT_END with LOG_END_UNKNOWN takes back the END before it: an exec that failed.
- *   EV-5 Where a part of a log turns out to be unreadable only when its turn comes, an EVENT_LOST
- *        of its process says so before the next event of any process.
- *   EV-6 Blocks have addresses 1 to 2^48 - 1, mappings those of pages, no block or mapping is larger than EVENT_MAX_BYTES,
- *        no alignment than 2^EVENT_MAX_ALIGNMENT_LOG2, and all that is ever allocated, slack and
- *        the number of elided blocks included, sums up to at most EVENT_MAX_SUM: no sum overflows.
+ *   EV-1 time_ns never decreases. At equal times, frees (FREE, REALLOC_BEGIN, MUNMAP) come before
+ *        allocations of other threads. Events of one thread keep their order.
+ *   EV-2 Each REALLOC_BEGIN is followed by the REALLOC_END of the same `pair`; pairs of a thread do not
+ *        overlap.
+ *   EV-3 process, thread and node are ids of the database and never 0. Events without a stack have the
+ *        stack "[no backtrace]", those of unknown threads the is_unknown thread of the process.
+ *   EV-4 An END with LOG_END_UNKNOWN cancels the END before it: an exec failed.
+ *   EV-5 If a part of a log cannot be read, a LOST event of its process comes before the next event of any
+ *        process.
+ *   EV-6 Addresses of blocks are 1 to 2^48 - 1. No block or mapping exceeds EVENT_MAX_BYTES, no alignment
+ *        2^EVENT_MAX_ALIGNMENT_LOG2, and all sizes, slack and elided blocks add up to at most
+ *        EVENT_MAX_SUM. So no sum overflows.
  */
 #ifndef MTRACE_IMPORTER_EVENT_H
 #define MTRACE_IMPORTER_EVENT_H

@@ -1,41 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_format: the bytes of a log, shared by the collector that writes them, the recorder that packs
- * them and the importer that reads them. docs/log-format.md explains the same in prose.
+ * log_format: the byte layout of a log. The collector writes it, the recorder packs it, the importer
+ * reads it. docs/log-format.md explains the same layout.
  *
- * Words
- *   log      what one process image recorded: a raw file, a packed file, or a packed file plus the
- *            live pool it was packed from. Numbers have the byte order of the machine that records.
- *   segment  LOG_SEGMENT_BYTES of a raw file; begins with struct log_segment. Recycled.
- *   event    a record in an EVENTS or SIDE segment; a whole number of 8-byte words.
- *   node     one entry of the stack tree in a NODES segment: a caller's node plus one frame.
- *   frame    of a packed file: one packed segment, samples, or the trailer (struct log_frame).
- *   ticks    time in the unit of log_file.clock: TSC cycles or CLOCK_MONOTONIC nanoseconds.
+ * A log records one process image. It exists in two forms:
+ *   raw     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, … in a shared
+ *           mapping. A raw log that a recorder packs is called a live log, or pool.
+ *   packed  the same header with form = LOG_FORM_PACKED, then frames: struct log_frame and its
+ *           payload, each at a multiple of 8 bytes
+ * Numbers have the byte order of the recording machine.
  *
- * Raw file:     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, …
- * Packed file:  the same header with form = LOG_FORM_PACKED, then log_frame + payload, repeated.
- *               A frame begins at a multiple of 8 bytes.
+ * Terms
+ *   segment  unit of writing, LOG_SEGMENT_BYTES; belongs to one thread while it is filled; recycled
+ *   event    one record in a segment: a whole number of 8-byte words
+ *   node     entry of the stack tree: parent node + one frame; a stack is named by its node id
+ *   frame    unit of a packed log: one segment, memory samples, or the trailer
+ *   ticks    unit of all times: TSC cycles or CLOCK_MONOTONIC nanoseconds (log_file.clock)
  *
  * Invariants
- *   LF-1  Everything below log_segment.committed_bytes was completely written before it was
- * released there; readers load it with acquire order. Bytes above it mean nothing. LF-2
- * (log_file.run_id, log_segment.sequence) names a filling of a segment once and for all. A packed
- * frame and a raw segment with the same sequence hold the same events: a reader takes the frame if
- * its checksum holds, else the segment. LF-3  A segment decodes alone, but for the ids it names:
- * nodes, modules and threads are defined in NODES and DEFS segments, and were committed before an
- * event could name them. LF-4  DEFS and NODES segments are never recycled; EVENTS and SIDE segments
- * are. LF-5  The upper three bits of an event's kind give its length (log_event_words), so that a
- *         reader can skip kinds it does not know. No length reaches beyond the segment.
- *   LF-6  Within one EVENTS segment the times of a thread never decrease.
- *   LF-7  A group other than LOG_GROUP_UNTRACKED and LOG_GROUP_ROOT is defined before an event of its
- *         log names it.
- *   LF-8  No event of an EVENTS segment began more than LOG_EARLY_TICKS before base_ticks: where a long
- *         realloc is the first one, the base is its beginning, and has no base_monotonic_ns.
- *   LF-9  Addresses, lengths and sizes are 64 bits wide, or as many as an event has room for, whatever
- *         the program's words are: a 32-bit address has zeros above it. Bits that the processor
- *         ignores (tags of AArch64) are not written: one block has one address.
- *   LF-10 Every field is at a multiple of its size and no structure has padding, so that the layout is
- *         the same where 64-bit integers are aligned to 4 bytes (i386) as where they are to 8.
+ *   LF-1  Bytes below committed_bytes are complete. Writers store committed_bytes with release order,
+ *         readers load it with acquire order. Bytes above it are undefined.
+ *   LF-2  (run_id, sequence) identifies one filling of a segment. If a raw segment and a packed frame
+ *         carry the same pair, they hold the same events; the reader prefers the frame if its
+ *         checksum is valid.
+ *   LF-3  An event refers only to ids (stacks, modules, threads) that were committed before it.
+ *   LF-4  DEFS and NODES segments are never recycled.
+ *   LF-5  An event's kind encodes its length (log_event_words), so readers can skip unknown kinds.
+ *         No event reaches beyond its segment.
+ *   LF-6  Within a segment, the times of one thread never decrease.
+ *   LF-7  The definition of a group is committed before an event refers to it.
+ *   LF-8  No event began more than LOG_EARLY_TICKS before the base_ticks of its segment.
+ *   LF-9  Addresses and sizes are 64-bit, also of 32-bit programs. Tag bits of AArch64 are cleared.
+ *   LF-10 Fields are at multiples of their size and structures have no padding, so that the layout
+ *         does not depend on the alignment of 64-bit integers.
  */
 #ifndef MTRACE_LIB_LOG_FORMAT_H
 #define MTRACE_LIB_LOG_FORMAT_H
@@ -90,38 +87,37 @@ enum log_clock {
 
 /* Why events were dropped; index into log_file.dropped. */
 enum log_drop {
-    LOG_DROP_NO_SPACE,  /* pool exhausted and the file could not grow (disk, RLIMIT_FSIZE, seccomp)
-                         */
+    LOG_DROP_NO_SPACE,  /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
     LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
     LOG_DROP_NESTED,    /* no usable thread state and the side segment had no room */
-    LOG_DROP_NO_MEMORY, /* private memory of the collector could not be had */
+    LOG_DROP_NO_MEMORY, /* the collector got no private memory */
     LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
                            the file is gone */
     LOG_DROP_ABANDONED, /* a signal handler left by siglongjmp what it had interrupted: a recording */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
 
-/* How the process ended, as far as the writer of the word knew. */
+/* How the process ended. */
 enum log_end {
-    LOG_END_UNKNOWN = 0,   /* no word: killed, crashed, or still running */
+    LOG_END_UNKNOWN = 0,   /* killed, crashed, or still running */
     LOG_END_EXIT = 1,      /* exit() or return from main; value = status */
     LOG_END_IMMEDIATE = 2, /* _exit, _Exit; value = status */
     LOG_END_QUICK = 3,     /* quick_exit; value = status */
     LOG_END_ABORT = 4,     /* abort(); value = SIGABRT */
     LOG_END_SIGNAL = 5,    /* written by the recorder: value = signal number */
     LOG_END_EXEC = 6,      /* the image was replaced */
-    LOG_END_DETACHED = 7,  /* it goes on without us */
+    LOG_END_DETACHED = 7,  /* it runs on unrecorded */
 };
 
-/* What became of an allocator inside the executable; by the collector. */
+/* Whether an allocator inside the executable is recorded; written by the collector. */
 enum log_inside {
-    LOG_INSIDE_NO_PLAN = 0,  /* nobody asked: there is none, or mtrace-record did not look at it */
-    LOG_INSIDE_RECORDED = 1, /* all its functions are redirected */
-    LOG_INSIDE_PARTLY = 2,   /* all but some that make blocks */
-    LOG_INSIDE_CHANGED = 3,  /* what is in memory is not what the file has */
-    LOG_INSIDE_THREADS = 4,  /* there were threads already */
-    LOG_INSIDE_NO_ROOM = 5,  /* for code near the program */
-    LOG_INSIDE_REFUSED = 6,  /* by the kernel: /proc/self/mem cannot be written */
+    LOG_INSIDE_NO_PLAN = 0,  /* there is none, or mtrace-record made no patch plan */
+    LOG_INSIDE_RECORDED = 1, /* all its functions are patched */
+    LOG_INSIDE_PARTLY = 2,   /* all but some that allocate */
+    LOG_INSIDE_CHANGED = 3,  /* the code in memory differs from the file */
+    LOG_INSIDE_THREADS = 4,  /* the process had several threads already */
+    LOG_INSIDE_NO_ROOM = 5,  /* no memory near the program for trampolines */
+    LOG_INSIDE_REFUSED = 6,  /* the kernel refused to write /proc/self/mem */
 };
 
 /* log_file.flags */
@@ -148,11 +144,11 @@ enum {
 };
 
 /*
- * First bytes of every log. In a raw file it is live shared memory: fields marked (atomic) change
- * while the program runs, all others are written once before the magic.
+ * The first bytes of every log. In a raw log they are shared memory: fields marked (atomic) change while
+ * the program runs, all others are written before the magic.
  *
- * The two stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32
- * bits a tag that every push and pop increments (no ABA). Links are log_segment.next.
+ * The stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32 bits a tag
+ * that every push and pop increments (against ABA). Links are log_segment.next.
  */
 struct log_file {
     char magic[8];      /* LOG_MAGIC, written last */
@@ -241,7 +237,7 @@ static inline uint16_t log_own_arch(void)
 #endif
 }
 
-/* Says for which machine this is compiled. */
+/* Stores the machine that this is compiled for. */
 static inline void log_file_set_machine(struct log_file *file)
 {
     file->arch = log_own_arch();
@@ -250,11 +246,13 @@ static inline void log_file_set_machine(struct log_file *file)
 }
 
 /*
- * A question of the program about itself, in the header page of a live log behind struct log_file, and
- * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
- * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time. Who may not open
- * answer_path (another user, root directory or pid namespace) asks for the answer in parts, by n_parts_wanted; the
- * recorder puts each in place of the text, then n_parts_given; an empty part is behind the last.
+ * A request of the program for a report about itself, in the header page of a live log after struct log_file.
+ *   1. The program writes text and an event LOG_QUESTION_MARKER with the number, then increments n_asked.
+ *   2. The recorder writes answer_path and status, then n_answered.
+ *   3. The program reads the answer, then increments n_read. One request at a time.
+ * A program that cannot open answer_path (another user, root directory or PID namespace) increments
+ * n_parts_wanted for each part; the recorder writes the part over the text, then n_parts_given. An empty
+ * part is the last one.
  */
 #define LOG_QUESTION_MARKER "mtrace report "
 
@@ -265,22 +263,21 @@ enum {
 };
 
 struct log_question {
-    _Atomic uint32_t requester; /* tid of the thread whose turn it is; 0: nobody's */
-    _Atomic uint32_t n_tickets,
-        n_admitted; /* in order of asking: given out, up to which had theirs */
+    _Atomic uint32_t requester;             /* tid of the requesting thread; 0: none */
+    _Atomic uint32_t n_tickets, n_admitted; /* of a ticket lock between the threads */
     _Atomic uint32_t n_asked, n_answered, n_read;
     _Atomic uint32_t
-        heartbeat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
+        heartbeat; /* increments while the recorder is alive; its PID alone may be reused */
     _Atomic uint32_t n_parts_wanted, n_parts_given;
     uint32_t part_bytes;
-    uint64_t marker_ticks;                     /* its stamp; 0: not known */
+    uint64_t marker_ticks;                     /* time of the marker; 0: unknown */
     _Atomic int32_t status;                    /* 0, or an errno value */
     char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
     char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
     uint32_t reserved;
 };
 
-/* Who began or ended a window. */
+/* What began or ended a window. */
 enum log_switch {
     LOG_SWITCH_UNKNOWN = 0,
     LOG_SWITCH_SIGNAL = 1,  /* the toggle signal */
@@ -294,21 +291,22 @@ enum log_order {
     LOG_ORDER_STOP = 0,
     LOG_ORDER_START = 1,
     LOG_ORDER_MARK = 2,  /* writes LOG_MARK with `name` */
-    LOG_ORDER_LEAVE = 3, /* ends the log for good: nobody reads what would come */
+    LOG_ORDER_LEAVE = 3, /* ends the log: no recorder reads it any more */
 };
 
-/* Of log_control.wanted; the rest is its number, so that no two in a row are the same. */
+/* Bits of log_control.wanted; the rest is a number that differs between successive commands. */
 enum {
     LOG_WANTED_ORDER_BITS = 4, /* all but LOG_ORDER_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 
 /*
- * What the recorder orders, in the header page of a live log behind struct log_question, and never in a packed one. The
- * recorder writes `wanted`, or name and n_marks, then counts n_given up; the program does what is new of the two and sets n_obeyed to the
- * n_given that it found. What is wanted may be replaced until then, so that the last one is obeyed; a name may not. The
- * program looks before it forks or executes, when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
- * kind once `nudge` is 1: a byte of its own memory, at wakeup_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
+ * Commands of the recorder, in the header page of a live log after struct log_question.
+ * The recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the new
+ * ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a name may not.
+ * The program looks for commands before fork and exec, when a thread takes a segment, when it allocates
+ * outside of windows, and at its next event after the recorder sets the wakeup flag: a byte at
+ * wakeup_address in the program's memory, after the 8 bytes of the run_id.
  */
 enum {
     LOG_CONTROL_OFFSET = 3840,
@@ -326,7 +324,7 @@ struct log_control {
 };
 
 /*
- * What the recorder says to those who read the live log, in its header page behind struct log_control, and never in a packed one.
+ * Information of the recorder for readers of a live log, in the header page after struct log_control.
  */
 enum {
     LOG_PACKING_OFFSET = 3936,
@@ -348,8 +346,8 @@ enum log_segment_kind {
 };
 
 /*
- * free -> filling -> sealed -> packed -> free. One atomic store each, release; partners load with
- * acquire. The collector writes filling and sealed, the recorder packed and free.
+ * free -> filling -> sealed -> packed -> free, each by a store with release order. The collector writes
+ * filling and sealed, the recorder packed and free.
  */
 enum log_segment_state {
     LOG_STATE_FREE = 0,
@@ -372,7 +370,7 @@ struct log_segment {
     uint32_t first_node;        /* NODES: id of slot 0 */
     _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
     uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
-    _Atomic uint64_t writer; /* EVENTS, FILLING: who writes, for the program itself; 0: nobody */
+    _Atomic uint64_t writer; /* EVENTS, FILLING: the writing thread, for the program; 0: none */
     uint64_t reserved[7];
 };
 
@@ -494,27 +492,26 @@ enum {
 #define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */
 #define LOG_RESIDENT_UNKNOWN   (1ull << 62) /* nobody looked */
 
-/* Records that say how to read the others: no events, and not counted as such. */
+/* Records that change how the next ones are read; not counted as events. */
 static inline bool log_event_is_bookkeeping(unsigned kind)
 {
     return kind == LOG_THREAD || kind == LOG_TIME_BASE || kind == LOG_GROUP
            || kind == LOG_NEXT_OWNER;
 }
 
-/* Whom memory is charged to, as include/mtrace.h names it. */
+/* Groups that exist without a definition (include/mtrace.h). */
 enum {
     LOG_GROUP_UNTRACKED = 0,
-    LOG_GROUP_ROOT = 1, /* never defined */
+    LOG_GROUP_ROOT = 1,
 };
 
-/* Where a group shares a word that was zero before there were groups: zero is LOG_GROUP_ROOT. Its
- * own inverse. */
+/* Encodes a group such that 0 is LOG_GROUP_ROOT. Its own inverse. */
 static inline uint32_t log_group_code(uint32_t group)
 {
     return group ^ LOG_GROUP_ROOT;
 }
 
-/* Words of an event of length class 0..6; class 7 says itself. */
+/* Words of an event of length class 0..6; an event of class 7 has its length in word 2. */
 static inline unsigned log_event_words(unsigned kind)
 {
     static const uint8_t words[8] = {1, 2, 3, 4, 5, 6, 8, 0};
@@ -561,11 +558,11 @@ enum {
 enum log_object_kind {
     LOG_OBJECT_ROOT = 0,
     LOG_OBJECT_FIELD = 1,   /* part of its parent */
-    LOG_OBJECT_POINTER = 2, /* the same; what is below it is not */
-    LOG_OBJECT_BLOCK = 3,   /* what a pointer owns, or an object on top */
-    LOG_OBJECT_UNUSED = 4,  /* part of a block that waits for elements */
-    LOG_OBJECT_OPAQUE = 5,  /* part of its parent that was not looked into */
-    LOG_OBJECT_PADDING = 6, /* what no member of its parent has */
+    LOG_OBJECT_POINTER = 2, /* part of its parent; its children are not */
+    LOG_OBJECT_BLOCK = 3,   /* owned by a pointer, or a root object */
+    LOG_OBJECT_UNUSED = 4,  /* spare capacity of a block */
+    LOG_OBJECT_OPAQUE = 5,  /* part of its parent that was not visited */
+    LOG_OBJECT_PADDING = 6, /* bytes of no member of its parent */
 };
 
 enum log_heap_kind {
@@ -575,8 +572,8 @@ enum log_heap_kind {
 };
 
 /*
- * SIDE segments: events of callers without usable thread state. A slot is reserved by fetch_add on
- * reserved_bytes and is meant only when `valid` is LOG_SIDE_VALID, stored last with release order.
+ * SIDE segments: events of callers without a usable thread state. fetch_add on reserved_bytes reserves a
+ * slot. It is valid when `valid` is LOG_SIDE_VALID, which is stored last with release order.
  */
 #define LOG_SIDE_VALID 0x4d534944u
 
@@ -584,14 +581,14 @@ struct log_side_record {
     uint64_t words[6]; /* an event of at most six words; its 40 bits of time: log_group_code of the
                           group */
     uint64_t ticks;    /* its absolute time */
-    uint32_t thread; /* thread index, 0 if unknown, or if it gave its number back: LOG_NEXT_OWNER */
+    uint32_t thread;   /* thread index; 0: unknown, or its index was reused (LOG_NEXT_OWNER) */
     _Atomic uint32_t valid;
 };
 
 /* ---- stack tree ----------------------------------------------------------------------------- */
 /*
- * Node ids are dense. The first ones are reserved and have no slot content: they are the roots of
- * the tree and say how a walk that hangs under them ended.
+ * Node ids are dense. The first ones are reserved: they are the roots of the tree and tell how the walk of
+ * a stack ended.
  */
 enum {
     LOG_NODE_NONE = 0,      /* no stack was taken */
@@ -614,9 +611,9 @@ struct log_node {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 /*
- * A record starts at a multiple of LOG_DEF_ALIGN. Space is reserved by fetch_add on reserved_bytes;
- * `magic` is stored last, release. A reader that finds no magic tries the next multiple: a writer
- * died there. Strings are bytes without NUL, `text_bytes` long, directly behind the fixed part.
+ * A record starts at a multiple of LOG_DEF_ALIGN. fetch_add on reserved_bytes reserves its space; `magic` is
+ * stored last with release order. A reader that finds no magic tries the next multiple, since a writer may
+ * have died there. text_bytes bytes of text without NUL follow the fixed part.
  */
 #define LOG_DEF_MAGIC 0x4d444546u
 
@@ -671,7 +668,7 @@ struct log_def {
 
 #define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
 
-/* In place of the first frame, where --no-local gave back what another machine has: the next frame begins at `until`. */
+/* In place of the first frame if --no-local punched a hole for frames that the receiver has. The next frame begins at `until`. */
 #define LOG_PUNCHED_HOLE_MAGIC "mtrSENT\n" /* 8 bytes */
 
 struct log_punched_hole {
@@ -719,7 +716,7 @@ enum log_sample_kind {
     LOG_SAMPLE_OWN = 4,     /* a = bytes of the MEMORY sample behind it that are the log itself */
 };
 
-/* Taken by the recorder from outside. */
+/* A memory sample, taken by the recorder. */
 struct log_sample {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
     uint64_t kind;         /* enum log_sample_kind */
