@@ -94,7 +94,7 @@ static inline bool row_feed_is_ended_by_call(const struct scanned_row *row)
     return row->ended_by == ROW_FEED_FREED || row->ended_by == ROW_FEED_REALLOCATED;
 }
 
-/* Its thread made at most one other allocation before the block was freed (docs/words.md). */
+/* Its thread made at most one other allocation before the block was freed (docs/glossary.md). */
 static inline bool row_feed_is_temporary(const struct scanned_row *row)
 {
     return row->intervening != ROW_FEED_UNKNOWN && row->intervening <= 1;

@@ -12,7 +12,7 @@ import tree
 HEAD = """# Schema
 
 Made from the comments of `importer/schema/*.sql` and `queries/views/*.sql` by `tests/contract/schema_doc.py . --write`; a test keeps
-it current. `mtrace-query describe NAME` prints the same for one name. [words.md](words.md) says what the words mean.
+it current. `mtrace-query describe NAME` prints the same for one name. [glossary.md](glossary.md) says what the words mean.
 
 Names without a suffix are public: their columns, units and NULLs are a promise. `*_ns` are nanoseconds since the start of the
 first process, `*_bytes` requested bytes unless named usable or slack, NULL is unknown or did not happen.

@@ -57,7 +57,7 @@ export function formatAddress(address: number): string {
 
 export type Kind = "bytes" | "instant" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
 
-// What a column holds, by its name; the words of docs/words.md end with their unit.
+// What a column holds, by its name; the words of docs/glossary.md end with their unit.
 export function kindOf(name: string): Kind {
   const column = name.replace(/_margin$/, "");
   if (/_per_s$/.test(column)) return "bytes";
