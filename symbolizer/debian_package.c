@@ -48,7 +48,7 @@ static bool list_holds(int folder, const char *name, const char *line, const cha
     return holds;
 }
 
-/* /lib is a link to /usr/lib, and packages still list files by either name. */
+/* /lib is a link to /usr/lib, but packages still list files under either name. */
 static const char *other_spelling(const char *path, char *buffer, size_t size)
 {
     if (!strncmp(path, "/usr/", 5))
@@ -56,7 +56,7 @@ static const char *other_spelling(const char *path, char *buffer, size_t size)
     return (size_t)snprintf(buffer, size, "/usr%s", path) < size ? buffer : NULL;
 }
 
-/* Packages leave the other folders to the user; most programs under test live there. */
+/* Packages do not install into other folders; most recorded programs are there. */
 static bool can_be_packaged(const char *path)
 {
     static const char *const folders[] = {"/usr/", "/lib", "/bin/", "/sbin/", "/opt/"};
@@ -104,7 +104,7 @@ bool debian_package_find(const char *path, char *ret_package, size_t size)
     return is_found;
 }
 
-/* Hand-made debug packages, older than the automatic ones. */
+/* Manually maintained debug packages, older than the automatic ones. */
 static const char *const in_main[][2] = {
     {"libc6", "libc6-dbg"},
     {"libc6-i386", "libc6-dbg"},

@@ -41,7 +41,7 @@ int debug_files_add_note(struct debug_files *files, struct error *err, const cha
     return error_set(err, ERROR_NOMEM, "no memory for a note");
 }
 
-/* A file that was written to has another time, one that was replaced another inode. */
+/* A changed file has another time, a replaced one another inode. */
 static void identify(FILE *text, const char *role, const struct elf_image *image)
 {
     struct stat status;
@@ -72,7 +72,7 @@ int debug_files_identify(const struct debug_files *files, char **ret_identity, s
     return error_set(err, ERROR_NOMEM, "no memory to identify debug files");
 }
 
-/* What to do for an object that is there, is the right one, and has no debug info. */
+/* Adds the hint for an object that is found and matches, but has no debug info. */
 static int note_stripped(struct debug_files *files, struct error *err)
 {
     const char *path = files->object.path;
@@ -133,7 +133,7 @@ static bool is_recorded(const struct elf_image *image, const struct symbolizer_o
     return !recorded->build_id || elf_image_has_build_id(image, recorded->build_id);
 }
 
-/* Opens what the log has of the object; elf is NULL: nothing. */
+/* Opens the parts of the object in the log; elf is NULL: none. */
 static void open_kept(const struct symbolizer_object *recorded, struct elf_image *ret_image)
 {
     const struct kept_file *kept = recorded->kept;
@@ -146,7 +146,8 @@ static void open_kept(const struct symbolizer_object *recorded, struct elf_image
         elf_image_close(ret_image);
 }
 
-/* DG-4. A copy without section headers comes from memory: the path named another file then. */
+/* DG-4. A copy without section headers was taken from memory, because the path named another file
+ * then. */
 static bool agrees(const struct elf_image *image, const struct symbolizer_object *recorded,
                    const struct elf_image *kept)
 {
@@ -158,8 +159,8 @@ static bool agrees(const struct elf_image *image, const struct symbolizer_object
            && elf_image_is_same_build(image, kept);
 }
 
-/* Where folders of / are links into /usr, a root that was put together of packages may have the file
- * on the other side. */
+/* If folders of / are links into /usr, a root assembled from packages may have the file on the
+ * other side. */
 static bool open_below_sysroot(const char *root, const char *path, struct elf_image *ret_image)
 {
     char other[PATH_MAX];
@@ -172,8 +173,8 @@ static bool open_below_sysroot(const char *root, const char *path, struct elf_im
            && elf_image_open_below(root, other, ret_image);
 }
 
-/* The file at the object's path. What lies there outside of the sysroot is this machine's, and counts
- * by its build-id alone. */
+/* Opens the file at the object's path. Outside of the sysroot it belongs to this machine, and only
+ * its build id can identify it. */
 static void open_at_path(const struct symbolizer_options *options,
                          const struct symbolizer_object *recorded, struct elf_image *ret_image)
 {
@@ -200,7 +201,7 @@ static void open_at_path(const struct symbolizer_options *options,
     }
 }
 
-/* A sysroot mostly has stripped copies; the object that was built may still lie at its own path. */
+/* A sysroot usually has stripped copies; the original may still be at its own path. */
 static bool open_own_dwarf(const struct symbolizer_options *options,
                            const struct symbolizer_object *recorded, struct elf_image *ret_debug)
 {
@@ -214,8 +215,8 @@ static bool open_own_dwarf(const struct symbolizer_options *options,
     return false;
 }
 
-/* A program that brings its own debug info needs no other file, one whose object is missing or was
- * replaced still finds it by build-id. */
+/* An object with its own debug info needs no other file. For a missing or replaced object the debug
+ * file is found by build id. */
 static int find_debug(const struct debug_search *search, const struct symbolizer_object *recorded,
                       struct debug_files *files, const struct elf_image *found, struct error *err)
 {
@@ -232,8 +233,8 @@ static int find_debug(const struct debug_search *search, const struct symbolizer
                              : note_missing(files, recorded, found, err);
 }
 
-/* The object itself, at one of its paths, or in a folder of debug files, or else what the log has of it; *ret_found: a
- * wrong file at its path. */
+/* Finds the object at one of its paths, in a folder of debug files, or as parts in the log.
+ * *ret_found: there is a different file at its path. */
 static void find_object(const struct debug_search *search, const struct symbolizer_object *recorded,
                         struct debug_files *files, struct elf_image *ret_found)
 {

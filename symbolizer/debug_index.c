@@ -21,7 +21,7 @@ enum {
 struct debug_index {
     const char *const *dirs;
     pthread_mutex_t lock;
-    bool is_scanned; /* under lock, as is the rest until then */
+    bool is_scanned; /* protected by lock, as is the rest until it is set */
     struct debug_index_entry *entries;
     size_t n, n_allocated;
 };
@@ -104,7 +104,7 @@ static void scan_dir(struct debug_index *index, const char *dir, unsigned depth)
         closedir(stream);
 }
 
-/* Of one build id in the order of paths, so that the answer is the same each time. */
+/* Sorts the files of one build id by path, so that results are reproducible. */
 static int compare(const void *a, const void *b)
 {
     const struct debug_index_entry *x = a;
@@ -122,7 +122,7 @@ static void scan(struct debug_index *index)
         qsort(index->entries, index->n, sizeof(*index->entries), compare);
 }
 
-/* ---- questions ---- */
+/* ---- lookup ---- */
 
 const struct debug_index_entry *debug_index_find(struct debug_index *index, const char *build_id,
                                                  size_t *ret_n)

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What makes a file the right one. */
+/* Properties of a matching file. */
 struct wanted {
     const char *build_id;     /* NULL: unknown */
     const char *architecture; /* NULL: unknown */
-    const uint32_t *checksum; /* NULL: this place has none to offer */
-    const char *sysroot;      /* links of what is below it stay below it; "": there is none */
+    const uint32_t *checksum; /* NULL: this place states none */
+    const char *sysroot;      /* links below it stay below it; "": none */
     bool is_object;           /* it need not have DWARF */
 };
 
@@ -34,7 +34,7 @@ static bool is_wanted(const struct elf_image *image, const struct wanted *wanted
            && checksum == *wanted->checksum;
 }
 
-/* A link may as well lead to a folder beside the sysroot that is no part of it: whatever is found has to be the right one. */
+/* A link may lead outside of the sysroot: every file found must match. */
 static bool open_file(const struct wanted *wanted, const char *path, struct elf_image *ret_image)
 {
     size_t n = strlen(wanted->sysroot);
@@ -72,7 +72,8 @@ static const char *sysroot_of(const struct debug_search *search)
     return search->options->sysroot ? search->options->sysroot : "";
 }
 
-/* One folder of debug files: --debug-dir as given, /usr/lib/debug below the sysroot, this machine's. */
+/* Tries one folder of debug files: --debug-dir, /usr/lib/debug below the sysroot, that of this
+ * machine. */
 typedef bool try_dir_fn(const struct debug_search *search, const struct wanted *wanted,
                         const char *name, const char *dir, struct elf_image *ret_image);
 
@@ -101,7 +102,7 @@ static bool try_build_id(const struct debug_search *search, const struct wanted 
                        wanted->build_id + 2);
 }
 
-/* Distributions keep it, or a link to it, beside its debug file. */
+/* Distributions have the object, or a link to it, beside its debug file. */
 static bool try_object_id(const struct debug_search *search, const struct wanted *wanted,
                           const char *name, const char *dir, struct elf_image *ret_image)
 {
@@ -126,7 +127,7 @@ static int folder_length(const char *path)
     return slash ? (int)(slash - path) : 0;
 }
 
-/* As it continues the name of another folder. */
+/* The path without leading slashes, to be appended to a folder. */
 static const char *below_root(const char *path)
 {
     return path + strspn(path, "/");

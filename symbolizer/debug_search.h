@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_search: where on this machine a debug file could be.
+ * debug_search: tries the places where this machine may have a debug file (debug_files.h).
  *
- * Model: the places of debug_files.h, tried one after the other; the first file that is the right
- *        one wins.
+ * The first file that matches is used.
  */
 #ifndef MTRACE_SYMBOLIZER_DEBUG_SEARCH_H
 #define MTRACE_SYMBOLIZER_DEBUG_SEARCH_H
@@ -13,16 +12,16 @@
 
 struct debug_search {
     const struct symbolizer_options *options;
-    const char *path;               /* of the object, as the program saw it */
-    const char *build_id;           /* recorded, else the object's own; NULL: it has none */
-    const char *architecture;       /* the same; NULL: not known */
-    const struct elf_image *object; /* elf is NULL: not there, or not the recorded one */
+    const char *path;               /* of the object, as seen by the program */
+    const char *build_id;           /* recorded, or that of the object; NULL: none */
+    const char *architecture;       /* likewise; NULL: unknown */
+    const struct elf_image *object; /* elf is NULL: missing or not the recorded one */
 };
 
-/* Finds the object itself where it does not lie at its path, by its build-id. */
+/* Finds the object by its build id if it is not at its path. */
 bool debug_search_object(const struct debug_search *search, struct elf_image *ret_image);
 
-/* Asks debuginfod for it. */
+/* Fetches the object from debuginfod. */
 bool debug_search_object_far(const struct debug_search *search, struct elf_image *ret_image);
 
 /* Finds the file with the object's DWARF. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* As its manual debuginfod_find_debuginfo(3) declares them. */
+/* Declared as in the manual page debuginfod_find_debuginfo(3). */
 struct debuginfod_functions {
     void *(*begin)(void);
     int (*find_debuginfo)(void *client, const unsigned char *build_id, int build_id_size,
@@ -16,7 +16,7 @@ struct debuginfod_functions {
     void (*end)(void *client);
 };
 
-/* The library stays open: it starts threads of its own through libcurl. */
+/* The library is never closed: it starts threads through libcurl. */
 static bool load(struct debuginfod_functions *functions)
 {
     void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    /* Substitutions let a mangled name of some hundred bytes stand for gigabytes of text. */
+    /* With substitutions, a mangled name of some hundred bytes can expand to gigabytes. */
     LONGEST_NAME = 64 * 1024,
-    /* libiberty's D demangler has no limits: it takes some hundred bytes of stack for each character. */
+    /* libiberty's D demangler has no limits: it needs some hundred bytes of stack per character. */
     LONGEST_D_NAME = 4 * 1024,
     LONGEST_D_EXPANSION = 16 * 1024
 };
@@ -30,7 +30,7 @@ static void append(const char *text, size_t size, void *opaque)
     char *grown =
         needed > LONGEST_NAME ? NULL : dynamic_array_reserve(out->text, &out->allocated, needed, 1);
 
-    /* The printer has no way to be told to stop; it keeps all its state on the stack. */
+    /* The printer cannot be stopped otherwise; all its state is on the stack. */
     if (!grown)
         longjmp(out->overflow, 1);
     out->text = grown;
@@ -61,7 +61,7 @@ static bool print(const char *raw_name, int options, struct output *out)
 
 /* ---- D --------------------------------------------------------------------------------------- */
 
-/* Where a back reference leads: so many characters back, by digits of base 26 of which the last is lower-case. */
+/* Distance of a back reference in characters: digits of base 26, the last one is lower-case. */
 static size_t back_by(const char *digits)
 {
     size_t n = 0;
@@ -71,7 +71,7 @@ static size_t back_by(const char *digits)
     return *digits >= 'a' && *digits <= 'z' ? n * 26 + (size_t)(*digits - 'a') : 0;
 }
 
-/* Does the name stay small when each back reference is replaced by a copy of all from its target on? */
+/* Does the name stay small if each back reference is replaced by everything from its target on? */
 static bool is_d_name_small(const char *raw_name)
 {
     size_t expanded[LONGEST_D_NAME + 1]; /* of the characters before */
@@ -94,7 +94,7 @@ static bool is_d_name_small(const char *raw_name)
     return true;
 }
 
-/* Takes the parameters off: the last parentheses, if they are no arguments of a template. */
+/* Removes the parameters: the last parentheses, unless they are arguments of a template. */
 static void cut_parameters(char *text)
 {
     char *at = strrchr(text, ')');

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle: C++, Rust and D symbols as people write them, by libiberty.
+ * demangle: demangles C++, Rust and D symbols with libiberty.
  *
- * Threads: any; no state.
- * Failure: a name that is not mangled, or makes no sense, has no demangled form: NULL.
+ * Any thread. The result is NULL for a name that is not mangled or invalid; the caller frees it.
  */
 #ifndef MTRACE_SYMBOLIZER_DEMANGLE_H
 #define MTRACE_SYMBOLIZER_DEMANGLE_H
 
 #include <stdbool.h>
 
-/* With return type and parameters, as `c++filt` prints it; the caller frees it. */
+/* With return type and parameters, as `c++filt` prints it. */
 char *demangle_full(const char *raw_name);
 
-/* The qualified name alone, without return type and parameters of the function itself, so that
- * "std::*" matches what lives in std and nothing that only returns a std::string; the caller frees
- * it. */
+/* Only the qualified name, without return type and parameters, so that "std::*" matches functions
+ * in std, but not functions that return a std::string. */
 char *demangle_qualified(const char *raw_name);
 
 #endif

@@ -76,8 +76,7 @@ int die_names_of_symbol(struct die_names *names, const char *raw, struct functio
     return 0;
 }
 
-/* The origin is the key where there is one: a function inlined in a thousand places has one name.
- */
+/* If there is an origin it is the key: a function inlined in a thousand places has one name. */
 static const void *key_of(Dwarf_Die *die)
 {
     Dwarf_Die origin = *die;

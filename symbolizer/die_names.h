@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * die_names: names of functions from debug info, each worked out once.
+ * die_names: names of functions from debug info, each computed once.
  *
- * Model: the linkage name wins over the plain one; both may be on the DIE itself, its abstract
- *        origin or its specification, in another unit or another file. Two caches, because many
- *        DIEs share an origin and many origins a string: DIE -> name, raw name -> demangled name.
- * Invariants: DN-1 returned strings stay valid until die_names_done, also when the Dwarf is ended
- *             and begun again on the same Elf: they are copies.
+ * The linkage name is preferred to the plain one. Both may be on the DIE itself, its abstract
+ * origin or its specification, in another unit or file. There are two caches, because many DIEs
+ * share an origin and many origins a string: DIE -> name, raw name -> demangled name.
+ *
+ * Invariants
+ *   DN-1 Returned strings are copies. They are valid until die_names_done, also after the Dwarf was
+ *        ended and begun again on the same Elf.
  */
 #ifndef MTRACE_SYMBOLIZER_DIE_NAMES_H
 #define MTRACE_SYMBOLIZER_DIE_NAMES_H
@@ -23,9 +25,8 @@
 
 struct function_name {
     const char *raw;  /* NULL: the function has no name */
-    const char *full; /* demangled; raw where that makes no sense */
-    bool is_plain; /* it has no linkage name: raw is what the source calls it, behind the names of
-                    * the scopes around it */
+    const char *full; /* demangled; raw if that is impossible */
+    bool is_plain;    /* no linkage name: raw is the source name, qualified by its scopes */
 };
 
 struct die_names {
@@ -43,10 +44,10 @@ void die_names_done(struct die_names *names);
 int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_name *ret_name,
                      struct error *err);
 
-/* To be called before a Dwarf is ended; names stay. */
+/* Call it before a Dwarf is ended; names stay valid. */
 void die_names_forget_units(struct die_names *names);
 
-/* The same for a name from a symbol table. */
+/* As die_names_of_die, for a name from a symbol table. */
 int die_names_of_symbol(struct die_names *names, const char *raw, struct function_name *ret_name,
                         struct error *err);
 

@@ -35,7 +35,7 @@ static uint64_t read_fixed(const unsigned char *at, size_t n_bytes)
 {
     uint64_t value = 0;
 
-    /* Objects of this machine alone are loaded here. */
+    /* Only objects with this machine's byte order are read. */
     memcpy(&value, at, n_bytes < sizeof(value) ? n_bytes : sizeof(value));
     return value;
 }
@@ -105,7 +105,7 @@ static const unsigned char *skip_block(const struct die_reader *reader, const un
     return skip_bytes(reader, at + length_bytes, read_fixed(at, length_bytes));
 }
 
-/* NULL: damage, or a form that is not known. */
+/* NULL: damage, or an unknown form. */
 static const unsigned char *skip_form(const struct die_reader *reader, const unsigned char *at,
                                       unsigned form)
 {
@@ -191,8 +191,8 @@ static bool add_form(struct die_reader *reader, struct die_shape *shape, unsigne
     return true;
 }
 
-/* dwarf_getattrcnt cannot be used: up to 0.188 it takes constants in abbreviations for attributes.
- */
+/* dwarf_getattrcnt is not usable: up to 0.188 it counts constants in abbreviations as
+ * attributes. */
 static bool add_abbrev(struct die_reader *reader, Dwarf_Abbrev *abbrev)
 {
     size_t code = dwarf_getabbrevcode(abbrev);
@@ -212,7 +212,7 @@ static bool add_abbrev(struct die_reader *reader, Dwarf_Abbrev *abbrev)
     return true;
 }
 
-/* Abbreviations are read up to the one that is asked for: small units of large tables exist. */
+/* Abbreviations are read up to the requested one: small units may have large tables. */
 static const struct die_shape *find_shape(struct die_reader *reader, uint64_t code)
 {
     while (code >= reader->n_shapes || !reader->shapes[code].tag) {
@@ -288,7 +288,7 @@ const unsigned char *die_reader_below(const struct die_reader *reader,
     return at;
 }
 
-/* Where DW_AT_sibling leads; NULL: nowhere, or back. */
+/* Target of DW_AT_sibling; NULL: none, or before the entry. */
 static const unsigned char *read_sibling(const struct die_reader *reader,
                                          const struct die_entry *entry)
 {
@@ -378,7 +378,8 @@ bool die_reader_range(const struct die_reader *reader, const struct die_entry *e
     return true;
 }
 
-/* As dwarf_child and dwarf_siblingof leave it: the abbreviation is found when it is needed. */
+/* The state that dwarf_child and dwarf_siblingof return: libdw finds the abbreviation when
+ * needed. */
 Dwarf_Die die_reader_die(const struct die_reader *reader, const struct die_entry *entry)
 {
     Dwarf_Die die;

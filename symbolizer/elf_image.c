@@ -61,7 +61,7 @@ static void name_architecture(const GElf_Ehdr *header, char ret_name[LOG_HEADER_
              name && header->e_ident[EI_DATA] == own_order ? name : "");
 }
 
-/* Takes over what is in `image` already, also on failure. */
+/* Takes ownership of the contents of `image`, also on failure. */
 static bool finish_open(struct elf_image *image)
 {
     GElf_Ehdr header;
@@ -105,7 +105,7 @@ bool elf_image_open(const char *path, struct elf_image *ret_image)
     return open_fd(open(path, open_flags), path, ret_image);
 }
 
-/* -1: there is no such file; or the kernel cannot (before 5.6, or forbidden), then *ret_is_unable. */
+/* -1: no such file, or the kernel cannot do it (before 5.6, or forbidden); then *ret_is_unable. */
 static int open_in_root(const char *root, const char *path, bool *ret_is_unable)
 {
     struct open_how how = {.flags = (uint64_t)(unsigned)open_flags, .resolve = RESOLVE_IN_ROOT};
@@ -149,7 +149,7 @@ bool elf_image_open_memory(void *bytes, size_t n_bytes, const char *path,
     return open_memory(bytes, n_bytes, path, ret_image);
 }
 
-/* The vdso has no length of its own; its section headers come last. */
+/* The vdso has no length field; its section headers come last. */
 static size_t vdso_size(const Elf64_Ehdr *header)
 {
     return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
@@ -181,7 +181,7 @@ static Elf_Data *section_data(Elf *elf, const char *wanted)
     return NULL;
 }
 
-/* The packed size says nothing about the unpacked one, so the buffer doubles until it fits. */
+/* The unpacked size is unknown, so the buffer doubles until it fits. */
 static uint8_t *unpack(const Elf_Data *data, size_t *ret_size)
 {
     lzma_ret status = LZMA_BUF_ERROR;
@@ -223,8 +223,8 @@ bool elf_image_has_dwarf(const struct elf_image *image)
     return section_data(image->elf, ".debug_info") || section_data(image->elf, ".zdebug_info");
 }
 
-/* What compresses a section, where libelf cannot unpack it; 0: nothing does. libelf drops the mark of a section
- * that it unpacked. ZLIB that fails is damaged. */
+/* The compression of a section that libelf cannot decompress; 0: none. libelf clears the mark of a
+ * section that it decompressed. A ZLIB section that fails is damaged. */
 static unsigned packed_by(Elf_Scn *section)
 {
     GElf_Shdr header;

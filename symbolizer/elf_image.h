@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_image: one ELF file or the vdso, opened for reading, and who it is.
+ * elf_image: an open ELF file, or the vdso, and its identity.
  *
- * Invariants: EI-1 elf is NULL exactly when nothing is open. EI-2 build_id is lower-case hex, NULL
- *             when the file has none. EI-3 architecture is as processes.architecture has it, "" of
- *             a file in the other byte order, whose code no log here is about.
+ * Invariants
+ *   EI-1 elf is NULL exactly when nothing is open.
+ *   EI-2 build_id is lower-case hex; NULL if the file has none.
+ *   EI-3 architecture is as in processes.architecture. It is "" for a file in the other byte order,
+ *        whose code no log here refers to.
  */
 #ifndef MTRACE_SYMBOLIZER_ELF_IMAGE_H
 #define MTRACE_SYMBOLIZER_ELF_IMAGE_H
@@ -21,34 +23,32 @@ struct elf_image {
     char *path;
     char *build_id;
     char architecture[LOG_HEADER_ARCH_BYTES];
-    void *memory; /* what elf reads when it is not a file, else NULL */
+    void *memory; /* content, if it is not a file; else NULL */
     int fd;       /* -1: not a file */
 };
 
 #define ELF_IMAGE_NONE ((struct elf_image){.fd = -1})
 
-/* False: there is no such file, it is not ELF, or its headers are damaged; then `image` is
- * ELF_IMAGE_NONE. */
+/* False: no such file, not ELF, or damaged headers; `image` is then ELF_IMAGE_NONE. */
 bool elf_image_open(const char *path, struct elf_image *ret_image);
 
-/* The same of `path` below `root` (NULL or "": of the machine's own), whose symbolic links lead to
- * files below it, too. */
+/* Opens `path` below `root` (NULL or "": /). Symbolic links lead to files below the root, too. */
 bool elf_image_open_below(const char *root, const char *path, struct elf_image *ret_image);
 
-/* A file in memory, which outlives the image; `path` is what messages call it. */
+/* Opens a file in memory, which must outlive the image; `path` is for messages. */
 bool elf_image_open_memory(void *bytes, size_t n_bytes, const char *path,
                            struct elf_image *ret_image);
 
-/* The vdso that the kernel mapped into this process. */
+/* Opens the vdso of this process. */
 bool elf_image_open_vdso(struct elf_image *ret_image);
 
-/* The small symbol table that some distributions keep, xz-packed, in .gnu_debugdata. */
+/* Opens the small, xz-compressed symbol table that some distributions put in .gnu_debugdata. */
 bool elf_image_open_minidebuginfo(const struct elf_image *image, struct elf_image *ret_image);
 
-/* .debug_info, or lines without it, are in the file itself. */
+/* True if the file itself has .debug_info, or lines without it. */
 bool elf_image_has_dwarf(const struct elf_image *image);
 
-/* The ch_type of a compressed section that this libelf cannot unpack; 0: there is none. Unpacks what it can. */
+/* Decompresses sections. Returns the ch_type of one that this libelf cannot decompress; 0: none. */
 enum {
     ELF_IMAGE_ZSTD = 2 /* ELFCOMPRESS_ZSTD of later headers */
 };
@@ -58,13 +58,13 @@ unsigned elf_image_packed_by(const struct elf_image *image);
 /* Lower-case hex, to be freed; NULL: no memory. */
 char *elf_image_format_build_id(const void *bytes, size_t size);
 
-/* Both have a build-id, and the same. */
+/* True if the image has this build id. */
 bool elf_image_has_build_id(const struct elf_image *image, const char *build_id);
 
-/* Without build ids: the same program headers and dynamic symbols. */
+/* For files without build ids: compares program headers and dynamic symbols. */
 bool elf_image_is_same_build(const struct elf_image *a, const struct elf_image *b);
 
-/* Checksum of the whole file as .gnu_debuglink states it; false when it cannot be read. */
+/* Checksum of the whole file, as in .gnu_debuglink; false if it cannot be read. */
 bool elf_image_checksum(const struct elf_image *image, uint32_t *ret_checksum);
 
 void elf_image_close(struct elf_image *image);

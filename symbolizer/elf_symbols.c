@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Higher wins among symbols at one address. */
+/* The highest rank among symbols at one address is used. */
 enum {
     RANK_TYPED = 8, /* STT_FUNC over a bare label */
     RANK_GLOBAL = 4,
@@ -34,7 +34,7 @@ bool elf_symbols_has_symtab(Elf *elf)
     return find_section(elf, SHT_SYMTAB, &header) != NULL;
 }
 
-/* Labels whose names begin with $ say where code and data begin ($a, $t, $d, $x). */
+/* Labels that begin with $ mark where code and data begin ($a, $t, $d, $x). */
 static bool is_function(const GElf_Sym *symbol, const char *name)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -59,7 +59,7 @@ static unsigned rank_of(const GElf_Sym *symbol, const char *name)
     return rank;
 }
 
-/* End of the section that holds the symbol when it is code, else 0. */
+/* End of the symbol's section if that is code, else 0. */
 static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 {
     GElf_Shdr header;
@@ -84,7 +84,7 @@ static int push(struct elf_symbols *table, const struct elf_symbol *symbol, stru
     return 0;
 }
 
-/* Symbols without a size get their end from clip_labels; until then it is the section's. */
+/* clip_labels sets the end of symbols without a size; until then it is that of the section. */
 static int add_named(struct elf_symbols *table, const GElf_Sym *symbol, const char *name,
                      uint64_t limit, struct error *err)
 {
@@ -117,7 +117,7 @@ struct dynamic_tables {
     uint64_t symbols, strings, n_string_bytes, hash, gnu_hash; /* addresses; 0: none */
 };
 
-/* Bytes of the file that are loaded at an address; NULL: none are. */
+/* Bytes of the file that are loaded at an address; NULL: none. */
 static Elf_Data *loaded_bytes(Elf *elf, uint64_t address, uint64_t n_bytes, Elf_Type type)
 {
     size_t n;
@@ -165,7 +165,7 @@ static struct dynamic_tables read_dynamic(Elf *elf)
     return tables;
 }
 
-/* Word `i` of a hash table; 0: it is not there. */
+/* Word `i` of a hash table; 0: missing. */
 static uint32_t word_at(Elf *elf, uint64_t table, uint64_t i)
 {
     const Elf_Data *data = loaded_bytes(elf, table + 4 * i, 4, ELF_T_WORD);
@@ -173,7 +173,8 @@ static uint32_t word_at(Elf *elf, uint64_t table, uint64_t i)
     return data ? *(const uint32_t *)data->d_buf : 0;
 }
 
-/* Of one chain the last symbol has the lowest bit set; the chain of the highest bucket ends the table. */
+/* The last symbol of a chain has the lowest bit set; the chain of the highest bucket ends the
+ * table. */
 static uint64_t count_by_gnu_hash(Elf *elf, uint64_t table)
 {
     uint64_t n_buckets = word_at(elf, table, 0);
@@ -194,7 +195,7 @@ static uint64_t count_by_gnu_hash(Elf *elf, uint64_t table)
     return last + 1;
 }
 
-/* End of the executable segment that holds the symbol, else 0. */
+/* End of the executable segment that contains the symbol, else 0. */
 static uint64_t segment_end(Elf *elf, uint64_t address)
 {
     size_t n;
@@ -309,8 +310,8 @@ int elf_symbols_sort(struct elf_symbols *table, struct error *err)
     return 0;
 }
 
-/* Backwards from the last start at or before the address: the first that holds it starts latest,
- * and the sort put the shortest and best known name behind its aliases. */
+/* Searches backwards from the last start at or before the address: the first match starts latest,
+ * and aliases are sorted so that the shortest and best known name comes last. */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *table, uint64_t address)
 {
     const struct elf_symbol *label = NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    /* Damaged files nest without end; compilers stay far below. */
+    /* Damaged files may nest endlessly; compilers stay far below. */
     DEEPEST = 256
 };
 
@@ -20,12 +20,11 @@ struct walk {
     size_t n_addresses;
     struct error *err;
     int status;
-    bool
-        is_partial; /* DWARF 2 has no lists of ranges: what is in several pieces names one of them */
-    bool is_thorough; /* look also where functions are rare: in types and in other functions */
+    bool is_partial;  /* DWARF 2 has no range lists: code in several pieces has the range of one */
+    bool is_thorough; /* search also where functions are rare: in types and in other functions */
 };
 
-/* What the walk carries from a DIE to its children. */
+/* State passed from a DIE to its children. */
 struct place {
     uint32_t scope;
     unsigned depth;
@@ -34,8 +33,8 @@ struct place {
 static const unsigned char *visit(struct walk *walk, const struct die_entry *entry,
                                   struct place place);
 
-/* Each visit returns where the next DIE lies; NULL ends the walk: damage, or walk->status says why.
- */
+/* Each visit returns the place of the next DIE. NULL ends the walk: damage, or the error in
+ * walk->status. */
 static const unsigned char *visit_children(struct walk *walk, const struct die_entry *entry,
                                            struct place place)
 {
@@ -60,7 +59,7 @@ static size_t lower_bound(const struct walk *walk, uint64_t address)
     return i;
 }
 
-/* Which of the scopes that hold a position keeps it: see IC-2. */
+/* Which of two scopes with the position is innermost: see IC-2. */
 static bool takes_over(const struct walk *walk, uint32_t current, uint32_t candidate)
 {
     const struct scope *scopes = walk->chain->scopes;
@@ -121,7 +120,7 @@ static bool read_ranges(struct walk *walk, const struct die_entry *entry)
     return true;
 }
 
-/* Bytes of the DIE's code when it holds a position, else 0. Leaves its ranges in the chain. */
+/* Size of the DIE's code if it contains a position, else 0. Leaves its ranges in the chain. */
 static uint64_t relevant_size(struct walk *walk, const struct die_entry *entry)
 {
     const struct inline_chain *chain = walk->chain;
@@ -203,7 +202,7 @@ static const unsigned char *visit_code(struct walk *walk, const struct die_entry
                                                   : die_reader_behind(reader, entry);
 }
 
-/* A block without addresses of its own only groups what is in it. */
+/* A block without addresses only groups its children. */
 static bool is_block_skipped(struct walk *walk, const struct die_entry *entry)
 {
     return entry->shape->has_addresses && !walk->is_partial && relevant_size(walk, entry) == 0;
@@ -293,7 +292,7 @@ int inline_chain_walk(struct inline_chain *chain, Dwarf_Die *unit, const uint64_
 
     if (status || !is_any_missing(&walk))
         return status;
-    /* rustc puts methods into their types, gcc nested functions into the outer one. */
+    /* rustc puts methods into types, gcc nested functions into the outer one. */
     walk.is_thorough = true;
     return walk_unit(&walk, unit);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hostile log must not take all memory. */
+/* A hostile log must not use up the memory. */
 static const uint64_t most_bytes = UINT64_C(1) << 30;
 
 void kept_file_done(struct kept_file *file)
@@ -34,7 +34,7 @@ static bool add_range(struct kept_file *file, uint64_t start, uint64_t end)
     return true;
 }
 
-/* Grows by mapping: realloc moves pages, and pages that are never written take no memory. */
+/* Allocates zeroed memory and copies only the known ranges: unwritten pages use no memory. */
 static bool reserve(struct kept_file *file, size_t n_bytes)
 {
     size_t n = file->n_allocated ? file->n_allocated : 64 * (size_t)1024;
@@ -76,7 +76,7 @@ static bool is_known(const struct kept_file *file, uint64_t offset, uint64_t n_b
     return n_bytes == 0;
 }
 
-/* The same for both widths of words; libelf would take zeros for a damaged section. */
+/* For both word sizes. libelf would read the zeros as a damaged section. */
 #define HIDE_UNKNOWN(bits)                                                          \
     static void hide_unknown##bits(struct kept_file *file)                          \
     {                                                                               \

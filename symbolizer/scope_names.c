@@ -12,13 +12,13 @@
 #include <string.h>
 
 enum {
-    DEEPEST = 64, /* scopes around a function */
+    DEEPEST = 64, /* enclosing scopes of a function */
     DEEPEST_NAMESPACE = 256
 };
 
 #define IN_UNIT UINT32_MAX
 
-/* The scopes around a DIE, outermost first. */
+/* The enclosing scopes of a DIE, outermost first. */
 struct scope_path {
     struct scope_entry scopes[DEEPEST];
     size_t n;
@@ -39,7 +39,7 @@ static bool is_scope(unsigned tag)
     }
 }
 
-/* ---- what stands in the unit and in namespaces ---- */
+/* ---- entries of the unit and its namespaces ---- */
 
 static bool keep_entry(struct scope_names *scopes, const struct die_entry *entry, uint32_t parent)
 {
@@ -55,7 +55,7 @@ static bool keep_entry(struct scope_names *scopes, const struct die_entry *entry
     return true;
 }
 
-/* Returns where the next DIE of the list around lies, NULL to end the walk. */
+/* Returns the place of the next DIE of the enclosing list, NULL to end the walk. */
 static const unsigned char *list_below(struct scope_names *scopes, const struct die_entry *entry,
                                        uint32_t parent, unsigned depth)
 {
@@ -89,7 +89,7 @@ static int list_unit(struct scope_names *scopes, Dwarf_Die *unit, struct error *
                : 0;
 }
 
-/* The last entry at or before a place, IN_UNIT if there is none. */
+/* The last entry at or before a place; IN_UNIT: none. */
 static uint32_t find_entry(const struct scope_names *scopes, const unsigned char *at)
 {
     size_t i;
@@ -123,7 +123,7 @@ static bool push_namespaces(const struct scope_names *scopes, uint32_t index,
     return true;
 }
 
-/* The child that is `wanted` or has it below itself; false: there is none. */
+/* Finds the child that is `wanted` or contains it; false: none. */
 static bool find_child(struct scope_names *scopes, const struct die_entry *around,
                        const unsigned char *wanted, struct die_entry *ret_child)
 {
@@ -138,7 +138,7 @@ static bool find_child(struct scope_names *scopes, const struct die_entry *aroun
     return false;
 }
 
-/* False: damaged, or nested too deeply to be true. */
+/* False: damaged, or nested too deeply. */
 static bool find_path(struct scope_names *scopes, const unsigned char *wanted,
                       struct scope_path *path)
 {
@@ -176,7 +176,7 @@ static bool is_other_language(Dwarf_Die *unit)
     }
 }
 
-/* What is around a DIE; an empty path where nothing is, or nothing that has a C++ name. */
+/* Finds the enclosing scopes of a DIE. The path is empty if there are none with a C++ name. */
 static int find_scopes(struct scope_names *scopes, Dwarf_Die *die, struct scope_path *path,
                        struct error *err)
 {
@@ -201,7 +201,7 @@ static void move_die(Dwarf_Die *die, const unsigned char *at)
     die->abbrev = NULL;
 }
 
-/* Without a name and with a function: what a lambda is an object of. */
+/* True for a type without a name that has a function: the type of a lambda. */
 static bool is_lambda(struct scope_names *scopes, const unsigned char *at, const Dwarf_Die *sibling)
 {
     struct die_reader *reader = &scopes->reader;
@@ -225,7 +225,7 @@ static bool is_class(unsigned tag)
     return tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
 }
 
-/* Lambdas below a DIE that begin before `end`; blocks belong to the function they are in. */
+/* Counts lambdas below a DIE that begin before `end`. Blocks belong to their function. */
 static unsigned count_lambdas(struct scope_names *scopes, const unsigned char *around,
                               const unsigned char *end, const Dwarf_Die *sibling, unsigned depth)
 {
@@ -247,7 +247,7 @@ static unsigned count_lambdas(struct scope_names *scopes, const unsigned char *a
     return n;
 }
 
-/* Compilers number the lambdas of a function as they come. */
+/* Compilers number the lambdas of a function in order. */
 static unsigned lambda_number(struct scope_names *scopes, const struct scope_path *path, size_t i,
                               const Dwarf_Die *sibling)
 {
@@ -279,8 +279,8 @@ static char *name_without(struct scope_names *scopes, const struct scope_path *p
     return strdup(tag == DW_TAG_subprogram ? "{unnamed function}" : "{unnamed type}");
 }
 
-/* Adds the innermost scope of the path and takes it off; leaves *die at its declaration. A linkage
- * name has all that is around: it ends the path. */
+/* Moves the innermost scope from the path to the parts; leaves *die at its declaration. A linkage
+ * name already contains the outer scopes and ends the path. */
 static bool add_part(struct scope_names *scopes, struct parts *parts, struct scope_path *path,
                      Dwarf_Die *die)
 {
@@ -300,8 +300,8 @@ static bool add_part(struct scope_names *scopes, struct parts *parts, struct sco
     return text != NULL;
 }
 
-/* Goes outwards from *die. There is more to come when that ends at a declaration elsewhere, whose
- * scopes are the ones that count. */
+/* Adds the scopes from *die outwards. If this ends at a declaration elsewhere, the scopes of that
+ * declaration follow. */
 static int add_parts(struct scope_names *scopes, struct parts *parts, Dwarf_Die *die,
                      bool *ret_has_more, struct error *err)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope_names: where a function without a linkage name is declared, as C++ writes it.
+ * scope_names: the C++ scopes of a function without a linkage name.
  *
- * Model:   compilers leave linkage names away for what no other unit can name: members of local
- *          classes and lambdas, and instances of templates over them. Debug info says "operator()";
- *          what is around it gives "main::{lambda#1}::operator()". A DIE does not know its parent:
- *          what stands in the unit itself and in its namespaces is listed in one walk, when first
- *          asked for, and from there the way is searched downwards.
+ * Compilers omit linkage names of functions that no other unit can name: members of local classes,
+ * lambdas, and templates instantiated with them. Debug info says "operator()"; with its scopes the
+ * name is "main::{lambda#1}::operator()". A DIE does not know its parent. So the entries of the
+ * unit and its namespaces are listed in one walk on first use, and the path is searched from there
+ * downwards.
+ *
  * Invariants
  *   SN-1 One unit is listed at a time; no list outlives scope_names_forget.
- * Threads: one user at a time.
- * Failure: memory only; what is damaged has fewer scopes.
+ *
+ * Threads: one user at a time. Errors: memory; damaged units have fewer scopes.
  */
 #ifndef MTRACE_SYMBOLIZER_SCOPE_NAMES_H
 #define MTRACE_SYMBOLIZER_SCOPE_NAMES_H
@@ -20,23 +21,24 @@
 
 struct scope_entry {
     const unsigned char *at;
-    uint32_t parent; /* index of the namespace around, UINT32_MAX: the unit */
+    uint32_t parent; /* index of the enclosing namespace, UINT32_MAX: the unit */
     uint32_t tag;
 };
 
 struct scope_names {
     struct die_reader reader;
-    const void *unit;            /* which is listed; NULL: none */
+    const void *unit;            /* the listed unit; NULL: none */
     struct scope_entry *entries; /* ascending by place */
     size_t n_entries, n_allocated;
 };
 
-/* The plain name behind its scopes, to be freed; NULL: it has none, or this is not C++. `die` is
- * the declaration: what origins and specifications lead to. `scopes` was zeroed before. */
+/* Returns the plain name qualified by its scopes, to be freed; NULL: there are no scopes, or this
+ * is not C++. `die` is the declaration, to which origins and specifications lead. Zero `scopes`
+ * before the first use. */
 int scope_names_qualify(struct scope_names *scopes, Dwarf_Die *die, const char *plain,
                         char **ret_name, struct error *err);
 
-/* To be called before a Dwarf is ended. */
+/* Call it before a Dwarf is ended. */
 void scope_names_forget(struct scope_names *scopes);
 
 void scope_names_done(struct scope_names *scopes);

@@ -8,7 +8,7 @@ struct path {
     char *bytes;
     size_t length;
     size_t size;
-    size_t kept; /* bytes of the "/" or "../.." in front that no ".." can take away */
+    size_t kept; /* length of the "/" or "../.." in front that no ".." can remove */
 };
 
 static bool is_dots(const char *part, size_t size, size_t n_dots)

@@ -20,9 +20,8 @@
 #include <unistd.h>
 
 enum {
-    /* libdw keeps every line table it decoded until the session ends, about 40 bytes a row; after
-     * this many a new session is begun. Beginning one costs less than a millisecond per thousand
-     * units. */
+    /* libdw keeps all decoded line tables until the session ends, about 40 bytes a row. After this
+     * many rows a new session begins, which takes less than 1 ms per thousand units. */
     ROWS_PER_SESSION = 2 * 1000 * 1000
 };
 
@@ -31,12 +30,12 @@ struct symbolizer {
     struct debug_files files;
     struct elf_machine machine;
     char *identity;
-    bool is_bare;    /* there is no debug info at all, and the note says so */
+    bool is_bare;    /* no debug info at all; the note says so */
     bool was_begun;  /* open_dwarf was called */
-    bool is_damaged; /* the DWARF cannot be used at all */
+    bool is_damaged; /* the DWARF is unusable */
     struct elf_image minidebuginfo;
     struct elf_symbols symbols;
-    bool has_symbols; /* the tables were read: only when a position needs them */
+    bool has_symbols; /* the tables were read, which is done only when needed */
     Dwarf *dwarf;
     Dwarf *alternate;
     size_t n_rows; /* decoded in this session */
@@ -100,7 +99,7 @@ const char *symbolizer_identity(const struct symbolizer *symbolizer)
     return symbolizer->files.note && !symbolizer->is_bare ? NULL : symbolizer->identity;
 }
 
-/* Of a file that libdw was given, or that it was to find. */
+/* Adds a note about compression, for a file given to libdw or found by it. */
 static int note_packed(struct symbolizer *s, const struct elf_image *image, struct error *err)
 {
     unsigned type = elf_image_packed_by(image);
@@ -186,7 +185,7 @@ int symbolizer_open(const struct symbolizer_options *options,
     return 0;
 }
 
-/* A stripped object still has .dynsym, and sometimes .gnu_debugdata. */
+/* A stripped object has .dynsym, and sometimes .gnu_debugdata. */
 static int add_object_symbols(struct symbolizer *s, struct error *err)
 {
     const struct elf_image *object = &s->files.object;
@@ -240,7 +239,7 @@ static int name_by_symbol(struct run *run, uint64_t address, struct function_nam
     return die_names_of_symbol(&run->symbolizer->names, symbol->name, ret_name, run->err);
 }
 
-/* Of a function in several pieces the first is the one with the entry. */
+/* The first piece of a function contains the entry. */
 static uint64_t entry_of(Dwarf_Die *function)
 {
     Dwarf_Addr base;
@@ -252,8 +251,8 @@ static uint64_t entry_of(Dwarf_Die *function)
     return 0;
 }
 
-/* Compilers leave the linkage name away for functions that no other unit can name: members of
- * local classes, lambdas, instances over them. The symbol table still has it. */
+/* Compilers omit the linkage name of functions that no other unit can name: members of local
+ * classes, lambdas, templates instantiated with them. The symbol table has it. */
 static int name_by_entry(struct run *run, Dwarf_Die *function, struct function_name *name)
 {
     const struct elf_symbol *symbol;
@@ -269,7 +268,7 @@ static int name_by_entry(struct run *run, Dwarf_Die *function, struct function_n
     return die_names_of_symbol(&run->symbolizer->names, symbol->name, name, run->err);
 }
 
-/* The name of a scope; where debug info has none for the function itself, the symbol's. */
+/* The name of a scope. If debug info has none for the function itself, that of the symbol. */
 static int find_name(struct run *run, uint32_t scope, uint64_t address,
                      struct function_name *ret_name)
 {
@@ -306,7 +305,8 @@ static int push_level(struct run *run, size_t level, const struct function_name 
     return 0;
 }
 
-/* From the innermost scope outwards; where each was called is where the next one stands. */
+/* Reports from the innermost scope outwards: the call site of each is the position in the next
+ * one. */
 static int report(struct run *run, uint32_t position, uint64_t address, uint32_t scope,
                   struct source_line at)
 {
@@ -333,7 +333,7 @@ static int report(struct run *run, uint32_t position, uint64_t address, uint32_t
     return run->on_position(run->context, position, s->levels, n_levels);
 }
 
-/* The .dwo file of a unit, if it is there and cannot be unpacked. */
+/* Adds a note if the unit's .dwo file exists and cannot be decompressed. */
 static int note_packed_split(struct symbolizer *s, Dwarf_Die *skeleton, struct error *err)
 {
     Dwarf_Attribute attribute;
@@ -356,8 +356,8 @@ static int note_packed_split(struct symbolizer *s, Dwarf_Die *skeleton, struct e
     return status;
 }
 
-/* Why split units are missing: libdw looks for .dwo files where the compiler left them, and up to
- * 0.188 for nothing else. */
+/* Notes why split units are missing: libdw searches .dwo files where the compiler wrote them, and
+ * up to 0.188 nothing else. */
 static int note_split(struct symbolizer *s, Dwarf_Die *skeleton, struct error *err)
 {
     const char *path = debug_files_dwarf(&s->files)->path;
@@ -378,7 +378,7 @@ static int note_split(struct symbolizer *s, Dwarf_Die *skeleton, struct error *e
                                 path);
 }
 
-/* The DIE with the functions: of a skeleton unit that is the unit in its .dwo file. */
+/* The DIE with the functions: for a skeleton unit, the unit in its .dwo file. */
 static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
 {
     struct symbolizer *s = run->symbolizer;
@@ -396,7 +396,7 @@ static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
     return note_split(s, skeleton, run->err);
 }
 
-/* Positions that no unit knows: symbols only. */
+/* Positions outside of all units: symbols only. */
 static int run_outside(struct run *run, size_t first, size_t n_positions)
 {
     int status = 0;
@@ -435,8 +435,8 @@ static int run_unit(struct run *run, int32_t unit, size_t first, size_t n_positi
     return status;
 }
 
-/* Where a call is more than a byte before its return address, interrupted positions between the two
- * are out of order. They are few and near their places. */
+/* If a call is more than a byte before its return address, interrupted positions in between are out
+ * of order. They are few and near their places. */
 static void straighten(struct run *run, size_t first, size_t n_positions)
 {
     for (size_t i = first + 1; i < first + n_positions; i++) {
@@ -467,7 +467,7 @@ static int run_units(struct run *run)
     return status;
 }
 
-/* Counting sort, which keeps the ascending order inside a unit. */
+/* Counting sort, which preserves the ascending order inside a unit. */
 static int sort_by_unit(struct run *run)
 {
     const struct symbolizer *s = run->symbolizer;

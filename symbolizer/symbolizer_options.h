@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizer_options: where files with debug info may be. */
+/* symbolizer_options: options for finding debug info, and the recorded object. */
 #ifndef MTRACE_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 #define MTRACE_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 
@@ -11,18 +11,18 @@ struct kept_file;
 struct symbolizer_options {
     const char *const
         *debug_dirs;           /* searched before /usr/lib/debug; NULL-terminated; may be NULL */
-    const char *sysroot;       /* root of the machine that recorded; NULL: it was this one */
-    struct debug_index *index; /* of debug_dirs; NULL: files there are found by their names alone */
-    bool use_debuginfod;       /* only when DEBUGINFOD_URLS is set, too */
+    const char *sysroot;       /* root folder of the recording machine; NULL: this machine */
+    struct debug_index *index; /* of debug_dirs; NULL: files are found by name only */
+    bool use_debuginfod;       /* also requires DEBUGINFOD_URLS */
 };
 
-/* An object as it was recorded. */
+/* A recorded object. */
 struct symbolizer_object {
-    const char *path;               /* that the program mapped; "[vdso]": the vdso */
+    const char *path;               /* as mapped by the program; "[vdso]": the vdso */
     const char *build_id;           /* lower-case hex; NULL: unknown */
     const char *architecture;       /* as objects.architecture; NULL: unknown */
     const char *const *other_paths; /* of copies; NULL-terminated; may be NULL */
-    const struct kept_file *kept; /* what the log has of the file; NULL or without bytes: nothing */
+    const struct kept_file *kept;   /* parts of the file in the log; NULL or without bytes: none */
 };
 
 #endif

@@ -32,13 +32,14 @@ static int push_unit(struct unit_index *index, Dwarf_Off offset, struct error *e
     return 0;
 }
 
-/* Code that the linker dropped is left at address 0. */
+/* Code that the linker removed has address 0. */
 static int add_range(struct unit_index *index, const struct unit_range *range, struct error *err)
 {
     return range->start && range->start < range->end ? push_range(index, range, err) : 0;
 }
 
-/* Rows ascend, and one that ends a sequence is before those that begin another there. */
+/* Rows are ascending, and the end of a sequence comes before the start of another at the same
+ * address. */
 static int add_sequences(struct unit_index *index, Dwarf_Die *unit, struct error *err)
 {
     struct unit_range range = {.unit = (int32_t)index->n_units};
@@ -63,7 +64,7 @@ static int add_sequences(struct unit_index *index, Dwarf_Die *unit, struct error
     return status;
 }
 
-/* DWARF 2 has no lists of ranges: a unit whose code is in several places names one of them, or none. */
+/* DWARF 2 has no range lists: a unit with code in several places has the range of one, or none. */
 static bool has_all_ranges(Dwarf_Die *unit, bool has_any)
 {
     Dwarf_Half version = 0;

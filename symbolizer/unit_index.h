@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit_index: which compilation unit a position belongs to.
+ * unit_index: finds the compilation unit of a position.
  *
- * Model: the address ranges that every unit claims in its own DIE, sorted. .debug_aranges would be
- *        quicker to read, but several compilers leave it out or incomplete. DWARF 2 has no list of ranges: a
- *        unit without one claims the sequences of its line table.
- * Failure: memory only; units that cannot be read claim nothing.
+ * Contains the sorted address ranges that every unit claims in its own DIE. .debug_aranges would be
+ * faster to read, but some compilers omit it or leave it incomplete. DWARF 2 has no range lists: a
+ * unit without ranges claims the sequences of its line table.
+ * Errors: memory; unreadable units claim nothing.
  */
 #ifndef MTRACE_SYMBOLIZER_UNIT_INDEX_H
 #define MTRACE_SYMBOLIZER_UNIT_INDEX_H
@@ -35,13 +35,13 @@ struct unit_index {
     Dwarf_Off *units; /* offset of each unit's DIE, ascending */
     size_t n_units;
     size_t n_units_allocated;
-    size_t n_rows;   /* of line tables that were decoded */
+    size_t n_rows;   /* of decoded line tables */
     bool is_damaged; /* the list of units ended early */
 };
 
 int unit_index_init(struct unit_index *ret_index, Dwarf *dwarf, struct error *err);
 
-/* Index into `units`, or UNIT_NONE. Where ranges overlap the one that starts latest wins. */
+/* Index into `units`, or UNIT_NONE. If ranges overlap, the one that starts latest is used. */
 int32_t unit_index_find(const struct unit_index *index, uint64_t address);
 
 void unit_index_done(struct unit_index *index);

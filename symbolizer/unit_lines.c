@@ -40,13 +40,13 @@ int unit_lines_read(struct unit_lines *lines, Dwarf_Die *skeleton, Dwarf_Die *un
     return 0;
 }
 
-/* libdw's name for file 0 of a table that counts from 1. */
+/* libdw's name for file 0 of a table that begins with 1. */
 static bool is_known(const char *path)
 {
     return path && strcmp(path, "???") != 0;
 }
 
-/* libdw puts the directory in front unless both it and the file's folder are relative. */
+/* libdw prepends the directory unless both it and the file's folder are relative. */
 static const char *directory_for(const struct unit_lines *lines, const char *path)
 {
     size_t length = lines->directory ? strlen(lines->directory) : 0;
@@ -112,7 +112,7 @@ static Dwarf_Line *find_row(const struct unit_lines *lines, uint64_t address)
     return row && !dwarf_lineendsequence(row, &is_end) && !is_end ? row : NULL;
 }
 
-/* The row's own file table is the skeleton's; the split unit of a .dwo has another. */
+/* The row uses the file table of the skeleton; the split unit of a .dwo has another. */
 static int source_of_row(struct unit_lines *lines, Dwarf_Line *row, const char **ret_source,
                          struct error *err)
 {

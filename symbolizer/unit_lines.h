@@ -2,9 +2,9 @@
 /*
  * unit_lines: files, lines and columns of one compilation unit.
  *
- * Model: the line table as libdw decodes it, and the normalized path of each file, made when first
- *        asked for.
- * Invariants: UL-1 a path stays valid as long as the struct intern it was put into.
+ * Uses the line table as libdw decodes it. The normalized path of a file is made on first use.
+ * Invariants
+ *   UL-1 A path is valid as long as the struct intern that contains it.
  */
 #ifndef MTRACE_SYMBOLIZER_UNIT_LINES_H
 #define MTRACE_SYMBOLIZER_UNIT_LINES_H
@@ -33,15 +33,15 @@ struct source_line {
     uint32_t column;
 };
 
-/* `skeleton` has the line table; `unit` is the same DIE, or the split unit that belongs to it. */
+/* `skeleton` has the line table; `unit` is the same DIE or its split unit. */
 int unit_lines_read(struct unit_lines *lines, Dwarf_Die *skeleton, Dwarf_Die *unit,
                     struct error *err);
 
-/* The last row at or before the address; all unknown between sequences. */
+/* Finds the last row at or before the address; between sequences all is unknown. */
 int unit_lines_find(struct unit_lines *lines, uint64_t address, struct source_line *ret_line,
                     struct error *err);
 
-/* Path of a DW_AT_call_file; NULL where there is none. */
+/* Path of a DW_AT_call_file; NULL: none. */
 int unit_lines_file(struct unit_lines *lines, size_t file, const char **ret_source,
                     struct error *err);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch: what differs between processors: registers and frames of the unwinder, the switch of the
- * stack, the counter, system calls, loops over bytes. A port writes one header with the names of
- * arch_x86_64.h and one source file, and nop.c's jump (docs/porting.md).
+ * arch: what differs between processors.
+ *
+ * This is: registers and frames for the unwinder, switching the stack, the counter, system calls,
+ * loops over bytes. A port provides one header with the names of arch_x86_64.h, one source file,
+ * and the jump in nop.c (docs/porting.md).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H
@@ -34,7 +36,8 @@
         1 /* a frame pointer leads to where the caller's is, and the return address */
 #endif
 
-/* Whether code without CFI tells by its instructions where its frame is (MIPS, whose compilers write no CFI for C). */
+/* Frames of code without CFI can be found from instructions (MIPS and ARM, whose compilers write no
+ * CFI for C). */
 #ifndef ARCH_HAS_CODE_FRAMES
 #    define ARCH_HAS_CODE_FRAMES 0
 #endif
@@ -48,27 +51,27 @@
 #endif
 
 #ifndef ARCH_HAS_EXIDX
-#    define ARCH_HAS_EXIDX 0 /* .ARM.exidx says how stacks are unwound, not CFI */
+#    define ARCH_HAS_EXIDX 0 /* stacks are unwound by .ARM.exidx, not by CFI */
 
 enum {
-    ARCH_FAR_RA_BITS = 0, /* the return address is right behind the saved frame pointer */
+    ARCH_FAR_RA_BITS = 0, /* the return address directly follows the saved frame pointer */
 };
 #endif
 
 #if !ARCH_HAS_EXIDX && !ARCH_HAS_CODE_FRAMES
 enum {
-    ARCH_ENTRY_BYTES = 0, /* below its first stack pointer, as it calls libc */
+    ARCH_ENTRY_BYTES = 0, /* of the entry code below its first stack pointer when it calls libc */
 };
 #endif
 
 enum {
-    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
+    /* Where a function with a frame pointer saves it: the caller's, then the return address. */
     ARCH_FRAME_BYTES = 2 * sizeof(uintptr_t),
     ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
 };
 
 #ifndef ARCH_HAS_OWN_NUMBERS
-/* What the log says of flags of mmap and of errors: the numbers that most processors have. */
+/* Flags of mmap and error numbers as in the log: those of most processors. */
 static inline unsigned arch_map_flags(int flags)
 {
     return (unsigned)flags;
@@ -82,14 +85,17 @@ static inline unsigned arch_errno(int error)
 
 #if ARCH_HAS_CODE_FRAMES
 /*
- * What the last instructions that make a frame say of it, of those before a return address. They are looked for behind the first n_before
- * bytes, which tell of others whether they are instructions. The same frame for each part of them, from one that ends with the call on.
+ * Finds the last instructions that make a frame, before a return address. The search starts after
+ * the first n_before bytes, which only help to recognize instruction boundaries. Call it for
+ * overlapping parts of the code, from the one that ends with the call backwards, with the same
+ * `frame`.
  */
 enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size_t n_before,
                                       struct arch_code_frame *frame)
     __attribute__((visibility("hidden")));
 
-/* FOUND: rest->pc belongs to what is read, and whether it has a frame pointer is known. NONE: the function has ended before. */
+/* FOUND: rest->pc belongs to the function, and whether it has a frame pointer is known. NONE: the
+ * function ends before. */
 enum arch_code_answer arch_read_rest(const uint32_t *code, size_t n_bytes,
                                      struct arch_code_rest *rest)
     __attribute__((visibility("hidden")));
@@ -130,19 +136,19 @@ static inline bool arch_is_behind_call(const uint8_t *before, uintptr_t pc)
 
 #define ARCH_BIT(number) ((uint64_t)1 << (number))
 
-/* Where the wrapper that this is written in was called; it has a frame pointer. */
+/* Where the wrapper that uses this was called; it has a frame pointer. */
 #ifndef ARCH_RETURN_ADDRESS
 #    define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
 #endif
 
-/* The frame pointer as it was when this wrapper was called; ARCH_RECORD has it. */
+/* The caller's frame pointer at the entry of this wrapper; ARCH_RECORD has it. */
 #ifndef ARCH_CALLER_FP
 #    define ARCH_CALLER_FP() (*(const uintptr_t *)(ARCH_RECORD()))
 #endif
 
 struct arch_registers {
     uintptr_t value[ARCH_N_REGISTERS];
-    uint64_t known; /* bit r: value[r] means something */
+    uint64_t known; /* bit r: value[r] is valid */
 };
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in. */

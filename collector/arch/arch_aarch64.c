@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack. In assembly because the compiler must not touch the stack between the two
- * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
- * hint #34 is `bti c`, for a program that has its landing pads checked.
+ * arch_call_on_stack. In assembly, because the compiler must not touch the stack between the two
+ * stack pointers. Its CFI lets gdb, and C++ exceptions of a signal handler, pass through. hint #34
+ * is `bti c`, for a program whose landing pads are checked.
  */
 #include "collector/arch/arch_aarch64.h"
 

@@ -2,8 +2,8 @@
 /*
  * arch_aarch64: everything the collector knows about AArch64. Register numbers are DWARF's.
  *
- * A return address may be signed (pointer authentication). Only words on the stack are: whoever takes
- * one as an address calls arch_code_address first.
+ * A return address may be signed (pointer authentication), but only on the stack. Code that uses a
+ * word of the stack as an address calls arch_code_address first.
  */
 #ifndef MTRACE_COLLECTOR_ARCH_AARCH64_H
 #define MTRACE_COLLECTOR_ARCH_AARCH64_H
@@ -18,7 +18,8 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
+     * data. */
     ARCH_RELOCATION_CALL = R_AARCH64_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_AARCH64_GLOB_DAT,
     ARCH_RELOCATION_WORD = R_AARCH64_ABS64,
@@ -30,25 +31,25 @@ enum {
 enum {
     ARCH_FP = 29,
     ARCH_SP = 31,
-    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_RA = 32, /* the program counter; DWARF gives it no number of its own */
     ARCH_N_REGISTERS = 33,
     ARCH_RA_AT_CFA = -8, /* only of a step by the frame pointer, which takes it for the CFA - 16 */
     ARCH_RECORD_AT_FP = 0, /* where the frame pointer leads: those two words */
     ARCH_CODE_SHIFT = 1, /* low bits of an instruction's address that are always 0; one is enough */
     ARCH_CFI_OP_SIGNS_RA = 0x2d, /* DW_CFA_AARCH64_negate_ra_state */
-    /* the kernel's sigcontext keeps pc right behind sp */
+    /* in the kernel's sigcontext pc directly follows sp */
     ARCH_SIGNAL_PC_BEHIND_SP = 8,
 };
 
-#define ARCH_RECORD_ENDS_FRAME 0 /* behind the two words may be more of the same frame */
+#define ARCH_RECORD_ENDS_FRAME 0 /* more of the same frame may follow the two words */
 
-/* The register that a call leaves its return address in, so that no caller still has its own there. */
+/* The register of the return address after a call; a caller has no value of its own in it. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(30)
-/* Registers that a callee gives back unchanged unless its CFI says where they are: x19-x29. Also the return
- * address, of a function that has made no call. */
+/* Registers that a callee preserves unless its CFI says where they are: x19-x29. Also the return
+ * address, for a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0x7ff << 19 | ARCH_LINK_REGISTERS)
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     register uintptr_t *value __asm__("x9") = values;
@@ -67,8 +68,8 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "x10", "x11", "memory");
 }
 
-/* What is in a word that a return address was saved to: xpaclri, which processors without
- * pointer authentication take for nothing. */
+/* The address in a word that holds a return address. Uses xpaclri, which is a no-op on processors
+ * without pointer authentication. */
 static inline uintptr_t arch_code_address(uintptr_t word)
 {
     register uintptr_t address __asm__("x30") = word;
@@ -77,23 +78,23 @@ static inline uintptr_t arch_code_address(uintptr_t word)
     return address;
 }
 
-/* The two words of the frame that this is written in, which has a frame pointer. */
+/* The two words of the frame of the function that uses this, which has a frame pointer. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0))
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, since 5.8 without */
 
-/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
- * returns to; -1: that is other code than: mov x8, #SYS_rt_sigreturn; svc #0. */
+/* Offset from the handler's return stack pointer to the interrupted registers, which the kernel
+ * saved; -1: the code there is not: mov x8, #SYS_rt_sigreturn; svc #0. */
 static inline int arch_signal_context(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
     if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
         return -1;
-    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
+    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* after the siginfo_t */
 }
 
-/* Where in there a register is; -1: nowhere. */
+/* Offset of a register there; -1: not saved. */
 static inline int arch_signal_offset(unsigned number)
 {
     if (number == ARCH_RA)
@@ -109,7 +110,7 @@ static inline int arch_signal_offset(unsigned number)
 #define ARCH_COUNTER_SOURCES "arch_sys_counter\n" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__kernel_clock_gettime"
 
-/* The processor may read it early or late, but for the barrier of those below. */
+/* Without a barrier the processor may read it early or late. */
 static inline uint64_t arch_counter(void)
 {
     uint64_t ticks;
@@ -118,7 +119,7 @@ static inline uint64_t arch_counter(void)
     return ticks;
 }
 
-/* Read when all instructions before it are done. */
+/* Reads it after all earlier instructions are done. */
 static inline uint64_t arch_counter_after(void)
 {
     __asm__ volatile("isb" : : : "memory");
@@ -129,7 +130,7 @@ static inline uint64_t arch_counter_after(void)
  */
 
 enum {
-    ARCH_SYSTEM_CALL_FORK = -1, /* there is clone for it */
+    ARCH_SYSTEM_CALL_FORK = -1, /* clone is used instead */
 };
 
 static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -149,7 +150,8 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
     return x0;
 }
 
-/* Loops that the compiler cannot take for the functions that are made of them. */
+/* Written so that the compiler does not replace the loops by calls of memcpy or memset, which use
+ * them. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {
     uint8_t *out = to;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack and arch_system_call. In assembly because the compiler must touch neither the stack between the
- * two stack pointers nor r7; their tables keep gdb, and C++ exceptions of a signal handler, able to pass through.
+ * arch_call_on_stack and arch_system_call. In assembly, because the compiler must not touch the
+ * stack between the two stack pointers, nor r7. Their tables let gdb, and C++ exceptions of a
+ * signal handler, pass through.
  */
 #include "collector/arch/arch_arm.h"
 
@@ -53,8 +54,9 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 
 /*
- * Each table of unwinding refers to the routine that would read it. That is only there to be linked: an unwinder takes
- * its own, as the table says which by a number; and the collector needs no library but libc.
+ * Each unwind table refers to a routine that would read it. This one only satisfies the linker: an
+ * unwinder uses its own routine, which the table names by a number. So the collector needs no
+ * library except libc.
  */
 void arch_read_table(void) __attribute__((visibility("hidden")));
 

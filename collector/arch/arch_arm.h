@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_arm: everything the collector knows about ARMv7, 32 bits, EABI with hardware floating point. Register numbers
- * are DWARF's, which are the processor's.
+ * arch_arm: everything the collector knows about ARMv7, 32 bits, EABI with hardware floating point.
  *
- * Model:   how stacks are unwound is said by the index and tables of the exception handling ABI (unwind/exidx.h), not
- *          by CFI. They describe a function where it calls, not its first and last instructions.
- *          The collector is compiled as ARM code that never touches r7 (cmake/architecture.cmake): r7 is the frame
- *          pointer of the program's Thumb code, and any function of ours still has the program's.
- *          Bit 0 of an address that is called or returned to says Thumb; everywhere else the collector has addresses of
- *          instructions without it (arch_code_address). So the byte before a return address is odd, and what was
- *          interrupted even.
+ * Register numbers are DWARF's, which are the processor's.
+ *
+ * The index and tables of the exception handling ABI describe how stacks are unwound
+ * (unwind/exidx.h), not CFI. They describe a function where it calls, not its first and last
+ * instructions.
+ * The collector is compiled as ARM code that never touches r7 (cmake/architecture.cmake). r7 is the
+ * frame pointer of the program's Thumb code, and our functions keep the program's value.
+ * Bit 0 of an address that is called or returned to means Thumb. Everywhere else the collector uses
+ * addresses of instructions without it (arch_code_address). So the byte before a return address is
+ * odd, and an interrupted pc is even.
  */
 #ifndef MTRACE_COLLECTOR_ARCH_ARM_H
 #define MTRACE_COLLECTOR_ARCH_ARM_H
@@ -17,7 +19,7 @@
 #define ARCH_HAS_COUNTER      false /* see below */
 #define ARCH_HAS_STACK_BOTTOM 1
 
-/* Programs of the other width of words, which the same kernels run (life/exec_target.h). */
+/* Programs of the other word size on the same kernels (process/exec_target.h). */
 #define ARCH_TRIPLET       "arm-linux-gnueabihf"
 #define ARCH_OTHER_TRIPLET "aarch64-linux-gnu"
 #define ARCH_OTHER_MACHINE EM_AARCH64
@@ -33,7 +35,8 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
+     * data. */
     ARCH_RELOCATION_CALL = R_ARM_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_ARM_GLOB_DAT,
     ARCH_RELOCATION_WORD = R_ARM_ABS32,
@@ -48,34 +51,33 @@ enum {
     ARCH_SP = 13,
     ARCH_RA = 15, /* the program counter */
     ARCH_N_REGISTERS = 16,
-    ARCH_RA_AT_CFA = -4,  /* of most functions */
-    ARCH_FAR_RA_BITS = 3, /* how many words the return address is behind the frame pointer */
-    ARCH_RECORD_AT_FP =
-        0, /* where the frame pointer leads, if a compiler has made a chain of them (clang) */
-    ARCH_CODE_SHIFT = 1, /* low bits of an instruction's address that are always 0 */
+    ARCH_RA_AT_CFA = -4,   /* of most functions */
+    ARCH_FAR_RA_BITS = 3,  /* most words between the saved frame pointer and the return address */
+    ARCH_RECORD_AT_FP = 0, /* target of the frame pointer, if a compiler made a chain (clang) */
+    ARCH_CODE_SHIFT = 1,   /* low bits of an instruction's address that are always 0 */
     ARCH_CFI_OP_SIGNS_RA = -1,
     /* the kernel's sigcontext has lr between sp and pc */
     ARCH_SIGNAL_PC_BEHIND_SP = 8,
-    ARCH_ENTRY_BYTES = 16, /* what the program's entry has pushed when it calls */
+    ARCH_ENTRY_BYTES = 16, /* pushed by the program's entry when it calls */
 };
 
-#define ARCH_RECORD_ENDS_FRAME 0 /* behind the two words may be more of the same frame */
+#define ARCH_RECORD_ENDS_FRAME 0 /* more of the same frame may follow the two words */
 #define ARCH_HAS_EXIDX         1
-#define ARCH_HAS_CODE_FRAMES   1  /* of what tables say that it cannot be unwound */
+#define ARCH_HAS_CODE_FRAMES   1  /* for code that the tables mark as not unwindable */
 #define ARCH_RETURN_COLUMN     14 /* of its rows */
 
-/* The register that a call leaves its return address in, so that no caller still has its own there. */
+/* The register of the return address after a call; a caller has no value of its own in it. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(14)
-/* Registers that a callee gives back unchanged unless it says where they are: r4-r11. Also the return address, of a
- * function that has made no call. */
+/* Registers that a callee preserves unless it says where they are: r4-r11. Also the return address,
+ * for a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 4 | ARCH_LINK_REGISTERS)
 
 enum {
     ARCH_CALL_BYTES = 4,           /* at most */
-    ARCH_CODE_BEFORE_BYTES = 4100, /* constants are loaded from no further away */
+    ARCH_CODE_BEFORE_BYTES = 4100, /* maximum distance of a constant */
 };
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     register uintptr_t *value __asm__("r1") = values;
@@ -90,7 +92,7 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "r2", "r3", "memory");
 }
 
-/* What is in a word that a return address was saved to. */
+/* The address in a word that holds a return address. */
 static inline uintptr_t arch_code_address(uintptr_t word)
 {
     return word & ~(uintptr_t)1;
@@ -98,7 +100,7 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 
 #define ARCH_RETURN_ADDRESS() arch_code_address((uintptr_t)__builtin_return_address(0))
 
-/* The instruction before a return address, of ARM or Thumb code as the word says that it was found in, is a call. */
+/* Is the instruction before a return address a call? Bit 0 of the word says ARM or Thumb code. */
 static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], uintptr_t word)
 {
     const uint32_t first = (uint32_t)before[0] | (uint32_t)before[1] << 8;
@@ -112,10 +114,11 @@ static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], ui
            || (whole & 0x0ffffff0) == 0x012fff30;
 }
 
-/* The two words of the frame that this is written in, which has a frame pointer, r11: that and the return address. */
+/* The two words of the frame of the function that uses this; r11 is its frame pointer. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 4)
 
-/* The frame pointer as it was when the function that this is written in was called: nobody has touched it since. */
+/* The caller's frame pointer at the entry of the function that uses this; no code of ours changes
+ * it. */
 static inline __attribute__((always_inline)) uintptr_t arch_caller_fp(void)
 {
     uintptr_t fp;
@@ -128,12 +131,12 @@ static inline __attribute__((always_inline)) uintptr_t arch_caller_fp(void)
 
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
 
-#define ARCH_HAS_SIGNAL_CFI 0 /* libc's code for it says what was true before Linux 2.6.18 */
+#define ARCH_HAS_SIGNAL_CFI 0 /* libc's code for it describes kernels before Linux 2.6.18 */
 
 /*
- * Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler returns to;
- * -1: that is other code than: mov r7, #SYS_sigreturn or #SYS_rt_sigreturn; svc #0, as ARM or Thumb code. Both have a
- * ucontext_t, the latter behind a siginfo_t.
+ * Offset from the handler's return stack pointer to the interrupted registers, which the kernel
+ * saved; -1: the code there is not: mov r7, #SYS_sigreturn or #SYS_rt_sigreturn; svc #0, as ARM or
+ * Thumb code. Both have a ucontext_t, the latter after a siginfo_t.
  */
 static inline int arch_signal_context(const uint8_t code[8])
 {
@@ -154,15 +157,15 @@ static inline int arch_signal_context(const uint8_t code[8])
     return -1;
 }
 
-/* Where in there a register is. */
+/* Offset of a register there. */
 static inline int arch_signal_offset(unsigned number)
 {
     return (int)offsetof(mcontext_t, arm_r0) + 4 * (int)number;
 }
 
 /*
- * What the first function of a stack returns to, which no table says to be the end: of makecontext, movs r0, r4; bne;
- * of a thread, mov r7, #SYS_exit; svc #0.
+ * The return address of the first function of a stack, which no table marks as the end: of
+ * makecontext, movs r0, r4; bne; of a thread, mov r7, #SYS_exit; svc #0.
  */
 static inline bool arch_is_stack_bottom(const uint8_t code[8])
 {
@@ -176,8 +179,7 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 }
 
 /* ---- the counter -------------------------------------------------------------------------------
- * There is none that every processor has and every kernel lets programs read.
- */
+ * No counter is present in every processor and readable by programs under every kernel. */
 
 #define ARCH_COUNTER_SOURCES "arch_sys_counter\n"
 
@@ -188,11 +190,12 @@ enum {
     ARCH_SYSTEM_CALL_FORK = 2,
 };
 
-/* A function of its own: the number is in r7, and a handler may come meanwhile. */
+/* Not inline: the number is in r7, and a handler may run during the call. */
 long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
     __attribute__((visibility("hidden")));
 
-/* Loops that the compiler cannot take for the functions that are made of them. */
+/* Written so that the compiler does not replace the loops by calls of memcpy or memset, which use
+ * them. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {
     uint8_t *out = to;

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_read_frame and arch_read_rest of Thumb code, and of ARM code, which know what gcc's functions begin with: a push of lr, or what is
- * stored one after the other where it would be pushed, and by how much the stack pointer goes down besides, all before the first branch.
+ * arch_read_frame and arch_read_rest of Thumb and ARM code.
+ *
+ * They recognize the beginning of gcc's functions, before the first branch: a push of lr, or single
+ * stores of registers into space reserved for them, and further changes of the stack pointer.
  */
 #include "collector/arch/arch.h"
 #include "collector/arch/arm_instructions.h"
 
 enum {
-    MOST_ALLOCATED = 1 << 22, /* bytes of a frame that rules have room for */
+    MOST_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
     MOST_BEFORE = 12,         /* halfwords between two instructions that make one frame */
-    MOST_STORING = 40,        /* halfwords in which registers are stored one after the other */
-    MOST_NEAR = 16,           /* words before a call that tell what code it is of */
+    MOST_STORING = 40,        /* halfwords of single stores of registers */
+    MOST_NEAR = 16,           /* words before a call that show its instruction set */
 };
 
 _Static_assert((int)ARCH_CODE_BEFORE_BYTES == (int)ARM_MOST_TO_CONSTANT,
                "what loads a constant must be there");
 
-/* Of instructions. */
+/* Instruction sets. */
 enum set {
     UNKNOWN,
     ARM,
     THUMB,
 };
 
-/* Nearly all instructions of ARM code are done always, which bits say that Thumb code has by chance alone. */
+/* Nearly all ARM instructions are unconditional; Thumb code has these bits only by chance. */
 static enum set probable_set(const uint32_t *code, size_t n_words)
 {
     size_t n_always = 0;
@@ -35,7 +37,7 @@ static enum set probable_set(const uint32_t *code, size_t n_words)
     return n_always * 2 < n_words ? THUMB : UNKNOWN;
 }
 
-/* Of the code that ends with a call; what is further back may be other code. */
+/* The set of the code that ends with a call; code further back may differ. */
 static enum set set_of(const uint32_t *code, size_t n_bytes)
 {
     const uint8_t *before = (const uint8_t *)code + n_bytes - ARCH_CALL_BYTES;
@@ -68,7 +70,7 @@ static int32_t bytes_of(const struct arm_instruction *instruction)
 
 static void push(struct arch_code_frame *frame, const struct arm_instruction *instruction)
 {
-    /* what is no code may look like a second one */
+    /* data among the code may look like a second push */
     frame->needs_fp |= (frame->saved >> ARM_LR & 1) && (instruction->mask & ~0xfu) != 0;
     frame->cfa_offset += bytes_of(instruction);
     save(frame, instruction->mask, -frame->cfa_offset);
@@ -95,7 +97,7 @@ static void follow(struct arch_code_frame *frame, const struct arm_instruction *
     }
 }
 
-/* Where registers are stored one by one, as seen from the CFA. */
+/* Where registers are stored one by one, relative to the CFA. */
 struct reservation {
     size_t push; /* the instruction that makes it; SIZE_MAX: none */
     int32_t low, high;
@@ -115,7 +117,7 @@ static void fill(struct reservation *room, size_t i, const struct arm_instructio
     }
 }
 
-/* Each word of it has a register, so that none of the stores was missed. */
+/* Every word of the reservation has a register, so no store was missed. */
 static bool is_full(const struct reservation *room, const struct arch_code_frame *frame)
 {
     int32_t n_bytes = 0;
@@ -127,7 +129,7 @@ static bool is_full(const struct reservation *room, const struct arch_code_frame
     return n_bytes == room->high - room->low;
 }
 
-/* Behind instructions that are done perhaps, where these make no frame; `i`: they may. */
+/* The place after conditional instructions, if they do not make a frame; `i`: they may. */
 static size_t skip_perhaps(const struct arm_code *part, size_t i, int32_t n)
 {
     size_t next = i;
@@ -141,7 +143,7 @@ static size_t skip_perhaps(const struct arm_code *part, size_t i, int32_t n)
     return next;
 }
 
-/* The block that begins with the instruction at `first`; where it ends. */
+/* Reads the block that begins with the instruction at `first`; returns its end. */
 static size_t read_block(const struct arm_code *part, size_t first, struct reservation *room,
                          struct arch_code_frame *frame)
 {
@@ -166,8 +168,8 @@ static size_t read_block(const struct arm_code *part, size_t first, struct reser
 }
 
 /*
- * A push that a function begins with: of r4 to r6 those are used first that have low numbers. Tables of a switch, which are among the
- * code, have others as well.
+ * A push that may begin a function: gcc uses r4 to r6 in rising order. Tables of a switch among the
+ * code look like other pushes, too.
  */
 static bool is_first_push(const struct arm_instruction *instruction)
 {
@@ -177,7 +179,8 @@ static bool is_first_push(const struct arm_instruction *instruction)
            && (used & (used + 1)) == 0 && !(instruction->mask & (1u << ARM_SP | 1u << ARM_PC));
 }
 
-/* Code that is tuned for the Cortex-A15 makes room with the first store, and has lr in the last word of it, in any order; `store`: there is none. */
+/* Code tuned for the Cortex-A15 reserves space with the first store, and stores lr in the last word
+ * of it; the stores have any order. Returns that first store, or `store` if there is none. */
 static size_t push_of(const struct arm_code *part, size_t store,
                       const struct arm_instruction *instruction)
 {
@@ -194,7 +197,7 @@ static size_t push_of(const struct arm_code *part, size_t store,
     return store;
 }
 
-/* Where lr is saved, or what makes room for it; false: it is not there. */
+/* Finds the instruction that saves lr, or that reserves space for it; false: this is not it. */
 static bool find_push(const struct arm_code *part, size_t i,
                       const struct arm_instruction *instruction, size_t *ret_push)
 {
@@ -202,7 +205,7 @@ static bool find_push(const struct arm_code *part, size_t i,
     return instruction->kind == ARM_STORE ? *ret_push != i : is_first_push(instruction);
 }
 
-/* A variadic function has pushed what came in registers, or made room for it, before. */
+/* A variadic function has pushed its register arguments, or reserved space for them, before. */
 static size_t begin_of(const struct arm_code *part, size_t push)
 {
     for (size_t i = push; i-- > 0 && push - i <= MOST_BEFORE;) {
@@ -234,7 +237,7 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
                                       struct arch_code_frame *frame)
 {
     struct arm_code part = {.code = code, .n = n_bytes / 2};
-    size_t last_move = 0; /* of the stack pointer, in none of the blocks that were read */
+    size_t last_move = 0; /* of the stack pointer, outside of the blocks read */
 
     if (frame->set == UNKNOWN)
         frame->set = set_of(code, n_bytes);
@@ -272,16 +275,16 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
     return ARCH_CODE_GO_ON;
 }
 
-/* False: it does not tell whether there is a frame pointer. */
+/* False: the instruction does not show whether there is a frame pointer. */
 static bool tells_of_fp(const struct arm_instruction *instruction, struct arch_code_rest *rest)
 {
-    /* alloca, or the next function's frame: this one does not return at all */
+    /* alloca, or the next function's frame because this one never returns */
     rest->has_fp = (instruction->kind == ARM_TAKE_FP && instruction->number == rest->fp)
                    || instruction->kind == ARM_LOWER || instruction->kind == ARM_PUSH;
     return rest->has_fp || instruction->kind == ARM_RETURN;
 }
 
-/* Nothing goes on behind it, but where a branch leads. */
+/* The next instruction runs only if a branch leads to it. */
 static bool is_end(enum arm_kind kind)
 {
     return kind == ARM_JUMP || kind == ARM_RETURN;

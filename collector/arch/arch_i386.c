@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack and arch_system_call. In assembly because the compiler must touch neither the stack between the
- * two stack pointers nor the frame pointer; CFI keeps gdb, and C++ exceptions of a signal handler, able to pass through.
+ * arch_call_on_stack and arch_system_call. In assembly, because the compiler must not touch the
+ * stack between the two stack pointers, nor the frame pointer. CFI lets gdb, and C++ exceptions of
+ * a signal handler, pass through.
  */
 #include "collector/arch/arch_i386.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_i386: everything the collector knows about 32-bit x86, as it runs on 32-bit and 64-bit kernels. Register
+ * arch_i386: everything the collector knows about 32-bit x86 on 32-bit and 64-bit kernels. Register
  * numbers are DWARF's.
  */
 #ifndef MTRACE_COLLECTOR_ARCH_I386_H
@@ -16,7 +16,8 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
+     * data. */
     ARCH_RELOCATION_CALL = R_386_JMP_SLOT,
     ARCH_RELOCATION_DATA = R_386_GLOB_DAT,
     ARCH_RELOCATION_WORD = R_386_32,
@@ -35,10 +36,10 @@ enum {
     ARCH_SIGNAL_PC_BEHIND_SP = 4 * (REG_EIP - REG_ESP),
 };
 
-/* Registers that a callee gives back unchanged unless its CFI says where they are: ebx, ebp, esi, edi. */
+/* Registers that a callee preserves unless its CFI says where they are: ebx, ebp, esi, edi. */
 #define ARCH_CALLEE_SAVED (ARCH_BIT(3) | ARCH_BIT(5) | ARCH_BIT(6) | ARCH_BIT(7))
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     __asm__ volatile("movl %%ebx, 12(%0)\n\t"
@@ -54,19 +55,20 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "memory");
 }
 
-/* Programs of the other width of words, which the same kernels run (life/exec_target.h); EM_NONE: there are none we record. */
+/* Programs of the other word size on the same kernels (process/exec_target.h); EM_NONE: none that
+ * we record. */
 #define ARCH_TRIPLET       "i386-linux-gnu"
 #define ARCH_OTHER_TRIPLET "x86_64-linux-gnu"
 #define ARCH_OTHER_MACHINE EM_X86_64
 
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
 
-#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, or libc's, which has none */
+#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's or libc's code for it has none */
 
 /*
- * Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
- * returns to; -1: that is other code. Whose handler asked for a siginfo_t has one there, and a ucontext_t
- * behind it, beside three arguments; whose did not has one argument, which is popped.
+ * Offset from the handler's return stack pointer to the interrupted registers, which the kernel
+ * saved; -1: other code. With SA_SIGINFO there are three arguments, a siginfo_t and a ucontext_t.
+ * Without it there is one argument, which is popped.
  */
 static inline int arch_signal_context(const uint8_t code[8])
 {
@@ -82,7 +84,7 @@ static inline int arch_signal_context(const uint8_t code[8])
     return -1;
 }
 
-/* Where in there a register is. */
+/* Offset of a register there. */
 static inline int arch_signal_offset(unsigned number)
 {
     static const uint8_t places[ARCH_N_REGISTERS] = {REG_EAX, REG_ECX, REG_EDX, REG_EBX, REG_ESP,
@@ -91,7 +93,7 @@ static inline int arch_signal_offset(unsigned number)
     return 4 * places[number];
 }
 
-/* What makecontext lets a function return to, and no CFI says so: lea (%esp,%ebx,4), %esp; cmpl $0, (%esp). */
+/* The return address set by makecontext, without CFI: lea (%esp,%ebx,4), %esp; cmpl $0, (%esp). */
 static inline bool arch_is_stack_bottom(const uint8_t code[8])
 {
     static const uint8_t wanted[7] = {0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0x00};
@@ -106,7 +108,7 @@ enum {
     ARCH_SYSTEM_CALL_FORK = 2,
 };
 
-/* A function of its own: the sixth argument is in the frame pointer, and a handler may come meanwhile. */
+/* Not inline: the sixth argument is in the frame pointer, and a handler may run during the call. */
 long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
     __attribute__((visibility("hidden")));
 

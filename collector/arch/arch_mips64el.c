@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack. In assembly because the compiler must not touch the stack between the two
- * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
- * A function finds its data by its own address, which a call leaves in t9 ($25).
+ * arch_call_on_stack. In assembly, because the compiler must not touch the stack between the two
+ * stack pointers. Its CFI lets gdb, and C++ exceptions of a signal handler, pass through. A
+ * function finds its data by its own address, which a call leaves in t9 ($25).
  */
 #include "collector/arch/arch_mips64el.h"
 

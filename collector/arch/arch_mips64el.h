@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_mips64el: everything the collector knows about MIPS of 64 bits (n64), little-endian. Register numbers are DWARF's.
+ * arch_mips64el: everything the collector knows about 64-bit MIPS (n64), little-endian. Register
+ * numbers are DWARF's.
  *
- * A frame pointer leads to the lower end of its frame, where the caller's is not. Compilers write no CFI for C unless they are
- * asked to, so that a frame is found by the instructions that made it (arch_mips64el_code.c).
+ * A frame pointer leads to the lower end of its own frame, and not to the caller's frame pointer.
+ * Compilers write no CFI for C by default, so a frame is found by the instructions that made it
+ * (arch_mips64el_code.c).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_MIPS64EL_H
 #define MTRACE_COLLECTOR_ARCH_MIPS64EL_H
@@ -23,39 +25,38 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function, in data. Those of calls are in the GOT, and no relocation is about them. */
+    /* Relocations of words with the address of a function, in data. For calls they are in the GOT,
+     * without a relocation. */
     ARCH_RELOCATION_CALL = R_MIPS_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_MIPS_REL32,
     ARCH_RELOCATION_WORD = R_MIPS_REL32,
 };
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 enum {
     ARCH_SP = 29,
     ARCH_FP = 30,
-    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_RA = 32, /* the program counter; DWARF gives it no number of its own */
     ARCH_N_REGISTERS = 33,
-    ARCH_RA_AT_CFA =
-        -8, /* of a function with a frame pointer, but for the arguments of a variadic one */
+    ARCH_RA_AT_CFA = -8,       /* in functions with a frame pointer, below variadic arguments */
     ARCH_RECORD_AT_FP = 0,     /* nowhere: see ARCH_HAS_RECORDS */
     ARCH_ENTRY_BYTES = 32,     /* the program's entry aligns the stack before it calls */
     ARCH_CODE_SHIFT = 2,       /* low bits of an instruction's address that are always 0 */
     ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
-    /* the kernel's sigcontext has 32 registers, as many of the FPU's, and 8 that make products before its pc */
+    /* before pc the kernel's sigcontext has 32 registers, 32 of the FPU, and 8 for products */
     ARCH_SIGNAL_PC_BEHIND_SP = 8 * (32 - 29 + 32 + 8),
 };
 
-#define ARCH_HAS_RECORDS       0 /* a frame pointer leads to none */
+#define ARCH_HAS_RECORDS       0 /* a frame pointer does not lead to the caller's */
 #define ARCH_HAS_CODE_FRAMES   1
 #define ARCH_RETURN_COLUMN     31 /* of its rows */
 #define ARCH_RECORD_ENDS_FRAME 1
 
-/* The register that a call leaves its return address in, so that no caller still has its own there. */
+/* The register of the return address after a call; a caller has no value of its own in it. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(31)
-/* Registers that a callee gives back unchanged unless its CFI says where they are: s0-s7, gp and fp. Also the
- * return address, of a function that has made no call. */
+/* Registers that a callee preserves unless its CFI says where they are: s0-s7, gp and fp. Also the
+ * return address, for a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 16 | ARCH_BIT(28) | ARCH_BIT(30) | ARCH_LINK_REGISTERS)
 
 enum {
@@ -63,7 +64,8 @@ enum {
     ARCH_CODE_BEFORE_BYTES = 0,
 };
 
-/* jalr that leaves its address in ra, jal, and those that branch and link. What it returns to is behind its delay slot. */
+/* jalr with ra as its link register, jal, and branch-and-link. The return address follows the delay
+ * slot. */
 static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], uintptr_t pc)
 {
     uint32_t instruction;
@@ -74,7 +76,7 @@ static inline bool arch_is_behind_call(const uint8_t before[ARCH_CALL_BYTES], ui
            || (instruction >> 26 == 1 && (instruction >> 16 & 0x1c) == 0x10);
 }
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     register uintptr_t *value __asm__("$8") = values;
@@ -103,15 +105,16 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "$31", "memory");
 }
 
-/* What is in a word that a return address was saved to. */
+/* The address in a word that holds a return address. */
 static inline uintptr_t arch_code_address(uintptr_t word)
 {
     return word;
 }
 
 /*
- * The two words of the frame that this is written in, which is no variadic function's: of the registers that are saved the
- * return address is highest, and the frame pointer behind it, which there is because it is asked for.
+ * The two words of the frame of the function that uses this, which must not be variadic. The return
+ * address is the highest saved register. The frame pointer is next to it; it is saved because this
+ * code requests it.
  */
 #define ARCH_RECORD()                                                       \
     __extension__({                                                         \
@@ -122,19 +125,19 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
 
-/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
- * returns to; -1: that is other code than: li v0, SYS_rt_sigreturn; syscall. */
+/* Offset from the handler's return stack pointer to the interrupted registers, which the kernel
+ * saved; -1: the code there is not: li v0, SYS_rt_sigreturn; syscall. */
 static inline int arch_signal_context(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x5b, 0x14, 0x02, 0x24, 0x0c, 0x00, 0x00, 0x00};
 
     if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
         return -1;
-    /* behind room for arguments, what was the code once, and the siginfo_t */
+    /* after space for arguments, the former code, and the siginfo_t */
     return 16 + 8 + 128 + (int)offsetof(ucontext_t, uc_mcontext);
 }
 
-/* Where in there a register is; -1: nowhere. */
+/* Offset of a register there; -1: not saved. */
 static inline int arch_signal_offset(unsigned number)
 {
     if (number == 0) /* always 0 */
@@ -144,7 +147,8 @@ static inline int arch_signal_offset(unsigned number)
     return (int)offsetof(mcontext_t, gregs) + 8 * (int)number;
 }
 
-/* What makecontext lets a function return to, and no CFI says so: move gp, s1; beqz s0, to where the thread ends. */
+/* The return address set by makecontext, without CFI: move gp, s1; beqz s0, to where the thread
+ * ends. */
 static inline bool arch_is_stack_bottom(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x25, 0xe0, 0x20, 0x02, 0x06, 0x00, 0x00, 0x12};
@@ -153,9 +157,8 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 }
 
 /* ---- the counter -------------------------------------------------------------------------------
- * There is one, of 32 bits and for each core: it begins anew every few seconds, and is none of ours. The vdso makes
- * a clock of it.
- */
+ * Each core has a 32-bit counter that wraps every few seconds, so it is not used. The vdso makes a
+ * clock of it. */
 
 #define ARCH_COUNTER_SOURCES "" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
@@ -167,7 +170,7 @@ enum {
     ARCH_SYSTEM_CALL_FORK = 5056,
 };
 
-/* What the kernel says of a file, which is not libc's struct stat64. */
+/* The kernel's structure differs from libc's struct stat64. */
 #define ARCH_HAS_FILE_STATUS 1
 
 struct arch_file_status {
@@ -179,7 +182,7 @@ struct arch_file_status {
     uint64_t st_blocks;
 };
 
-/* An error is said beside its number, which is positive then. */
+/* The kernel returns a positive error number and a separate error flag. */
 static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long v0 __asm__("$2") = number;
@@ -200,7 +203,7 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
 
 #define ARCH_HAS_OWN_NUMBERS 1
 
-/* Those of other processors, which the log has. */
+/* Converts to the flags of other processors, which the log uses. */
 static inline unsigned arch_map_flags(int flags)
 {
     static const struct {
@@ -218,7 +221,7 @@ static inline unsigned arch_map_flags(int flags)
     return usual;
 }
 
-/* Of the errors that allocating ends with: those up to ERANGE are the same. */
+/* Converts the errors of allocating calls; those up to ERANGE are the same. */
 static inline unsigned arch_errno(int error)
 {
     switch (error) {

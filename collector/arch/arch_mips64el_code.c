@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_read_frame and arch_read_rest, which know what gcc's functions begin with: the stack pointer goes down, and registers are
- * saved, all before the first branch. Functions that have it otherwise save no return address that is found.
+ * arch_read_frame and arch_read_rest.
+ *
+ * They recognize the beginning of gcc's functions, before the first branch: the stack pointer goes
+ * down, and registers are saved. In other functions no saved return address is found.
  */
 #include "collector/arch/arch.h"
 
@@ -11,11 +13,11 @@ enum {
     RA = 31,
     T9 = 25,
     JR_RA = 0x03e00008,
-    MOST_ALLOCATED = 1 << 22, /* bytes of a frame that rules have room for */
-    MOST_BEFORE = 16,         /* instructions between one and another that it is made for */
+    MOST_ALLOCATED = 1 << 22, /* largest frame that rules can represent */
+    MOST_BEFORE = 16,         /* instructions between one and another that it prepares */
 };
 
-/* What constant a register has, as far as the instructions so far say so. */
+/* Constants in registers, as far as known. */
 struct constants {
     int64_t value[32];
     uint32_t known;
@@ -27,13 +29,14 @@ static void set_constant(struct constants *constants, unsigned number, int64_t v
     constants->known |= (uint32_t)1 << number;
 }
 
-/* What an instruction writes to, where it is no store or branch. */
+/* The register that an instruction writes, unless it is a store or branch. */
 static unsigned target_of(uint32_t instruction)
 {
     return instruction >> 26 == 0 ? instruction >> 11 & 31 : instruction >> 16 & 31;
 }
 
-/* lui, ori and additions of an immediate: what a number of more than 16 bits is made of. Any other makes one that nobody knows. */
+/* lui, ori and additions of an immediate compose large constants. After other instructions the
+ * register is unknown. */
 static void follow_constant(struct constants *constants, uint32_t instruction)
 {
     const unsigned from = instruction >> 21 & 31;
@@ -81,7 +84,7 @@ static bool is_addition(uint32_t instruction)
     return (instruction & 0xffe0ffff) == 0x03a0e82d;
 }
 
-/* The bytes by which the stack pointer goes down; 0: nobody knows. */
+/* The bytes by which the stack pointer goes down; 0: unknown. */
 static int64_t allocated(const struct constants *constants, uint32_t instruction)
 {
     const unsigned number = instruction >> 16 & 31;
@@ -93,7 +96,7 @@ static int64_t allocated(const struct constants *constants, uint32_t instruction
     return is_subtraction(instruction) ? constants->value[number] : -constants->value[number];
 }
 
-/* A branch or a jump, whose delay slot is still before it. */
+/* A branch or a jump; its delay slot belongs to the block. */
 static bool is_branch(uint32_t instruction)
 {
     const uint32_t op = instruction >> 26;
@@ -132,7 +135,8 @@ static void follow(struct arch_code_frame *frame, struct constants *constants, u
     }
 }
 
-/* The block that begins with the instruction at `first`, or with constants before it; where it ends. */
+/* Reads the block that begins with the instruction at `first`, or with constants before it; returns
+ * its end. */
 static size_t read_block(const uint32_t *code, size_t first, size_t n,
                          struct arch_code_frame *frame)
 {
@@ -159,7 +163,7 @@ static bool is_frame(const struct arch_code_frame *frame)
            && (!frame->needs_fp || (frame->fp != 0 && (frame->saved >> FP & 1)));
 }
 
-/* lui x; daddu x, x, t9: a function that uses data does so once, where it begins. */
+/* lui x; daddu x, x, t9: a function that uses data has this once, at its beginning. */
 static bool is_entry(const uint32_t *code, size_t i)
 {
     const uint32_t number = code[i] >> 11 & 31;
@@ -177,7 +181,7 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
 {
     const size_t n = n_bytes / sizeof(*code);
     size_t entry = 0;
-    size_t last_move = 0; /* of the stack pointer, in none of the blocks that were read */
+    size_t last_move = 0; /* of the stack pointer, outside of the blocks read */
 
     for (size_t i = n; i-- > n_before / sizeof(*code);) {
         if (is_subtraction(code[i]) && last_move == 0)
@@ -201,7 +205,8 @@ enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n_bytes, size
     return entry > ARCH_MOST_FRAME_CODE / sizeof(*code) ? ARCH_CODE_NONE : ARCH_CODE_GO_ON;
 }
 
-/* Where a branch leads that says so itself; 0: it is none, or a register says. A call comes back. */
+/* The target of a conditional branch; 0: another instruction. Calls return, so they do not
+ * count. */
 static uintptr_t target_at(uintptr_t at, uint32_t instruction)
 {
     const uint32_t op = instruction >> 26;
@@ -212,14 +217,14 @@ static uintptr_t target_at(uintptr_t at, uint32_t instruction)
     return is_conditional ? at + 4 + (uintptr_t)((intptr_t)(int16_t)instruction * 4) : 0;
 }
 
-/* Nothing goes on behind it and its delay slot: b, j, jr. */
+/* The code after it and its delay slot runs only if a branch leads there: b, j, jr. */
 static bool is_end(uint32_t instruction)
 {
     return instruction >> 16 == 0x1000 || instruction >> 26 == 2
            || (instruction & 0xfc00003f) == 0x00000008;
 }
 
-/* jr of what is neither a return address nor that of a function: of a switch. */
+/* jr of a register that has neither a return address nor a function's address: a switch. */
 static bool is_switch(uint32_t instruction)
 {
     const uint32_t number = instruction >> 21 & 31;
@@ -227,10 +232,10 @@ static bool is_switch(uint32_t instruction)
     return (instruction & 0xfc00003f) == 0x00000008 && number != RA && number != T9;
 }
 
-/* False: it does not tell whether there is a frame pointer. */
+/* False: the instruction does not show whether there is a frame pointer. */
 static bool tells_of_fp(uint32_t instruction, struct arch_code_rest *rest)
 {
-    /* move sp, fp; or alloca, or the next function's frame: this one does not return at all */
+    /* move sp, fp; or alloca, or the next function's frame because this one never returns */
     rest->has_fp = instruction == 0x03c0e825 || instruction == 0x03c0e82d || is_push(instruction)
                    || is_subtraction(instruction);
     return rest->has_fp || instruction == JR_RA;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack. In assembly because the compiler must not touch the stack between the two
- * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
+ * arch_call_on_stack. In assembly, because the compiler must not touch the stack between the two
+ * stack pointers. Its CFI lets gdb, and C++ exceptions of a signal handler, pass through.
  */
 #include "collector/arch/arch_riscv64.h"
 
@@ -38,8 +38,8 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 
 /*
- * The processor has atomic operations for words of 4 and 8 bytes only, and gcc calls libatomic for a byte, which we may not
- * need. So a byte is changed inside of its word.
+ * The processor has atomic operations for words of 4 and 8 bytes only. For a byte gcc calls
+ * libatomic, which the collector must not need. So a byte is changed inside its word.
  */
 bool arch_compare_exchange_byte(volatile void *at, void *expected, uint8_t wanted, int success,
                                 int failure) __asm__("__atomic_compare_exchange_1")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_riscv64: everything the collector knows about RISC-V of 64 bits. Register numbers are DWARF's.
+ * arch_riscv64: everything the collector knows about 64-bit RISC-V. Register numbers are DWARF's.
  */
 #ifndef MTRACE_COLLECTOR_ARCH_RISCV64_H
 #define MTRACE_COLLECTOR_ARCH_RISCV64_H
@@ -16,7 +16,8 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
+     * data. */
     ARCH_RELOCATION_CALL = R_RISCV_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_RISCV_64,
     ARCH_RELOCATION_WORD = R_RISCV_64,
@@ -28,7 +29,7 @@ enum {
 enum {
     ARCH_SP = 2,
     ARCH_FP = 8,
-    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_RA = 32, /* the program counter; DWARF gives it no number of its own */
     ARCH_N_REGISTERS = 33,
     ARCH_RA_AT_CFA = -8,       /* of a function with a frame pointer */
     ARCH_RECORD_AT_FP = -16,   /* the frame pointer is the CFA: those two words are below it */
@@ -38,15 +39,15 @@ enum {
     ARCH_SIGNAL_PC_BEHIND_SP = -16,
 };
 
-#define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
+#define ARCH_RECORD_ENDS_FRAME 1 /* the caller's frame follows the two words */
 
-/* The register that a call leaves its return address in, so that no caller still has its own there. */
+/* The register of the return address after a call; a caller has no value of its own in it. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(1)
-/* Registers that a callee gives back unchanged unless its CFI says where they are: s0-s11. Also the return
- * address, of a function that has made no call. */
+/* Registers that a callee preserves unless its CFI says where they are: s0-s11. Also the return
+ * address, for a function that has made no call. */
 #define ARCH_CALLEE_SAVED (ARCH_BIT(8) | ARCH_BIT(9) | (uint64_t)0x3ff << 18 | ARCH_LINK_REGISTERS)
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     register uintptr_t *value __asm__("t0") = values;
@@ -71,29 +72,29 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "t1", "memory");
 }
 
-/* What is in a word that a return address was saved to. */
+/* The address in a word that holds a return address. */
 static inline uintptr_t arch_code_address(uintptr_t word)
 {
     return word;
 }
 
-/* The two words of the frame that this is written in, which has a frame pointer. */
+/* The two words of the frame of the function that uses this, which has a frame pointer. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 16)
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
 
-/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
- * returns to; -1: that is other code than: li a7, SYS_rt_sigreturn; ecall. */
+/* Offset from the handler's return stack pointer to the interrupted registers, which the kernel
+ * saved; -1: the code there is not: li a7, SYS_rt_sigreturn; ecall. */
 static inline int arch_signal_context(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};
 
     if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
         return -1;
-    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
+    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* after the siginfo_t */
 }
 
-/* Where in there a register is; -1: nowhere. */
+/* Offset of a register there; -1: not saved. */
 static inline int arch_signal_offset(unsigned number)
 {
     if (number == 0) /* always 0: pc is in its place */
@@ -107,7 +108,7 @@ static inline int arch_signal_offset(unsigned number)
 #define ARCH_COUNTER_SOURCES "riscv_clocksource\n" /* the kernel's name for it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
 
-/* The processor may read it early or late, but for the barrier of those below. */
+/* Without a barrier the processor may read it early or late. */
 static inline uint64_t arch_counter(void)
 {
     uint64_t ticks;
@@ -116,7 +117,7 @@ static inline uint64_t arch_counter(void)
     return ticks;
 }
 
-/* Read when all instructions before it are done. */
+/* Reads it after all earlier instructions are done. */
 static inline uint64_t arch_counter_after(void)
 {
     __asm__ volatile("fence iorw, iorw" : : : "memory");
@@ -127,7 +128,7 @@ static inline uint64_t arch_counter_after(void)
  */
 
 enum {
-    ARCH_SYSTEM_CALL_FORK = -1, /* there is clone for it */
+    ARCH_SYSTEM_CALL_FORK = -1, /* clone is used instead */
 };
 
 static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)

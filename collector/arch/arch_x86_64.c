@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch_call_on_stack. In assembly because the compiler must not touch the stack between the two
- * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
+ * arch_call_on_stack. In assembly, because the compiler must not touch the stack between the two
+ * stack pointers. Its CFI lets gdb, and C++ exceptions of a signal handler, pass through.
  */
 #include "collector/arch/arch_x86_64.h"
 

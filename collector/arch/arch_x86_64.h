@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    /* Relocations of words with the address of a function: for calls, for pointers in the GOT, for
+     * data. */
     ARCH_RELOCATION_CALL = R_X86_64_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_X86_64_GLOB_DAT,
     ARCH_RELOCATION_WORD = R_X86_64_64,
@@ -28,15 +29,14 @@ enum {
     ARCH_RA = 16, /* return address column; as a register the program counter */
     ARCH_N_REGISTERS = 17,
     ARCH_RED_ZONE_BYTES = 128, /* below the stack pointer, still a function's own */
-    /* the kernel's sigcontext keeps rip right behind rsp */
+    /* in the kernel's sigcontext rip directly follows rsp */
     ARCH_SIGNAL_PC_BEHIND_SP = 8,
 };
 
-/* Registers that a callee gives back unchanged unless its CFI says where they are: rbx, rbp,
- * r12-r15. */
+/* Registers that a callee preserves unless its CFI says where they are: rbx, rbp, r12-r15. */
 #define ARCH_CALLEE_SAVED (ARCH_BIT(3) | ARCH_BIT(6) | (uint64_t)0xf << 12)
 
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+/* Callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
     __asm__ volatile("movq %%rbx, 24(%0)\n\t"
@@ -54,16 +54,17 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "rcx", "memory");
 }
 
-/* Programs of the other width of words, which the same kernels run (life/exec_target.h); EM_NONE: there are none we record. */
+/* Programs of the other word size on the same kernels (process/exec_target.h); EM_NONE: none that
+ * we record. */
 #define ARCH_TRIPLET       "x86_64-linux-gnu"
 #define ARCH_OTHER_TRIPLET "i386-linux-gnu"
 #define ARCH_OTHER_MACHINE EM_386
 
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime"
 
-#define ARCH_HAS_SIGNAL_CFI 1 /* where a handler returns to, which is in libc */
+#define ARCH_HAS_SIGNAL_CFI 1 /* handlers return to code in libc */
 
-/* Where the kernel has put the registers of what it interrupted: CFI says it. */
+/* CFI describes where the kernel saved the interrupted registers. */
 static inline int arch_signal_context(const uint8_t code[8])
 {
     (void)code;
@@ -76,7 +77,7 @@ static inline int arch_signal_offset(unsigned number)
     return -1;
 }
 
-/* What makecontext lets a function return to, and no CFI says so: libc has CFI there. */
+/* The return address set by makecontext, for a libc without CFI there. This libc has CFI. */
 static inline bool arch_is_stack_bottom(const uint8_t code[8])
 {
     (void)code;
@@ -89,10 +90,10 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 enum {
     ARCH_JUMP_BYTES = 5,
     ARCH_STUB_BYTES = 24,
-    ARCH_NEAR_BYTES = 1 << 30, /* code this close to code reaches it by a jump */
+    ARCH_NEAR_BYTES = 1 << 30, /* maximum distance between code for a direct jump */
 };
 
-/* target - end as the 4 bytes of a displacement; false: it is too far. */
+/* Writes target - end as a 4-byte displacement; false: it is too far. */
 static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
 {
     int64_t distance = (int64_t)(target - end);
@@ -102,7 +103,7 @@ static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t
     return displacement == distance;
 }
 
-/* A jump that will stand at `from`. */
+/* A jump to be placed at `from`. */
 static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
 {
     bytes[0] = 0xe9;

@@ -33,7 +33,7 @@ static bool is_fp(uint32_t number)
     return number == ARM_THUMB_FP || number == ARM_FP;
 }
 
-/* What it does where the stack pointer is on one side. */
+/* The effect if one operand is the stack pointer. */
 static void take_sum(const struct sum *sum, struct arm_instruction *ret)
 {
     if (sum->to == ARM_SP && sum->from == ARM_SP) {
@@ -49,7 +49,8 @@ static void take_sum(const struct sum *sum, struct arm_instruction *ret)
     }
 }
 
-/* str or strd, which moves the stack pointer down before: to a place this far from where it is then, or was. */
+/* str or strd, relative to the stack pointer. is_push: the stack pointer is lowered by the bytes
+ * first. */
 static void take_store(uint32_t mask, int32_t bytes, bool is_push, struct arm_instruction *ret)
 {
     ret->kind = is_push ? ARM_PUSH : ARM_STORE;
@@ -98,7 +99,7 @@ static void decode_narrow(uint32_t half, struct arm_instruction *ret)
     } else if ((half & 0xf500) == 0xb100) { /* cbz */
         ret->kind = ARM_BRANCH;
         ret->distance = 4 + (intptr_t)(bits(half, 9, 1) << 6 | bits(half, 3, 5) << 1);
-    } else if ((half & 0xff00) == 0xde00) { /* udf: nothing goes on there */
+    } else if ((half & 0xff00) == 0xde00) { /* udf: execution ends there */
         ret->kind = ARM_JUMP;
     } else if ((half & 0xf000) == 0xd000 && (half & 0x0f00) != 0x0f00) {
         ret->kind = ARM_BRANCH;
@@ -134,12 +135,14 @@ static void decode_wide_branch(uint32_t first, uint32_t second, struct arm_instr
     }
 }
 
-/* A number that is not as it is written. */
+/* A modified immediate of Thumb. */
 static uint32_t expanded(uint32_t number)
 {
     if (number >> 10 != 0)
         return rotated(0x80 | (number & 0x7f), number >> 7);
-    return number >> 8 == 0 ? number : 0; /* the byte twice, or four times: no size of a frame */
+    return number >> 8 == 0
+               ? number
+               : 0; /* the byte repeated twice or four times: not the size of a frame */
 }
 
 static void decode_wide_sum(uint32_t first, uint32_t second, struct arm_instruction *ret)
@@ -153,7 +156,7 @@ static void decode_wide_sum(uint32_t first, uint32_t second, struct arm_instruct
     take_sum(&sum, ret);
 }
 
-/* To places above sp; false: it is none of these. */
+/* Stores above sp; false: another instruction. */
 static bool decode_wide_store(uint32_t first, uint32_t second, struct arm_instruction *ret)
 {
     const uint32_t number = second >> 12;
@@ -215,7 +218,7 @@ static void decode_arm_jump(uint32_t word, struct arm_instruction *ret)
     if (word >> 25 == 0x7d || (word >> 28 != 0xf && (word & 0x0f000000) == 0x0b000000)
         || (word & 0x0ffffff0) == 0x012fff30) { /* blx #, bl, blx */
         ret->kind = ARM_CALL;
-    } else if (word >> 28 == 0xf) { /* pld, and what only looks like others */
+    } else if (word >> 28 == 0xf) { /* pld, and what only looks like other instructions */
         ret->kind = ARM_OTHER;
     } else if ((word & 0x0f000000) == 0x0a000000) {
         ret->kind = is_certain ? ARM_JUMP : ARM_BRANCH;
@@ -299,12 +302,13 @@ bool arm_is_begin(const struct arm_code *part, size_t i)
 }
 
 enum {
-    WIDE_LOAD = 0xf8df,            /* ldr, which alone reaches as far */
+    WIDE_LOAD = 0xf8df,            /* ldr, the only one that reaches so far */
     PAIR_LOAD = 0xe9df,            /* ldrd */
-    MOST_NEAR = (255 + 1) * 2 + 2, /* halfwords from one of the others to what it loads */
+    MOST_NEAR = (255 + 1) * 2 + 2, /* halfwords from one of the other loads to its constant */
 };
 
-/* What ldr, ldrd and vldr of Thumb that begins there loads by its own address: the first and last of its words; false: it is none. */
+/* The first and last word that the pc-relative Thumb ldr, ldrd or vldr there loads; false: another
+ * instruction. */
 static bool find_loaded(const struct arm_code *part, size_t i, size_t *ret_first, size_t *ret_last)
 {
     const uint32_t half = half_at(part, i);
@@ -325,7 +329,7 @@ static bool find_loaded(const struct arm_code *part, size_t i, size_t *ret_first
     return true;
 }
 
-/* Where what loads the word of this halfword begins, from there on; `i`: nowhere. */
+/* The instruction, from `from` on, that loads the word of this halfword; `i`: none. */
 static size_t find_load(const struct arm_code *part, size_t i, size_t from)
 {
     const size_t near = i > MOST_NEAR ? i - MOST_NEAR : 0;
@@ -347,10 +351,10 @@ static size_t first_load(const struct arm_code *part, size_t i)
 }
 
 enum {
-    MOST_LOOKED_AT = 16, /* constants that look like it; each takes a search */
+    MOST_LOOKED_AT = 16, /* constants that look like a load; each costs a search */
 };
 
-/* A constant may look like what loads another. */
+/* What looks like the load of a constant may be a constant itself. */
 bool arm_is_constant(const struct arm_code *part, size_t i)
 {
     size_t load;

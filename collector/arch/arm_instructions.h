@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arm_instructions: what instructions of ARM and Thumb code do to the stack pointer and what comes next.
+ * arm_instructions: the effect of ARM and Thumb instructions on the stack pointer and the control
+ * flow.
  *
- * Model: a part of code is seen as halfwords, from the beginning of a word on. Where instructions of Thumb begin is known backwards,
- *        too: one of two halfwords begins with bits that no last one of others has in a row. Constants are among the code: who loads
- *        one is at most ARM_MOST_TO_CONSTANT before it.
+ * Code is viewed as halfwords from the beginning of a word. Thumb code can also be read backwards:
+ * the number of consecutive halfwords before a place that look like the first half of a 32-bit
+ * instruction tells whether an instruction begins there. Constants are in the code: the instruction
+ * that loads one is at most ARM_MOST_TO_CONSTANT before it.
  */
 #ifndef MTRACE_COLLECTOR_ARM_INSTRUCTIONS_H
 #define MTRACE_COLLECTOR_ARM_INSTRUCTIONS_H
@@ -27,26 +29,26 @@ enum arm_register {
 
 enum arm_kind {
     ARM_OTHER,
-    ARM_PUSH,    /* registers of a mask, below bytes that have none of them */
-    ARM_STORE,   /* registers of a mask, to the stack pointer + a number of bytes */
-    ARM_LOWER,   /* the stack pointer, by a number of bytes; 0: nobody knows */
-    ARM_MAKE_FP, /* a register is the stack pointer + a number of bytes */
-    ARM_TAKE_FP, /* the stack pointer is made of a register */
-    ARM_BRANCH,  /* perhaps; this and all below it end what is done in a row */
-    ARM_JUMP,    /* for certain */
-    ARM_RETURN,  /* or a call of what returns for us */
+    ARM_PUSH,    /* push the registers of a mask, below more bytes without registers */
+    ARM_STORE,   /* store the registers of a mask at the stack pointer + value */
+    ARM_LOWER,   /* lower the stack pointer by value bytes; 0: unknown */
+    ARM_MAKE_FP, /* set a register to the stack pointer + value */
+    ARM_TAKE_FP, /* set the stack pointer from a register */
+    ARM_BRANCH,  /* conditional; this and all below end straight code */
+    ARM_JUMP,    /* unconditional */
+    ARM_RETURN,  /* or a call of a function that returns for us */
     ARM_SWITCH,
     ARM_CALL,
-    ARM_IF, /* a number of instructions is done perhaps */
+    ARM_IF, /* the next instructions are conditional */
 };
 
 struct arm_instruction {
     enum arm_kind kind;
     uint32_t n_bytes;
-    uint32_t mask;     /* registers that it is about */
+    uint32_t mask;     /* registers concerned */
     uint32_t number;   /* register */
     int32_t value;     /* bytes, or instructions */
-    intptr_t distance; /* from it to where it leads */
+    intptr_t distance; /* to its target */
 };
 
 struct arm_code {
@@ -55,17 +57,18 @@ struct arm_code {
     bool is_arm;
 };
 
-/* The instruction at a halfword; n_bytes 0: it is not whole. */
+/* The instruction at a halfword; n_bytes 0: it is incomplete. */
 struct arm_instruction arm_instruction_at(const struct arm_code *part, size_t i)
     __attribute__((visibility("hidden")));
 
-/* False for most halfwords at a glance: no push, store or sum with the stack pointer begins there. */
+/* A fast test that is false for most halfwords: no push, store or sum with the stack pointer begins
+ * there. */
 bool arm_may_touch_sp(const struct arm_code *part, size_t i) __attribute__((visibility("hidden")));
 
-/* Whether an instruction begins there: what is before it are whole ones. */
+/* Does an instruction begin there? True if whole instructions precede it. */
 bool arm_is_begin(const struct arm_code *part, size_t i) __attribute__((visibility("hidden")));
 
-/* An instruction of Thumb before it loads the word that this halfword is of. */
+/* A Thumb instruction before it loads the word of this halfword. */
 bool arm_is_constant(const struct arm_code *part, size_t i) __attribute__((visibility("hidden")));
 
 #endif

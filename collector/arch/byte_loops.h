@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * byte_loops: copying and filling for processors that we have no better loop for, byte by byte.
+ * byte_loops: byte-by-byte copy and fill for processors without a better loop.
  */
 #ifndef MTRACE_COLLECTOR_BYTE_LOOPS_H
 #define MTRACE_COLLECTOR_BYTE_LOOPS_H
@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Loops that the compiler cannot take for the functions that are made of them. */
+/* Written so that the compiler does not replace the loops by calls of memcpy or memset, which use
+ * them. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {
     uint8_t *out = to;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwritten_code: for processors whose code is never written (platform/code_patch.h): mtrace-record
- * makes plans for x86-64 alone.
+ * unwritten_code: stubs for processors on which code is never patched (collector/os/code_patch.h).
+ *
+ * mtrace-record makes patch plans for x86-64 only.
  */
 #ifndef MTRACE_COLLECTOR_UNWRITTEN_CODE_H
 #define MTRACE_COLLECTOR_UNWRITTEN_CODE_H

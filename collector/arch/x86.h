@@ -15,25 +15,26 @@
 
 enum {
     ARCH_RA_AT_CFA = -(int)sizeof(uintptr_t), /* where `call` leaves the return address */
-    ARCH_RA_BEHIND_FP = 0,                    /* nothing: it is not the function that saves it */
+    ARCH_RA_BEHIND_FP = 0,                    /* unused: the call instruction saves it */
     ARCH_RECORD_AT_FP = 0,                    /* where the frame pointer leads: those two words */
     ARCH_CODE_SHIFT = 0,       /* low bits of an instruction's address that are always 0 */
     ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
 };
 
-#define ARCH_HAS_FIXED_RA      1 /* ARCH_RA_AT_CFA is true of every function */
-#define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
+#define ARCH_HAS_FIXED_RA      1 /* ARCH_RA_AT_CFA holds for every function */
+#define ARCH_RECORD_ENDS_FRAME 1 /* the caller's frame follows the two words */
 
-/* The register that a call leaves its return address in: none. */
+/* The register of the return address after a call: none. */
 #define ARCH_LINK_REGISTERS ((uint64_t)0)
 
-/* What is in a word that a return address was saved to. */
+/* The address in a word that holds a return address. */
 static inline uintptr_t arch_code_address(uintptr_t word)
 {
     return word;
 }
 
-/* The two words of the frame that this is written in, which has a frame pointer; and its CFA. */
+/* The two words of the frame of the function that uses this, which has a frame pointer; and its
+ * CFA. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0))
 #define ARCH_CFA()    (ARCH_RECORD() + ARCH_FRAME_BYTES)
 
@@ -51,11 +52,11 @@ static inline bool arch_has_feature(unsigned leaf, unsigned bit)
     return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
 }
 
-/* The kernel's names for it; and for a clock that is made of it where it is invariant. */
+/* The kernel's names for it, and for a clock based on it if it is invariant. */
 #define ARCH_COUNTER_SOURCES "tsc\n", "hyperv_clocksource_tsc_page\n"
 #define ARCH_STABLE_SOURCE   "kvm-clock\n"
 
-/* Both ways to read it are there. */
+/* Both instructions to read it exist. */
 static inline bool arch_has_counter(void)
 {
     return arch_has_feature(0x80000001u, 27); /* rdtscp */
@@ -71,7 +72,7 @@ static inline uint64_t arch_counter(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* Read when all instructions before it are done. */
+/* Reads it after all earlier instructions are done. */
 static inline uint64_t arch_counter_after(void)
 {
     unsigned processor;
@@ -84,7 +85,7 @@ static inline uint64_t arch_counter_after(void)
 /* ---- bytes -------------------------------------------------------------------------------------
  */
 
-/* Not loops: those would become calls of the functions that are made of them. */
+/* No loops: the compiler would make them calls of memcpy and memset, which use these. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");

@@ -59,13 +59,13 @@ void capture_open_oracle(const struct config *config)
             directory_bytes = i + 1;
     fmt_bytes(&out, own, directory_bytes);
     fmt_string(&out, "libmtrace-oracle.so");
-    /* What ld.so and libunwind allocate for it is none of the program's. */
+    /* Allocations of ld.so and libunwind are not the program's. */
     thread = state_is_recording() ? thread_enter(&here) : NULL;
     if (thread)
         thread->is_muted = true;
     *(void **)(void *)&open = real_find_in_libc("dlopen");
     *(void **)(void *)&find = real_find_in_libc("dlsym");
-    /* RTLD_DEEPBIND: what it calls by name must not be a function of the program. */
+    /* RTLD_DEEPBIND: the library must not call functions of the program. */
     handle = open && find ? open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
     if (handle) {
         *(void **)(void *)&g_oracle = find(handle, "mtrace_oracle_walk");
@@ -79,10 +79,8 @@ void capture_open_oracle(const struct config *config)
         message(CONFIG_LEVEL_ERROR, "MTRACE_UNWINDER needs what cannot be opened: ", path, 0);
 }
 
-/*
- * Frames from the outermost inwards become nodes; i counts down to the wrapper's caller. What is on
- * the stack stays loaded meanwhile, and most callers are in the module of their callee.
- */
+/* Turns frames into nodes, from the outermost inwards; i counts down to the wrapper's caller.
+ * Modules on the stack stay loaded during this. Most callers are in the module of their callee. */
 static uint32_t intern(const uintptr_t *pcs, const bool *exact, size_t n_frames, uint32_t root)
 {
     struct module module = {.id = 0};
@@ -119,16 +117,16 @@ static uintptr_t *walk_of(struct thread *thread)
     return thread->walk;
 }
 
-/* What the oracle found, in the thread's scratch. */
+/* The result of the reference unwinder, in the thread's scratch memory. */
 struct walk {
     const uintptr_t *pcs;
-    const bool *exact; /* NULL: not known, none is taken for interrupted */
-    size_t
-        n_frames; /* 0: no oracle, no memory, or it did not come as far as the wrapper's caller */
+    const bool *exact; /* NULL: unknown; no frame counts as interrupted */
+    size_t n_frames;   /* 0: failed, or the walk did not reach the wrapper's caller */
     bool is_cut;
 };
 
-/* It walks from inside itself; the program's part begins at the wrapper's return address. */
+/* The walk begins inside the reference unwinder. The program's part begins at the wrapper's return
+ * address. */
 static struct walk ask_oracle(struct thread *thread, const struct unwind_origin *origin)
 {
     uintptr_t *pcs = walk_of(thread);

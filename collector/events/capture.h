@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture: the node of the stack that called a wrapper, by the unwinder that MTRACE_UNWINDER names.
+ * capture: the stack id of a wrapper's caller, from the unwinder that MTRACE_UNWINDER names.
  *
- * Threads: the caller is inside (thread.h). Signals: see unwind.h. Failure: LOG_NODE_NONE.
+ * Threads: inside the recursion guard (thread.h). Async-signal-safe as unwind.h. LOG_NODE_NONE on
+ * failure.
  */
 #ifndef MTRACE_COLLECTOR_CAPTURE_H
 #define MTRACE_COLLECTOR_CAPTURE_H
@@ -15,11 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the first capture; what needs no other library works from here on. */
+/* Before the first capture. Unwinders that need no other library work from here on. */
 void capture_init(const struct config *config);
 
-/* Opens libmtrace-oracle.so beside this library, when the unwinder is libunwind or check. Only
- * outside of recording: it allocates. */
+/* Opens libmtrace-oracle.so beside this library if the unwinder is libunwind or check. Only outside
+ * of recording: it allocates. */
 void capture_open_oracle(const struct config *config);
 
 /* Written by capture_init and read here only. */
@@ -35,7 +36,7 @@ static inline uint32_t capture_node(struct thread *thread, const struct unwind_o
     return capture_node_slow(thread, origin);
 }
 
-/* The same for a free: LOG_NODE_NONE when MTRACE_BACKTRACES_ON_FREE=0. */
+/* As capture_node, for a free: LOG_NODE_NONE if MTRACE_BACKTRACES_ON_FREE=0. */
 static inline uint32_t capture_free_node(struct thread *thread, const struct unwind_origin *origin)
 {
     return g_capture_has_free_backtraces ? capture_node(thread, origin) : LOG_NODE_NONE;

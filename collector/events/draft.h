@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * draft: what an event says, before it has a time.
+ * draft: the words of an event, before it has a time.
  *
- * Threads: any. Signals: safe. Failure: none.
+ * Threads: any. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_DRAFT_H
 #define MTRACE_COLLECTOR_DRAFT_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An event without its time: words[0] and [1] get it when it is written. */
+/* An event without its time. words[0] and words[1] get it when the event is written. */
 struct draft {
     uint64_t words[RESERVATION_MOST_WORDS];
     unsigned n_words;
@@ -26,7 +26,7 @@ static inline uint64_t draft_address(const void *block)
     return (uintptr_t)block & (((uint64_t)1 << LOG_ADDRESS_BITS) - 1);
 }
 
-/* ---- what the allocator says about a block ---- */
+/* ---- what the allocator knows of a block ---- */
 
 /* Written by record_init. */
 extern MTRACE_HIDDEN bool g_draft_has_chunk_headers;
@@ -36,11 +36,9 @@ struct draft_usable {
     unsigned flags;    /* LOG_CHUNK_* */
 };
 
-/*
- * glibc keeps the size of a chunk in the word before the block; its low bits: 1 the chunk before is
- * in use, 2 a mapping of its own, 4 not in the main arena. The size counts that word, and a mapped
- * chunk has one word more.
- */
+/* glibc stores the size of a chunk in the word before the block. Its low bits: 1 the previous chunk
+ * is in use, 2 the chunk is a mapping of its own, 4 it is not in the main arena. The size includes
+ * that word; a mapped chunk has one more. */
 static inline struct draft_usable draft_usable_of(const void *block)
 {
     struct draft_usable usable = {0, 0};
@@ -58,7 +56,7 @@ static inline struct draft_usable draft_usable_of(const void *block)
     return usable;
 }
 
-/* What an allocation says in its third word; is_narrow: it can. */
+/* The third word of an allocation. is_narrow: the values fit into that word. */
 struct draft_extent {
     uint64_t size_bytes;
     uint64_t usable_bytes;
@@ -67,7 +65,7 @@ struct draft_extent {
     bool is_narrow;
 };
 
-/* known: what the caller found out; NULL: the allocator is asked. */
+/* known: the usable size, if the caller knows it; NULL: the allocator is asked. */
 static inline struct draft_extent draft_extent_of(const void *block, size_t size_bytes,
                                                   unsigned call, const struct draft_usable *known)
 {
@@ -87,7 +85,7 @@ static inline struct draft_extent draft_extent_of(const void *block, size_t size
 
 /* ---- events ---- */
 
-/* The node of the stack belongs into the high half of words[0]. */
+/* The caller puts the stack id into the high half of words[0]. */
 void draft_alloc(struct draft *draft, const void *block, const struct draft_extent *extent,
                  size_t alignment);
 void draft_realloc(struct draft *draft, const void *block, const void *old,

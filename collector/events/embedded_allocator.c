@@ -25,13 +25,13 @@ enum {
 typedef uintptr_t word;
 
 static struct embedded_allocator_entry g_entries[MOST_ENTRIES]; /* constant once redirected */
-static struct code_patch g_patches[MOST_ENTRIES]; /* touched only where there is a plan */
+static struct code_patch g_patches[MOST_ENTRIES];               /* used only with a plan */
 static enum log_inside g_state;
 
-/* The block that an entry recorded last: of an operator new that calls another entry for it. */
+/* The block that this thread recorded last, for an operator new that calls another entry. */
 static _Thread_local const void *g_last_made __attribute__((tls_model("initial-exec")));
 
-/* ---- what the program calls ------------------------------------------------------------------- */
+/* ---- what the program calls ------------------------------------------------------------------ */
 
 static size_t size_of(const struct embedded_allocator_entry *entry, const word *arguments)
 {
@@ -43,7 +43,7 @@ static size_t size_of(const struct embedded_allocator_entry *entry, const word *
     return size;
 }
 
-/* 0: the allocator's own. */
+/* 0: the allocator's default. */
 static size_t alignment_of(const struct embedded_allocator_entry *entry, const word *arguments)
 {
     size_t alignment = 0;
@@ -64,7 +64,7 @@ static size_t usable_of(const struct embedded_allocator_entry *entry, const void
     return entry->usable && block ? entry->usable(block, 0) : 0;
 }
 
-/* --zero-memory is of malloc and new alone: others' blocks have something in them, as strdup's. */
+/* --zero-memory applies to malloc and new only: blocks of others, as strdup's, have contents. */
 static bool is_to_zero(const struct embedded_allocator_entry *entry)
 {
     return mtrace_unlikely(state_config()->zeroes_memory)
@@ -82,15 +82,16 @@ static void record_made(const struct embedded_allocator_entry *entry, const void
     record_alloc_known(block, size, usable, entry->call, alignment, origin);
 }
 
-/* What a call of the original came to. */
+/* The result of a call of the original. */
 struct outcome {
     word result;
-    const void *block; /* that it made; NULL: none */
+    const void *block; /* the new block; NULL: none */
     size_t usable;
-    bool is_ours; /* to record: the allocator does not make it for a call of its own */
+    bool is_ours; /* must be recorded: the call is not internal to the allocator */
 };
 
-/* kind: how the result tells of the block; '+' is it, '@' stored it, others say nothing of one. */
+/* kind: how the original returns the block. '+': as its result, '@': through a pointer, else not at
+ * all. */
 static inline __attribute__((always_inline)) struct outcome call_original(
     const struct embedded_allocator_entry *entry, char kind, const word *a)
 {
@@ -121,7 +122,7 @@ static void record_outcome(const struct embedded_allocator_entry *entry, const w
         record_failure(NULL, size, entry->call, error, origin);
 }
 
-/* malloc(size), by far the most frequent one. */
+/* malloc(size), by far the most frequent function. */
 static void *make_plain(size_t size, word b, word c, word d, word e,
                         const struct embedded_allocator_entry *entry)
 {
@@ -148,7 +149,8 @@ static void *make(word a, word b, word c, word d, word e,
     return (void *)made.result;
 }
 
-/* An operator new may throw, and run a handler of the program, through us: no guard is put up. */
+/* An operator new may throw, and run a handler of the program, through this frame: no guard is
+ * set. */
 static void *make_or_throw(word a, word b, word c, word d, word e,
                            const struct embedded_allocator_entry *entry)
 {
@@ -192,7 +194,8 @@ static word give_back(word a, word b, word c, word d, word e,
     return call_original(entry, '-', arguments).result;
 }
 
-/* Only the result tells what size 0 means to this allocator: a block, or NULL and the old one is gone. */
+/* Size 0 has either meaning, depending on the allocator: the result is a block, or it is NULL and
+ * the old block is freed. */
 static void *replace(word a, word b, word c, word d, word e,
                      const struct embedded_allocator_entry *entry)
 {
@@ -221,7 +224,7 @@ static void *replace(word a, word b, word c, word d, word e,
     return (void *)made.result;
 }
 
-/* xallocx: the result is what the block can hold now, which may be what it could before. */
+/* xallocx: the result is the usable size now, which may be unchanged. */
 static size_t resize(word a, word b, word c, word d, word e,
                      const struct embedded_allocator_entry *entry)
 {
@@ -278,7 +281,7 @@ static uintptr_t hook_of(const struct embedded_allocator_entry *entry)
     }
 }
 
-/* ---- redirecting ------------------------------------------------------------------------------- */
+/* ---- redirecting ----------------------------------------------------------------------------- */
 
 /* The lowest address of the executable. */
 static uintptr_t find_start(uintptr_t base)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside: an allocator inside the executable, whose functions no library can stand before.
+ * embedded_allocator: records an allocator inside the executable, where no library can interpose.
  *
- * Model:   mtrace-record has looked at the executable and handed over a plan
- *          (recorder/patch/patch_plan.h).
- *          Each function in it gets a jump to one of ours at its entry (code_patch.h); ours calls the
- *          original and records what it did, as the wrappers do for libc's. While the original runs,
- *          what it calls by name is its own business (recursion_guard.h): one call is one event.
+ * mtrace-record reads the executable and passes a patch plan (recorder/patch/patch_plan.h). The
+ * entry of each function in the plan becomes a jump to a hook (code_patch.h). The hook calls the
+ * original and records the result, as wrappers do for libc. Calls that the original makes itself
+ * are not recorded (recursion_guard.h), so that one call is one event.
+ *
  * Invariants
- *   IN-1 Redirected is what a plan for this very file names, all of it or nothing.
- *   IN-2 Usable bytes are asked of the allocator that made the block, or are not known.
- * Threads: embedded_allocator_redirect before there are others; the rest is constant afterwards. Signals: blocked
- *          meanwhile. Failure: the program is as it was, and the log says why.
+ *   IN-1 The functions of a plan are patched together or not at all, and only if the plan is for
+ *        this very file.
+ *   IN-2 The usable size comes from the allocator that made the block, or is unknown.
+ *
+ * Threads: embedded_allocator_redirect runs while there is one thread, with signals blocked. Its
+ * data is constant afterwards. On failure the program is unchanged, and embedded_allocator_state
+ * says why.
  */
 #ifndef MTRACE_COLLECTOR_EMBEDDED_ALLOCATOR_H
 #define MTRACE_COLLECTOR_EMBEDDED_ALLOCATOR_H
@@ -20,7 +23,7 @@
 
 #include <stddef.h>
 
-/* Once, before the program's main. plan: n_bytes, not NUL-terminated; NULL: none. */
+/* Once, before main. plan: n_bytes, without a NUL; NULL: there is none. */
 void embedded_allocator_redirect(const char *plan, size_t n_bytes);
 
 enum log_inside embedded_allocator_state(void);

@@ -6,7 +6,7 @@
 
 #include <fcntl.h>
 
-/* ---- numbers and bytes ------------------------------------------------------------------------ */
+/* ---- numbers and bytes ----------------------------------------------------------------------- */
 
 static int digit_of(char c)
 {
@@ -55,7 +55,7 @@ static uint8_t read_bytes(struct embedded_patch *plan, uint8_t *ret_bytes, size_
     return (uint8_t)n;
 }
 
-/* NULL: none of its arguments. */
+/* NULL: the letter is unknown, or an argument without a meaning. */
 static uint8_t *argument_of(struct embedded_allocator_entry *entry, char letter)
 {
     switch (letter) {
@@ -132,7 +132,8 @@ static void read_entry(struct embedded_patch *plan, uintptr_t base,
     plan->is_bad |= patch->n_expected < ARCH_JUMP_BYTES;
 }
 
-/* ";u,0,address": what the entries behind it ask. The first one of an allocator holds; 0 ends it. */
+/* ";u,0,address": the function for usable sizes of the following entries. The first one of an
+ * allocator holds; address 0 ends it. */
 static bool read_usable(struct embedded_patch *plan, uintptr_t base, uintptr_t *usable)
 {
     uint64_t address;

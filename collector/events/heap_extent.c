@@ -151,7 +151,8 @@ static void record_all(void)
     memory_unmap(buffer, BUFFER_BYTES);
 }
 
-/* A handler that leaves by siglongjmp would leave a descriptor and the buffer to nobody; one that forks, its child without the buffer. */
+/* Signals are blocked: a handler that leaves by siglongjmp would leak a descriptor and the buffer;
+ * one that forks would leave its child without the buffer. */
 void heap_extent_record(void)
 {
     struct quiet quiet;

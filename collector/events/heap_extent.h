@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_extent: where glibc's heaps are now. Its own brk and arena growth pass no wrapper, so the
- * program's calls of malloc_info, mallinfo2, malloc_trim and its exit are used to look.
+ * heap_extent: records where glibc's heaps are.
  *
- * Threads: any, outside of recording. Failure: nothing is recorded.
+ * glibc grows its heaps by brk and in its arenas without calling a wrapper. The collector therefore
+ * looks when the program calls malloc_info, mallinfo2 or malloc_trim, and when it exits.
+ *
+ * Threads: any, outside of recording. On failure nothing is recorded.
  */
 #ifndef MTRACE_COLLECTOR_HEAP_EXTENT_H
 #define MTRACE_COLLECTOR_HEAP_EXTENT_H
 
-/* A LOG_HEAP_EXTENT event for every heap that /proc/self/maps shows. */
+/* Writes a LOG_HEAP_EXTENT event for each heap in /proc/self/maps. */
 void heap_extent_record(void);
 
 #endif

@@ -8,21 +8,21 @@
 enum {
     NAP_NS = 1000000,
     MOST_NAPS = 1000,
-    /* A time base and a group are committed before the event that they are for. */
+    /* A time base and a group are committed before their event. */
     AHEAD_BYTES = 4 * sizeof(uint64_t),
     SIDE_BYTES =
         LOG_SEGMENT_PAYLOAD_BYTES / sizeof(struct log_side_record) * sizeof(struct log_side_record),
 };
 
-/* What was seen of a segment at first. */
+/* State of a segment at the first look. */
 struct sight {
     uint64_t sequence;
     uint64_t writer; /* EVENTS */
-    uint64_t guard;  /* EVENTS: its writer's, closed; 0: nothing is under way */
-    uint32_t bytes;  /* EVENTS: committed; SIDE: that will be */
+    uint64_t guard;  /* EVENTS: the writer's guard, if closed; 0: nothing is in flight */
+    uint32_t bytes;  /* EVENTS: committed; SIDE: reserved */
 };
 
-/* The gate of who writes here, when it is closed. */
+/* The recursion guard of the segment's writer, if it is closed; else 0. */
 static uint64_t guard_of(const struct log_segment *segment, uint64_t writer)
 {
     struct thread seen;
@@ -30,7 +30,7 @@ static uint64_t guard_of(const struct log_segment *segment, uint64_t writer)
 
     if (writer == 0 || writer == (uintptr_t)&g_thread)
         return 0;
-    /* The thread may have gone, and its memory with it, or to another thread. */
+    /* The thread may have ended, and its memory may be unmapped or another thread's. */
     if (sys_copy_own(&seen, (uintptr_t)writer, n_bytes) != (long)n_bytes || seen.segment != segment)
         return 0;
     return seen.guard & THREAD_GUARD_CLOSED && seen.guard != THREAD_GUARD_CLOSED ? seen.guard : 0;
@@ -41,7 +41,8 @@ static uint32_t load(const _Atomic uint32_t *value)
     return atomic_load_explicit(value, memory_order_acquire);
 }
 
-/* Others may take it anew meanwhile, and then what comes of this look is not used. */
+/* Another thread may begin a new filling at the same time. The result of this look is not used
+ * then. */
 static uint32_t kind_of(const struct log_segment *segment)
 {
     return __atomic_load_n(&segment->kind, __ATOMIC_RELAXED);
@@ -62,13 +63,13 @@ static struct sight look(const struct log_segment *segment)
         return sight;
     }
     sight.bytes =
-        load(&segment->committed_bytes); /* before the gate: who is inside now has not committed */
+        load(&segment->committed_bytes); /* before the guard: a writer inside has not committed */
     sight.writer = atomic_load_explicit(&segment->writer, memory_order_relaxed);
     sight.guard = guard_of(segment, sight.writer);
     return sight;
 }
 
-/* What was under way at first is committed, or will never be. */
+/* The event that was in flight at the first look is committed, or never will be. */
 static bool is_finished(const struct log_segment *segment, const struct sight *first)
 {
     if (load(&segment->state) != LOG_STATE_FILLING || sequence_of(segment) != first->sequence)
@@ -123,7 +124,7 @@ bool in_flight_wait(in_flight_nap *nap, void *user)
     bool is_all = true;
 
     if (sys_barrier_all() < 0)
-        take_nap(&naps); /* no store waits that long to be seen */
+        take_nap(&naps); /* a store becomes visible in less time */
     for (uint32_t i = 0; !naps.is_over && i < n_segments; i++) {
         const struct log_segment *segment = segment_at(i);
         if (segment && has_events(segment) && !wait_for(segment, &naps))

@@ -13,7 +13,8 @@ enum {
     MOST_PATH_BYTES = 1024 /* on the caller's stack; a longer path is not recorded */
 };
 
-/* Hash high half, id low half; 0 = free. A path that finds its place taken is defined again. */
+/* Hash in the high half, id in the low half; 0 = free. A path whose place is taken is defined
+ * again. */
 static _Atomic uint64_t g_known[N_KNOWN];
 static _Atomic uint32_t g_last_id;
 

@@ -28,10 +28,9 @@ void record_init(void)
         state_take_no_free_stacks();
     if (config->zeroes_memory || real_has_early_blocks())
         state_take_slow_path_flags();
-    if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* it is a fork child */
+    if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* a fork child */
         return;
-    if (seed
-        && config->ancestor[0]) /* of an image that was execed: not the numbers of the one before */
+    if (seed && config->ancestor[0]) /* after an exec, for other random numbers */
         seed += config->ancestor_run_id;
     sampler_begin(config->sample_bytes, seed);
     state_take_samples();
@@ -53,10 +52,8 @@ static bool write_draft(struct thread *thread, const struct draft *draft, uint64
     return true;
 }
 
-/*
- * The caller has no thread to write by. False also in a process that does not record: asked before
- * anything is computed, because that may be its every call.
- */
+/* True if an event without a usable thread state is recorded in the fallback segment. False also in
+ * a process that does not record: this is tested first, because every call may end here. */
 static bool is_side_open(void)
 {
     if (mtrace_unlikely(state_is_recording()))
@@ -65,7 +62,8 @@ static bool is_side_open(void)
     return false;
 }
 
-/* What the process does, and no heap call is: who is in the midst of one says it, too (RY-3). */
+/* Events of the process, which are no heap calls, are recorded inside a guarded call, too
+ * (RY-3). */
 static bool is_of_process(uint64_t head)
 {
     switch ((enum log_event_kind)(head & 0xff)) {
@@ -86,31 +84,31 @@ static bool is_side_open_to(const struct draft *draft)
     return (is_of_process(draft->words[0]) && state_is_recording()) || is_side_open();
 }
 
-/* An event on its way to the side segment. */
+/* An event that goes to the fallback segment. */
 struct fallback {
     struct side_place place;
     struct quiet quiet;
     bool is_quiet;
 };
 
-/*
- * A thread that ended has no gate to tell that it is in here: no handler may fork meanwhile, nor leave.
- * Others are nested in what their gate tells of, or new.
- */
+/* The guard of a dead thread does not show that it is in here. So signals are blocked: no handler
+ * may fork or leave by siglongjmp. Other callers are nested in a recording whose guard is closed,
+ * or are new. */
 static void end_fallback(const struct fallback *fallback)
 {
     if (fallback->is_quiet)
         quiet_end(&fallback->quiet);
 }
 
-/* end_fallback is due. False: it is not, in the child of a handler that forked before. */
+/* Must be followed by end_fallback. False: no section began, in the child of a handler that forked
+ * before. */
 static bool enter_fallback(struct fallback *fallback)
 {
     fallback->is_quiet = g_thread.is_dead;
     return !fallback->is_quiet || quiet_begin(&fallback->quiet);
 }
 
-/* The stamp comes next. False: counted. */
+/* The time is taken afterwards (SD-3). False: counted. */
 static bool reserve_fallback(struct fallback *fallback)
 {
     if (side_reserve(&fallback->place))
@@ -119,7 +117,7 @@ static bool reserve_fallback(struct fallback *fallback)
     return false;
 }
 
-/* The stamp comes next, and end_fallback. False: ended. */
+/* The time is taken afterwards (SD-3), then end_fallback follows. False: it was called already. */
 static bool begin_fallback(struct fallback *fallback)
 {
     if (!enter_fallback(fallback))
@@ -139,7 +137,8 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
     side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
 }
 
-/* Also defines a group, which signals that are blocked, or the gate of what was interrupted, allow. False: counted. */
+/* Also defines a group: signals are blocked, or the guard of the interrupted recording is closed.
+ * False: counted. */
 static MTRACE_COLD bool write_side(const struct draft *draft, uint32_t group)
 {
     struct fallback fallback;
@@ -164,7 +163,7 @@ static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
     return write_draft(thread, &draft, ticks);
 }
 
-/* False: not recorded. The thread is new, nested, dead, or of a process that does not record. */
+/* The thread is new, nested or dead, or the process does not record. False: not recorded. */
 static MTRACE_COLD bool alloc_fallback(const void *block, size_t size_bytes, enum log_call call,
                                        size_t alignment, const struct draft_usable *known)
 {
@@ -178,7 +177,8 @@ static MTRACE_COLD bool alloc_fallback(const void *block, size_t size_bytes, enu
     return write_side(&draft, LOG_GROUP_ROOT);
 }
 
-/* The node of its stack; false: it is not recorded, as the thread is muted, or there is no room, which is counted. */
+/* *ret_node: stack id. False: not recorded, since the thread is muted or there is no space, which
+ * is counted. */
 MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_call call,
                                size_t alignment, const struct unwind_origin *origin,
                                const struct draft_usable *known, uint32_t *ret_node)
@@ -197,8 +197,8 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
     }
     node = capture_node(thread, origin);
     extent = draft_extent_of(block, size_bytes, call, known);
-    /* Waits for all loads before it: after the stack, so that its misses and the allocator's
-     * overlap. */
+    /* The clock waits for all earlier loads. After the stack was walked, so that its cache misses
+     * overlap with the allocator's. */
     ticks = clock_ticks_after();
     if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
         is_written = record_wide(thread, block, &extent, alignment, node, ticks);
@@ -214,10 +214,9 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
     return is_written;
 }
 
-/* ---- telling the program -----------------------------------------------------------------------
- */
+/* ---- event callbacks ---- */
 
-/* The events of this call are the program's, and they are recorded. */
+/* Events of this call are recorded and go to event callbacks. */
 static bool is_watched(void)
 {
     return state_is_watched() && state_is_recording() && !thread_is_muted(&g_thread);
@@ -235,7 +234,7 @@ static struct known_block known_of(const void *block, size_t size_bytes, uint32_
     };
 }
 
-/* Returns who was charged, to be charged again (TK-1 of event_callbacks.h). */
+/* Returns the group to restore afterwards (TK-1 of event_callbacks.h). */
 static uint32_t charge_to_no_group(void)
 {
     uint32_t group = g_thread.group;
@@ -244,7 +243,8 @@ static uint32_t charge_to_no_group(void)
     return group;
 }
 
-/* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
+/* Looks for commands also outside of windows, where no event is written: the recorder may not be
+ * able to set the wakeup flag. */
 static MTRACE_COLD void look_for_commands(void)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
@@ -271,14 +271,14 @@ static bool add_sample(const void *block)
     return is_added;
 }
 
-/* SB-1: one whose beginning is not in the log has no end there. */
+/* SB-1: a block whose allocation is not in the log has no free there. */
 static inline void forget_sample_unless(const void *block, bool is_written)
 {
     if (!is_written && state_has_way(STATE_SAMPLED))
         sampled_blocks_forget(block);
 }
 
-/* What the recorder orders is heard by who records nothing, too; who records looks before. */
+/* A block that is not drawn also looks for commands; a drawn one does so before it is recorded. */
 MTRACE_COLD bool record_draws_slow(size_t size_bytes)
 {
     bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
@@ -297,7 +297,8 @@ MTRACE_COLD bool record_takes_slow(const void *block)
     return is_taken;
 }
 
-/* Nothing is traced, or the program is told, or the block is a sample; in a fork child, it may be a log that begins. */
+/* Slow path: tracing is off, there are event callbacks, or the block is a sample. In a fork child
+ * this may begin a log. */
 static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                         size_t alignment, const struct unwind_origin *origin,
                                         const struct draft_usable *usable)
@@ -408,11 +409,9 @@ void record_ended(const void *block, const struct unwind_origin *origin)
         free_otherwise(block, origin);
 }
 
-/*
- * When a call began that ended at `ended`. Two readings of a lone thread may come the wrong way round
- * (CK-1); its calls do not. What a handler recorded meanwhile, at `last`, comes first. began is 0 where
- * nothing was recorded then.
- */
+/* The time when a call began that ended at `ended`. Two readings of a lone thread may be in the
+ * wrong order (CK-1), its calls are not. An event that a handler recorded in between, at `last`,
+ * comes first. began 0: the begin was not recorded. */
 static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
 {
     if (began == 0 || began > ended)
@@ -438,7 +437,7 @@ static MTRACE_COLD bool realloc_fallback(const void *block, const void *old, siz
     return true;
 }
 
-/* Not part of its caller, so that the draft is on the stack only once the stack was walked. */
+/* Not inlined, so that the words of the event are on the stack only after the stack was walked. */
 static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block, const void *old,
                                         const struct draft_extent *extent, uint64_t began_ticks,
                                         uint64_t ticks, uint32_t node)
@@ -446,7 +445,7 @@ static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block
     uint64_t since = begin_of_call(thread->last_ticks, began_ticks, ticks);
     struct draft draft;
 
-    if (!reservation_make(thread, &ticks, since)) /* which sets last_ticks */
+    if (!reservation_make(thread, &ticks, since)) /* sets last_ticks */
         return false;
     draft_realloc(&draft, block, old, extent, ticks - since);
     draft.words[0] |= (uint64_t)node << 32;
@@ -479,7 +478,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     return node;
 }
 
-/* From the real call on the old address may be another block's. */
+/* After the real call the old address may belong to another block. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
     if (is_watched() && !record_is_again(resize))
@@ -504,7 +503,8 @@ static void put_ended(struct thread *thread, const void *old, uint64_t began_tic
         write_draft(thread, &draft, ticks);
 }
 
-/* The old block was a sample, and the new one is none (RC-4): since the call began the address may be another's. */
+/* RC-4: the old block was a sample, the new one is not. Its free has the time at which the call
+ * began: afterwards the address may belong to another block. */
 static uint32_t write_ended(const struct record_resize *resize, const struct unwind_origin *origin)
 {
     struct thread *thread = thread_enter(origin);
@@ -554,7 +554,7 @@ static MTRACE_COLD void emit_resized(const void *block, size_t size_bytes, enum 
     }
 }
 
-/* RC-4: the old block was a sample; is the new one? What is not traced is not drawn. */
+/* RC-4: the old block was a sample; draws for the new one. Outside of windows nothing is drawn. */
 static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_bytes,
                                              const struct record_resize *resize,
                                              const struct unwind_origin *origin)
@@ -618,7 +618,7 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
 }
 
-/* True: it is there, or there is none. False: counted. */
+/* True: the name is defined, or there is none. False: counted. */
 static bool define_name(const struct record_name *name)
 {
     if (!name || (name->id != 0 && name->define(name->id)))
@@ -643,7 +643,7 @@ static MTRACE_COLD bool write_named_fallback(const struct draft *draft,
     return has_room;
 }
 
-/* *ret_ticks: its stamp. */
+/* *ret_ticks: time of the event. */
 static bool write_named(struct thread *thread, struct draft *draft, const struct record_name *name,
                         const struct unwind_origin *origin, uint64_t *ret_ticks)
 {
@@ -699,7 +699,8 @@ bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words
     return record_named_event(kind, address, words, n_words, NULL, &name, ret_ticks);
 }
 
-/* Also defines a group, inside of the gate: a child whose handler forked in the midst of it finds no log outside. */
+/* Also defines a group. Inside the recursion guard: if a handler forks here, code outside of it
+ * would find no log in the child. */
 static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t address, uint32_t group,
                        const struct unwind_origin *origin)
 {

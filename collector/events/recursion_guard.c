@@ -19,7 +19,7 @@ static inline void unmute(struct thread *thread)
     thread->guard = guard;
 }
 
-/* A guard whose frame is gone was left by longjmp (RY-2). */
+/* The guarded call was left by longjmp: its frame is gone (RY-2). */
 MTRACE_COLD static bool is_left(struct thread *thread, uintptr_t frame)
 {
     if (frame < thread->outer_frame)
@@ -28,7 +28,7 @@ MTRACE_COLD static bool is_left(struct thread *thread, uintptr_t frame)
     return true;
 }
 
-/* Two of these are in the way of each block of a guarded allocator. */
+/* Runs twice for each block of a guarded allocator. */
 MTRACE_INLINE bool enter(uintptr_t frame)
 {
     struct thread *thread = &g_thread;
@@ -36,7 +36,8 @@ MTRACE_INLINE bool enter(uintptr_t frame)
     if (mtrace_unlikely(thread->outer_guard != 0) && !is_left(thread, frame))
         return false;
     thread->outer_frame = frame;
-    atomic_signal_fence(memory_order_seq_cst); /* nor are the two packed into a vector first */
+    atomic_signal_fence(
+        memory_order_seq_cst); /* also keeps the compiler from storing the two as one vector */
     mute(thread);
     return true;
 }
@@ -109,7 +110,7 @@ GUARD_VOID(cfree, (void *block), (block))
 GUARD_VOID(free_sized, (void *block, size_t size), (block, size))
 GUARD_VOID(free_aligned_sized, (void *block, size_t alignment, size_t size),
            (block, alignment, size))
-/* tcmalloc's first call makes an object by operator new. */
+/* The first call of tcmalloc allocates by operator new. */
 GUARD(size_t, malloc_usable_size, (void *block), (block))
 GUARD(void *, mallocx, (size_t size, int flags), (size, flags))
 GUARD(void *, rallocx, (void *old, size_t size, int flags), (old, size, flags))

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reentry: one event for one call, also when the allocator's calloc calls its own exported malloc.
+ * recursion_guard: one event for one call, also if a calloc calls its own exported malloc.
  *
- * Model:   between g_real and the functions of an allocator that is not glibc's stand guards: while
- *          one runs, heap calls of the thread are the allocator's own business and not recorded.
- *          Programs with glibc's allocator, which never calls itself by name, have no guards.
- *          What a guarded allocator maps is recorded as always: recursion_guard_pause.
+ * Guards stand between g_real and the functions of an allocator other than glibc's. While a guarded
+ * call runs, heap calls of the thread are internal to the allocator and are not recorded. glibc's
+ * allocator never calls itself by name and has no guards. The mappings of a guarded allocator are
+ * recorded as usual: see recursion_guard_pause.
+ *
  * Invariants
- *   RY-1 Outside of a guard outer_guard is 0; inside, the gate is closed and outer_guard is not 0.
- *   RY-2 A guard that a signal handler left by longjmp ends with the next guarded call further out
- *        on the stack.
- *   RY-3 What is no heap call is recorded inside of a guard, too: windows, markers, phases, forks and ends are the process', be it a handler
- *        that interrupts the allocator, or a call of the allocator's own that finds an order.
- * Threads: each its own. Signals: a handler that allocates inside a guarded call (which such
- * allocators do not allow) is not recorded. Failure: none.
+ *   RY-1 outer_guard is 0 outside of a guarded call. Inside it is not 0, and the guard of the
+ *        thread (thread.h) is closed.
+ *   RY-2 A guarded call that a signal handler left by longjmp ends with the next guarded call
+ *        further out on the stack.
+ *   RY-3 Events of the process are recorded inside a guarded call, too: windows, markers, phases,
+ *        forks and ends. They come from a handler that interrupts the allocator, or from a command
+ *        of the recorder that a call of the allocator finds.
+ *
+ * Threads: each uses its own state. A signal handler that allocates inside a guarded call is not
+ * recorded; such allocators do not allow this anyway. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_RECURSION_GUARD_H
 #define MTRACE_COLLECTOR_RECURSION_GUARD_H
@@ -24,15 +28,15 @@
 
 #include <stdbool.h>
 
-/* For real_init: puts guards in the place of the allocator's functions. */
+/* For real_init: puts guards in front of the allocator's functions. */
 void recursion_guard_guard(struct real *found);
 
-/* Around any other function whose heap calls are not the program's own. enter: false: inside
- * already, leave then does nothing. Nothing may unwind through. */
+/* Around any other function whose heap calls are not the program's own. recursion_guard_enter
+ * returns false inside a guarded call; leave then does nothing. No exception may pass through. */
 bool recursion_guard_enter(void);
 void recursion_guard_leave(bool has_entered);
 
-/* The caller runs below such: recursion_guard_enter would answer false. */
+/* True inside a guarded call, where recursion_guard_enter would return false. */
 MTRACE_COLD bool recursion_guard_is_inside_slow(void);
 
 static inline bool recursion_guard_is_inside(void)
@@ -40,7 +44,8 @@ static inline bool recursion_guard_is_inside(void)
     return mtrace_unlikely(thread_is_muted(&g_thread)) && recursion_guard_is_inside_slow();
 }
 
-/* Around what a guarded allocator does that is to be recorded; false: not inside a guard. */
+/* Around an operation of a guarded allocator that is recorded nevertheless. False: not inside a
+ * guarded call. */
 bool recursion_guard_pause(void);
 void recursion_guard_resume(bool was_inside);
 

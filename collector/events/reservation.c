@@ -5,7 +5,7 @@
 #include "collector/log/collector_commands.h"
 #include "collector/os/clock.h"
 
-/* RO-3, a second or two by the counters there are, or more where it is slow */
+/* RO-3: a second or two with today's counters, more where they are slow */
 #define LATE_TICKS (1ull << 32)
 
 enum {
@@ -42,10 +42,11 @@ static void use_segment(struct thread *thread, struct log_segment *segment)
     thread->segment = segment;
     thread->cursor = (uint64_t *)(void *)(payload + used);
     thread->limit = thread_limit_of(segment);
-    thread->written_group = LOG_GROUP_ROOT; /* as readers take it here, and behind LOG_THREAD */
+    thread->written_group =
+        LOG_GROUP_ROOT; /* as readers assume at the start and after LOG_THREAD */
 }
 
-/* A segment another thread began: from here on it is this thread's. */
+/* Continues a segment that another thread began. */
 static void continue_segment(struct thread *thread, struct log_segment *segment)
 {
     uint64_t ticks = clock_ticks_before();
@@ -59,7 +60,7 @@ static void continue_segment(struct thread *thread, struct log_segment *segment)
     reservation_commit(thread, out + THREAD_WORDS);
 }
 
-/* since: when the event to be written began; what is in a partial segment may be later. */
+/* since: when the event began; a partial segment may contain later events. */
 static bool next_segment(struct thread *thread, uint64_t since)
 {
     struct log_segment *segment;
@@ -83,10 +84,8 @@ static bool next_segment(struct thread *thread, uint64_t since)
     return true;
 }
 
-/*
- * What follows is charged to the thread's group. LF-7: an id that cannot be defined, for want of room,
- * is still the right one; what it means is in the log of another process, or lost.
- */
+/* Charges the following events to the thread's group. LF-7: an id that cannot be defined for lack
+ * of space is still written. Its definition is in the log of another process, or lost. */
 static void write_group(struct thread *thread, uint64_t ticks)
 {
     uint32_t group = thread->group;
@@ -100,7 +99,8 @@ static void write_group(struct thread *thread, uint64_t ticks)
     thread->written_group = group;
 }
 
-/* TN-3. There is room: it is the first event of the thread, in a segment where much is free. Abandoned on the way it comes twice, which says no more. */
+/* TN-3. There is space: it is the thread's first event, in a segment that is mostly free. An
+ * abandoned recording may write it twice, which has no effect. */
 static void write_next_owner(struct thread *thread, uint64_t ticks)
 {
     uint64_t delta = ticks - thread->base_ticks;
@@ -112,7 +112,7 @@ static void write_next_owner(struct thread *thread, uint64_t ticks)
     thread->is_next_owner = false;
 }
 
-/* The group may change again while this goes on, in a handler: then the next event looks again. */
+/* A handler may change the group during this. Then the next event takes the slow path again. */
 static void settle_group(struct thread *thread, uint64_t ticks)
 {
     thread->limit = thread_limit_of(thread->segment);
@@ -124,7 +124,7 @@ static void settle_group(struct thread *thread, uint64_t ticks)
         thread->limit = NULL;
 }
 
-/* No stamp of a segment is older than the name of who writes it (in_flight.h). */
+/* No time in a segment is before the store of the writer's name (in_flight.h). */
 static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
 {
     uint64_t now;
@@ -135,14 +135,14 @@ static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
     return ticks < thread->base_ticks ? thread->base_ticks : ticks;
 }
 
-/* RO-3; a segment that another thread began may be late at once. */
+/* RO-3. A segment that another thread began may be late from the start. */
 static bool is_late(const struct thread *thread, uint64_t ticks)
 {
     return state_has_way(STATE_SAMPLED) && ticks - thread->segment->base_ticks > LATE_TICKS
            && ticks > thread->segment->base_ticks;
 }
 
-/* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
+/* The slow path of reservation_make. *ticks may become later (RC-1 and RC-2 hold). */
 MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (*ticks < thread->last_ticks)
@@ -155,7 +155,7 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
         }
         *ticks = later_ticks(thread, *ticks);
         if (collector_commands_are_due()
-            || !state_is_tracing()) /* and nobody may be there to give any */
+            || !state_is_tracing()) /* outside of windows the recorder may be gone (CT-6) */
             state_wakeup();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room: where the next event of a thread goes, and its time.
+ * reservation: space for the next event of a thread in its segment, and the time of the event.
  *
- * Model:   who is inside asks for room, writes the words of one event there and commits them with one release store. The slow
- *          way begins a segment, a time base or a group before the event.
+ * A recording reserves space, writes the words of one event there and commits them with one release
+ * store. The slow path begins a segment, a time base or a group before the event.
+ *
  * Invariants
- *   RO-1 Room is for one event, at a time that its 40 bits can say and that is not before the last one's (RC-2).
- *   RO-2 Whatever the slow way writes is committed before there is room for the event.
- *   RO-3 Where blocks are samples a segment takes long to fill: it is sealed when a block is drawn LATE_TICKS after it
- *        began, so that who packs and sends it has the samples of all but the last seconds.
- * Threads: the caller is inside (thread.h). Signals: as left, TH-5. Failure: counted.
+ *   RO-1 A reservation is for one event. The time fits into 40 bits and is not before that of the
+ *        previous event (RC-2).
+ *   RO-2 The slow path commits all that it writes before it reserves the space for the event.
+ *   RO-3 When sampling, a segment fills slowly. It is sealed when a block is drawn LATE_TICKS after
+ *        the segment began, so that the recorder gets all samples except those of the last seconds.
+ *
+ * Threads: inside the recursion guard (thread.h). An abandoned reservation is covered by TH-5.
+ * Failures are counted as dropped events.
  */
 #ifndef MTRACE_COLLECTOR_RESERVATION_H
 #define MTRACE_COLLECTOR_RESERVATION_H
@@ -41,7 +45,8 @@ static inline void reservation_commit(struct thread *thread, uint64_t *cursor)
                           memory_order_release);
 }
 
-/* Room for one event; *ticks may become later. since: when the event began, or SEGMENT_FROM_NOW. */
+/* Reserves space for one event; *ticks may become later. since: when the event began, or
+ * SEGMENT_FROM_NOW. */
 static inline bool reservation_make(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (mtrace_unlikely(thread->cursor > thread->limit || !thread->segment
@@ -53,7 +58,8 @@ static inline bool reservation_make(struct thread *thread, uint64_t *ticks, uint
     return true;
 }
 
-/* Room for at most RESERVATION_MOST_WORDS, the first two of which get the time; NULL: counted. */
+/* Reserves RESERVATION_MOST_WORDS words and writes the first two, which contain the time. NULL: no
+ * space, which was counted. */
 static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks, uint64_t word0,
                                           uint64_t word1)
 {
@@ -63,7 +69,7 @@ static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks
     if (!reservation_make(thread, ticks, SEGMENT_FROM_NOW))
         return NULL;
     out = thread->cursor;
-    /* The line after next: a recycled segment is in the recorder's cache, not in ours. */
+    /* The line after next: a recycled segment is in the recorder's cache, not in this one. */
     __builtin_prefetch(out + RESERVATION_PREFETCH_WORDS, 1);
     delta = *ticks - thread->base_ticks;
     out[0] = word0 | (delta & 0xffffff) << 8;

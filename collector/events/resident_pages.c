@@ -17,19 +17,19 @@ static struct place {
 
 static const uintptr_t TAKEN = 1;
 
-/* No process has memory from here on, with five levels of pages either. */
+/* Above all user addresses, also with five-level page tables. */
 static const uintptr_t ADDRESS_END =
     (uintptr_t)(sizeof(uintptr_t) > 4 ? UINT64_C(1) << 56 : UINT32_MAX);
 
-/* Places from here on were never used. */
+/* Number of places that were ever used. */
 static _Atomic unsigned g_n_places;
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-/* One look at a stretch, told in runs. */
+/* One look at a range, reported in runs. */
 struct look {
     uintptr_t page_bytes;
-    uintptr_t run_start; /* of the run that is going on; 0: none */
+    uintptr_t run_start; /* of the current run; 0: none */
     uintptr_t resident_bytes;
     unsigned n_reported;
     unsigned n_absent;
@@ -43,7 +43,7 @@ static void emit(struct look *look, uintptr_t start, uintptr_t end, uint64_t res
     record_event(LOG_RESIDENT, start, words, 4, NULL);
 }
 
-/* The page at `at` is in memory or not. The last run is as long as what is left. */
+/* Adds the page at `at`. The last run extends to the end of the range. */
 static void take_page(struct look *look, uintptr_t at, bool is_resident)
 {
     if (is_resident) {
@@ -59,7 +59,8 @@ static void take_page(struct look *look, uintptr_t at, bool is_resident)
     }
 }
 
-/* First how far the look goes. What was told before it fails stays: it was in memory. */
+/* The first event covers the whole range. Runs that were reported before the look fails stay
+ * valid. */
 static void look_at(uintptr_t start, uintptr_t end)
 {
     unsigned char pages[RESIDENT_PAGES_BATCH];
@@ -116,7 +117,7 @@ static void place_add(uintptr_t start, uintptr_t end)
     emit(&(struct look){0}, start, end, LOG_RESIDENT_UNKNOWN);
 }
 
-/* Takes [*start, *end) out of the place, as far as it lies there; what lies outside lives on. */
+/* Takes [*start, *end) out of the place, as far as it lies there. Parts outside stay. */
 static bool place_cut(struct place *place, uintptr_t *start, uintptr_t *end)
 {
     const uintptr_t from = *start;
@@ -128,7 +129,8 @@ static bool place_cut(struct place *place, uintptr_t *start, uintptr_t *end)
         || atomic_load_explicit(&place->start, memory_order_relaxed) >= to
         || !atomic_compare_exchange_strong(&place->end, &last, TAKEN))
         return false;
-    /* Only now it is ours: the end may be that of another mapping than the start read above. */
+    /* Only now the place is ours: the start read above may be that of another mapping than the
+     * end. */
     first = atomic_load_explicit(&place->start, memory_order_relaxed);
     if (first >= to) {
         atomic_store_explicit(&place->end, last, memory_order_release);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residency: how much of a mapping was in memory when it ended.
+ * resident_pages: how much of a mapping was in memory when it ended.
  *
- * Model:   the recorder looks at mappings from outside, now and then. What lives for a moment, or is
- *          touched just before the end, it never sees; so the process looks itself: at each stretch
- *          that munmap, mremap or MAP_FIXED is about to end, and at all that is left at its own end.
- *          Only private anonymous mappings are looked at: of those mincore says what this process
- *          has, of files what the page cache has. A small table knows where they lie.
+ * The recorder looks at mappings from outside, now and then. It misses mappings that live briefly,
+ * or are touched just before their end. So the process looks itself: at each range that munmap,
+ * mremap or MAP_FIXED is about to end, and at its exit at all that is left. Only private anonymous
+ * mappings are examined: for files, mincore reports the page cache and not this process. A small
+ * table knows where the mappings are.
+ *
  * Invariants
- *   RI-1 A look costs one system call for RESIDENT_PAGES_BATCH pages, and ends at RESIDENT_PAGES_MAX_ABSENT
- *        pages without memory: a page with memory was paid for by the fault that made it, which
- *        took some twenty times as long.
- *   RI-2 Where a look ends early, what was seen until then is told, and what is left as unknown
- *        (LOG_RESIDENT_UNKNOWN); whoever reads the log counts that. What finds no place in the table
- *        is told as unknown when it begins.
- *   RI-3 A stretch is told in runs of pages, up to RESIDENT_PAGES_MAX_RUNS, the rest as one: a reader
- *        that knows more of pieces than the kernel does gets what lies in each.
- *   RI-4 Ranges that the kernel refuses end nothing: such calls are told nowhere. Where the kernel
- *        refuses for another reason, what was taken out of the table is put back.
- * Threads: any; no locks. A place belongs to one thread while it changes, which takes no system call
- *          and no event; two threads that end one mapping at the same time may tell too little.
- * Signals: safe. Failure: unknown.
+ *   RI-1 A look costs one system call for RESIDENT_PAGES_BATCH pages and ends after
+ *        RESIDENT_PAGES_MAX_ABSENT pages that are not in memory. A resident page has already cost a
+ *        page fault, which took about twenty times as long.
+ *   RI-2 If a look ends early, the part seen so far is reported and the rest is reported as unknown
+ *        (LOG_RESIDENT_UNKNOWN); readers count that. A mapping that does not fit into the table is
+ *        reported as unknown when it begins.
+ *   RI-3 A range is reported as runs of resident pages, up to RESIDENT_PAGES_MAX_RUNS; the last run
+ *        covers the rest. So a reader that knows parts of a mapping gets the value of each part.
+ *   RI-4 An invalid range, which the kernel will refuse, ends nothing and is not reported. If the
+ *        kernel refuses for another reason, the ranges go back into the table.
+ *
+ * Threads: any; no locks. One thread owns a place while it changes; this takes no system call and
+ * no event. Two threads that end one mapping at the same time may report too little.
+ * Async-signal-safe. After a failure the residency is unknown.
  */
 #ifndef MTRACE_COLLECTOR_RESIDENT_PAGES_H
 #define MTRACE_COLLECTOR_RESIDENT_PAGES_H
@@ -31,7 +33,7 @@
 
 enum {
     RESIDENT_PAGES_PLACES = 512,
-    /* Smaller mappings are not looked at, as in recorder/session/memory_sampler.h. */
+    /* Smaller mappings are ignored, as in recorder/session/memory_sampler.h. */
     RESIDENT_PAGES_MIN_BYTES = 65536,
     RESIDENT_PAGES_BATCH = 256,
     RESIDENT_PAGES_MAX_ABSENT = 4096,
@@ -39,7 +41,7 @@ enum {
     RESIDENT_PAGES_MAX_PIECES = 8,
 };
 
-/* What a call took out of the table. Of more pieces than fit, one stretch around them. */
+/* Ranges that a call took out of the table. If there are too many, `others` covers the rest. */
 struct resident_pages_cut {
     unsigned n;
 
@@ -51,19 +53,18 @@ struct resident_pages_cut {
 /* After a mapping was made. */
 void resident_pages_mapped(const void *start, size_t length, int flags);
 
-/*
- * Before a stretch of address space is given back or taken over: tells it, and what it cut. false: no
- * such range can be (RI-4), nothing was cut.
- */
+/* Before a range of addresses is unmapped or replaced: reports its residency and removes it from
+ * the table. *ret_cut: what was removed. False: the range is invalid (RI-4), and nothing was
+ * removed. */
 bool resident_pages_ends(const void *start, size_t length, struct resident_pages_cut *ret_cut);
 
-/* The stretch was not given back. */
+/* The range was not unmapped after all. */
 void resident_pages_goes_on(const struct resident_pages_cut *cut);
 
-/* At the end of the process: tells all that is left. */
+/* At the end of the process: reports all ranges that are left. */
 void resident_pages_emit_all(void);
 
-/* In a fork child: what it inherited is not its own. */
+/* In a fork child: forgets the mappings of the parent. */
 void resident_pages_forget(void);
 
 #endif

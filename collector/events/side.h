@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * side: the one segment that all callers without usable thread state share.
+ * side: the fallback segment that all callers without a usable thread state share.
  *
- * Invariants: SD-1 a record is whole before its `valid` is stored; SD-2 a segment is sealed by the
- *             writer that completes its last record, never while one is being written; SD-3 a record is stamped
- *             when its room is reserved already, so that whoever looks behind that time knows of it (in_flight.h).
- * Threads: any. Signals: safe, also nested. Failure: false.
+ * Invariants
+ *   SD-1 A record is complete before its `valid` is stored.
+ *   SD-2 The writer that completes the last record seals the segment, so never while a record is
+ *        being written.
+ *   SD-3 The space of a record is reserved before its time is taken, so that in_flight.h finds
+ *        every record that was stamped.
+ *
+ * Threads: any. Async-signal-safe and reentrant. Returns false on failure.
  */
 #ifndef MTRACE_COLLECTOR_SIDE_H
 #define MTRACE_COLLECTOR_SIDE_H
@@ -16,7 +20,7 @@
 struct log_side_record;
 struct log_segment;
 
-/* Room for one record. */
+/* Reserved space for one record. */
 struct side_place {
     struct log_side_record *record;
     struct log_segment *segment;
@@ -24,11 +28,11 @@ struct side_place {
 
 bool side_reserve(struct side_place *ret);
 
-/* An event of at most six words, with its time bits zero. */
+/* Writes an event of at most six words, whose time bits are zero. */
 void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
                 uint64_t ticks, uint32_t thread, uint32_t group);
 
-/* In a fork child. */
+/* In a fork child: forgets the segment. */
 void side_forget(void);
 
 #endif

@@ -7,14 +7,14 @@ struct chunk {
     struct start places[THREAD_START_IN_CHUNK];
 };
 
-static struct chunk g_first; /* there behind a seccomp filter, too */
+static struct chunk g_first; /* also exists with a seccomp filter */
 static _Atomic(struct chunk *) g_more[THREAD_START_CHUNKS - 1];
-static _Atomic uint32_t g_n_made; /* places that were ever taken */
+static _Atomic uint32_t g_n_made; /* places taken so far */
 
-/* The tag above the number of the first place plus one, 0: none. */
+/* High half: a tag. Low half: number of the first free place plus one; 0: none. */
 static _Atomic uint64_t g_top;
 
-/* Of a place that was taken before. */
+/* The place must have been taken before. */
 static struct start *place(uint32_t number)
 {
     uint32_t i = number / THREAD_START_IN_CHUNK;
@@ -36,7 +36,7 @@ static struct start *take_again(void)
     while ((uint32_t)top != 0) {
         struct start *first = place((uint32_t)top - 1);
         uint32_t next = atomic_load_explicit(&first->next, memory_order_relaxed);
-        /* acquire: what its last owner left in it */
+        /* acquire: the last user's stores */
         if (atomic_compare_exchange_weak_explicit(&g_top, &top, changed(top, next),
                                                   memory_order_acquire, memory_order_acquire))
             return first;

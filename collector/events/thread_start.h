@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * starts: what a new thread must be told, from its creator until it has begun.
+ * thread_start: arguments for a new thread, from its creator until it has begun.
  *
- * Model:   places in chunks that are mapped when they are needed and stay; those that were given back are
- *          on a list, by numbers with a tag that tells each change of its top apart.
+ * The arguments are in places of chunks, which are mapped on demand and never unmapped. Free places
+ * form a list, linked by numbers; the top carries a tag that every change increments.
+ *
  * Invariants
- *   NB-1 A place that was taken is nobody else's until it is given back; its memory is never unmapped.
- *   NB-2 There are as many as are wanted: no thread is born without its group because others are, too.
- *   NB-3 A fork child has lost the places of threads that had not begun, and nothing else.
- * Threads: any. Signals: safe. Failure: NULL without memory, or behind a seccomp filter, where only the first chunk is;
- *          then the thread begins in the root group.
+ *   NB-1 A place has one user from thread_start_take until it is given back. Its memory is never
+ *        unmapped.
+ *   NB-2 The number of places is not limited: every thread gets its group, however many start at
+ *        the same time.
+ *   NB-3 A fork child loses only the places of threads that had not begun.
+ *
+ * Threads: any. Async-signal-safe. NULL: there is no memory; behind a seccomp filter only the first
+ * chunk exists. The thread then begins in the root group.
  */
 #ifndef MTRACE_COLLECTOR_THREAD_START_H
 #define MTRACE_COLLECTOR_THREAD_START_H
@@ -21,7 +25,7 @@
 
 enum {
     THREAD_START_IN_CHUNK = 256,
-    THREAD_START_CHUNKS = 1 << 14, /* 2^22 threads are the most that Linux has */
+    THREAD_START_CHUNKS = 1 << 14, /* 2^22: the limit of Linux */
 };
 
 struct start {

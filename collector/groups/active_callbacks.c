@@ -16,19 +16,20 @@ enum {
     TURN_SHIFT = 32,
 };
 
-/* A line of the cache each. */
+/* One cache line each. */
 struct callback {
-    _Alignas(64) _Atomic uint32_t tid;      /* 0: nobody's */
-    uint32_t turn;                          /* no two that a thread shows are equal */
-    _Atomic uint64_t shown;                 /* what, and the turn above it; 0: nothing */
-    _Atomic uintptr_t return_at, return_to; /* stay while that is shown */
-    _Atomic uintptr_t stack_end;            /* so does this; 0: not known */
+    _Alignas(64) _Atomic uint32_t tid;      /* owner; 0: free */
+    uint32_t turn;                          /* makes the values that a thread shows unique */
+    _Atomic uint64_t shown;                 /* the callback, and `turn` in the high half; 0: none */
+    _Atomic uintptr_t return_at, return_to; /* constant while `shown` is */
+    _Atomic uintptr_t stack_end;            /* likewise; 0: unknown */
 };
 
 static struct callback g_first[FIRST_PLACES];
 static struct callback *_Atomic g_tables[MOST_TABLES] = {g_first};
 static _Atomic uint32_t g_n_tables = 1;
-static _Atomic uint32_t g_next; /* where to look for a free place: not all at the same */
+static _Atomic uint32_t
+    g_next; /* where the search for a free place begins, to spread the threads */
 
 static uint32_t places_before(unsigned table)
 {
@@ -56,7 +57,7 @@ static bool is_thread_gone(uint32_t tid)
     return sys_thread_exists((long)tid) == -ESRCH;
 }
 
-/* One half is looked at: the tables are at most so full that it is found at once. */
+/* Searches half of the places. The tables are rarely so full that this fails. */
 static struct callback *find_free(uint32_t tid, bool asks_kernel)
 {
     const uint32_t n = count_places();
@@ -72,7 +73,7 @@ static struct callback *find_free(uint32_t tid, bool asks_kernel)
     return NULL;
 }
 
-/* Two who both find no place make one table, and the second finds it there. */
+/* Two threads that find no place create one table; the second one finds it there. */
 static bool add_table(uint32_t n_tables)
 {
     size_t size_bytes = sizeof(struct callback) * FIRST_PLACES << n_tables;
@@ -139,7 +140,7 @@ void active_callbacks_show_nothing(struct callback *callback)
     atomic_store_explicit(&callback->shown, 0, memory_order_release);
 }
 
-/* What cannot be asked about is as it was. */
+/* Memory that cannot be read counts as unchanged. */
 bool active_callbacks_is_overwritten(uintptr_t return_at, uintptr_t return_to)
 {
     uintptr_t now = return_to;
@@ -155,7 +156,7 @@ static bool is_further_out(uint32_t tid, uintptr_t return_at, uintptr_t stack_en
     return at > return_at && at <= stack_end;
 }
 
-/* TE-2. Who cannot be asked about is there. */
+/* TE-2. A thread of which nothing can be found out counts as running the callback. */
 static bool is_past(const struct callback *callback)
 {
     const uint32_t tid = atomic_load_explicit(&callback->tid, memory_order_relaxed);
@@ -167,7 +168,8 @@ static bool is_past(const struct callback *callback)
            || is_further_out(tid, return_at, stack_end);
 }
 
-/* What is shown before and after the look was shown meanwhile: no two are equal. */
+/* Values are unique: if the same one is shown before and after the look, it was shown all the
+ * time. */
 static bool is_in(const struct callback *callback, uint32_t what)
 {
     const uint64_t shown = atomic_load(&callback->shown);

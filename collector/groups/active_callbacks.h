@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tellers: which threads are inside of a function of the program that is called on events, and of which.
+ * active_callbacks: which threads are running an event callback of the program, and which callback.
  *
- * Model:   a place for each thread that tells, in tables that are never moved or given back. By one store a thread
- *          shows what it is about to enter, by one more that it is out; who wants to know looks at all places.
+ * Each thread that runs callbacks has a place in tables that are never moved or freed. One store
+ * shows the callback that the thread is about to enter, another that it has returned. A thread that
+ * removes a callback looks at all places.
+ *
  * Invariants
- *   TE-1 Only the thread itself writes what it shows, one word, and nothing is counted: wherever a handler leaves by
- *        siglongjmp, its next store is right again.
- *   TE-2 What is shown is past where the thread does not exist any more, or what its frame returns to is no more
- *        on its stack: nothing but that return, or a jump beyond it, frees that word (thread.h has the proof). So it is
- *        where the thread waits in the kernel further out on the stack that the frame is on: who jumped out, and touched
- *        no stack since. Handlers that interrupt it stand below it, or on another stack.
- *   TE-3 The place of a thread that has ended is another thread's next, and then shows nothing.
- * Threads: any, without locks. Signals: safe. Failure: no place, NULL.
+ *   TE-1 Only the thread itself writes its place, one word at a time, and nothing is counted. So
+ *        after a siglongjmp anywhere, its next store is correct again.
+ *   TE-2 A shown callback is over if the thread no longer exists or its frame's return address was
+ *        overwritten: only the return, or a jump past it, frees that word (thread.h). It is also
+ *        over if the thread waits in the kernel further out on the same stack: it jumped out and
+ *        has not touched the word since. Handlers that interrupt a callback run below it or on
+ *        another stack.
+ *   TE-3 The place of a thread that ended is reused by another thread, and shows nothing then.
+ *
+ * Threads: any, without locks. Async-signal-safe. NULL: no memory for a place.
  */
 #ifndef MTRACE_COLLECTOR_ACTIVE_CALLBACKS_H
 #define MTRACE_COLLECTOR_ACTIVE_CALLBACKS_H
@@ -24,26 +28,28 @@
 
 struct callback;
 
-/* A place for the calling thread, to be kept. NULL: no memory. */
+/* A place for the calling thread, until active_callbacks_leave. NULL: no memory. */
 MTRACE_NODISCARD struct callback *active_callbacks_take(void);
 
-/* The thread ends; it may take a place again. */
+/* The thread ends. It may take a place again. */
 void active_callbacks_leave(struct callback *callback);
 
-/* what: not 0. frame: with a frame pointer, of who enters it; stack_end: of the stack it is on, 0: that may have
- * other stacks in it. Either whoever then looks for it sees it, or the caller sees what they changed before. */
+/* Shows that the thread enters callback `what` (not 0). frame: of the caller, with a frame pointer.
+ * stack_end: of its stack; 0: other stacks may lie within it. Either a later
+ * active_callbacks_anyone_in sees this, or the caller sees the change made before that look. */
 void active_callbacks_show(struct callback *callback, uint32_t what, uintptr_t frame,
                            uintptr_t stack_end);
 void active_callbacks_show_nothing(struct callback *callback);
 
-/* A thread, but that of `own` (or NULL), shows it. To be asked after a change that keeps others from entering it. */
+/* True if another thread than that of `own` (or NULL) runs callback `what`. Call it after a change
+ * that keeps other threads from entering it. */
 MTRACE_NODISCARD bool active_callbacks_anyone_in(uint32_t what, const struct callback *own);
 
-/* Where on the stack the function of that frame finds what it returns to; and TE-2 for such a place. */
+/* The address of the return address of this frame; and the test of TE-2 for such an address. */
 uintptr_t active_callbacks_return_at(uintptr_t frame);
 MTRACE_NODISCARD bool active_callbacks_is_overwritten(uintptr_t return_at, uintptr_t return_to);
 
-/* In a fork child, where the other threads are not; own: of the calling one, or NULL. */
+/* In a fork child, which has no other threads. own: of the calling thread, or NULL. */
 void active_callbacks_forget(struct callback *own);
 
 #endif

@@ -23,22 +23,24 @@ enum {
 };
 
 static struct slot {
-    _Atomic int handle; /* 0: nobody's; BEING_CHANGED; below 0: of who was removed. Stored last */
+    _Atomic int
+        handle; /* 0: free; BEING_CHANGED; negative: removed, maybe still running. Stored last */
     _Atomic unsigned kinds;
     event_callbacks_callback *callback;
     void *user;
 } g_slots[N_SLOTS];
 
-/* For each kind a bit for each slot that asks for it, so that an event looks at no others; above them: sum_up. */
+/* For each kind a bit for each slot that wants it, so that an event examines no other slots. Above
+ * them: number of the sum (sum_up). */
 static _Atomic uint64_t g_asked[N_KINDS];
-static _Atomic uint32_t g_n_given; /* handles, so that no two are the same */
+static _Atomic uint32_t g_n_given; /* number of handles given out, which makes them unique */
 static _Atomic uint64_t g_n_unreported;
 
-/* What this thread is telling, TK-1. */
+/* The callback that this thread runs, TK-1. */
 static _Thread_local struct {
-    uintptr_t frame;     /* 0: nothing */
+    uintptr_t frame;     /* 0: none */
     uintptr_t return_to; /* of that frame, TK-4; stored before it */
-    uintptr_t stack_end; /* of the thread's own stack; 0: handlers may run in a piece of it */
+    uintptr_t stack_end; /* of the thread's own stack; 0: signal handlers may run on a part of it */
     struct callback *callback;
 } g_telling __attribute__((tls_model("initial-exec")));
 
@@ -57,7 +59,7 @@ static struct slot *slot_of(int handle)
     return &g_slots[(handle - 1) % N_SLOTS];
 }
 
-/* Who is about to be is already: all kinds begin at once, when the handle is stored. */
+/* A slot that is being changed counts: all its kinds begin together, when the handle is stored. */
 static bool may_be_called(const struct slot *slot)
 {
     int handle = atomic_load(&slot->handle);
@@ -65,7 +67,8 @@ static bool may_be_called(const struct slot *slot)
     return handle > 0 || handle == BEING_CHANGED;
 }
 
-/* Of two who sum at once the second one sees what both changed: each sum has a number of its own. */
+/* If two threads sum at the same time, the second one sees both changes: each sum has its own
+ * number. */
 static void sum_up_kind(unsigned kind)
 {
     uint64_t before = atomic_load(&g_asked[kind]);
@@ -93,7 +96,8 @@ static unsigned who_asks(enum mtrace_event_kind kind)
     return atomic_load_explicit(asked, memory_order_acquire) & ((1u << N_SLOTS) - 1);
 }
 
-/* TK-3: of who was removed by a callback, once none runs it any more. */
+/* TK-3: the slot of a callback that was removed from inside a callback is free once no thread runs
+ * it. */
 static bool is_free(int handle)
 {
     return handle == 0
@@ -124,8 +128,8 @@ int event_callbacks_add(event_callbacks_callback *callback, void *user, unsigned
     return 0;
 }
 
-/* Who is told by two that it is to go, goes by the first; both wait. From inside, the caller itself may run it:
- * the place stays its own. */
+/* If two threads remove one callback, the first one removes it and both wait. Inside a callback the
+ * caller itself may run it: the slot stays taken. */
 int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *origin)
 {
     struct slot *slot = handle > 0 ? slot_of(handle) : NULL;
@@ -149,8 +153,7 @@ int event_callbacks_remove(int handle, bool waits, const struct unwind_origin *o
     return 0;
 }
 
-/* ---- telling -----------------------------------------------------------------------------------
- */
+/* ---- running callbacks ---- */
 
 static void abandon(void)
 {
@@ -204,7 +207,7 @@ static void emit_all(const struct mtrace_event *event, unsigned who)
     }
 }
 
-/* TK-4. The kernel is asked only where stacks cannot be compared. */
+/* TK-4. Uses a system call only if the stacks cannot be compared. */
 static bool is_left(const struct unwind_origin *origin)
 {
     if (thread_is_on_own_stack(&g_thread, g_telling.frame)
@@ -297,7 +300,7 @@ static void emit_end(const void *block, const struct known_block *known, uint32_
     emit(&event);
 }
 
-/* Not held: who is left here by siglongjmp finds the place again (KB-1). */
+/* Not held: after a siglongjmp out of here, the place is found again (KB-1). */
 void event_callbacks_emit_free(const void *block, uint32_t node)
 {
     struct known_block known;
@@ -314,7 +317,7 @@ void event_callbacks_emit_ended(const void *block, struct known_place *place, ui
     emit_end(block, &known, node);
 }
 
-/* A block that was known stays so, whoever resizes it. */
+/* An indexed block stays indexed when any thread resizes it. */
 static struct known_block replace(struct known_place *place, const void *block,
                                   const struct known_block *fresh)
 {
@@ -364,8 +367,7 @@ void event_callbacks_emit_move(const void *block, uint32_t group)
     emit(&event);
 }
 
-/* ---- what is not told --------------------------------------------------------------------------
- */
+/* ---- unreported events ---- */
 
 void event_callbacks_pass_free(const void *block)
 {
@@ -390,7 +392,7 @@ void event_callbacks_pass_resize(struct known_place *place, const void *block,
     count_unreported();
 }
 
-/* A callback may give each block to whom it likes: nothing is lost where no tracker asks for moves. */
+/* A callback may move blocks as it likes. Nothing is lost if no callback asks for moves. */
 void event_callbacks_pass_move(const void *block, uint32_t group)
 {
     struct known_block before;

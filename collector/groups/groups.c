@@ -33,7 +33,7 @@ static struct name_table g_labels = {
 static struct name_table g_pools = {
     .kind = LOG_DEF_POOL, .next_id = FIRST_POOL, .store = &g_pool_names};
 
-static _Atomic uint64_t g_untracked_generation; /* of the log that has its definition */
+static _Atomic uint64_t g_untracked_generation; /* of the log that has the definition */
 static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
 
 /* The counter of this process, and of its log where it has one. */
@@ -86,7 +86,7 @@ static size_t make_text(char *out, const char *name, const struct mtrace_tag *ta
         if (!append(out, &used_bytes, tags[i].key) || !append(out, &used_bytes, tags[i].value))
             return before - 1;
     }
-    return used_bytes - 1; /* the last NUL is nobody's */
+    return used_bytes - 1; /* without the last NUL */
 }
 
 static uint32_t put_borrowing(struct name_table *table, const char *name,
@@ -105,7 +105,7 @@ static uint32_t put_borrowing(struct name_table *table, const char *name,
     return id;
 }
 
-/* A handler that leaves by siglongjmp would leave the borrowed buffer to nobody. */
+/* Signals are blocked: a handler that leaves by siglongjmp would leak the borrowed buffer. */
 static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
                     size_t n_tags, bool is_interned)
 {
@@ -121,7 +121,7 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-/* Defined early, so that a group that nothing is ever charged to is in the recording, too. */
+/* Defines the group early, so that the log also has groups that nothing is charged to. */
 uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
                     bool is_interned)
 {
@@ -153,7 +153,7 @@ static MTRACE_COLD uint32_t bad_handle(void)
     return MTRACE_GROUP_ROOT;
 }
 
-/* Ids are given in order. One that another thread is about to be given is nobody's yet. */
+/* Ids are given out in order. An id that is being created is not valid yet. */
 uint32_t groups_check(uint32_t group)
 {
     return mtrace_likely(group < name_table_count(&g_groups)) ? group : bad_handle();

@@ -23,7 +23,7 @@ static size_t find(const void *object)
     return i;
 }
 
-/* Of who ends in between, as in a fork child, there is no root. */
+/* If the thread ends in between, as in a fork child, there is no root. */
 static void put(struct place *place, const struct mtrace_root *root)
 {
     atomic_store(&place->object, NULL);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object_roots: the objects that walks begin with, as programs and libraries register them.
+ * object_roots: the objects at which walks begin, registered by the program and its libraries.
  *
  * Invariants
- *   OR-1 An object is in it once; who registers it again replaces what was said about it.
- *   OR-2 Removing takes no lock and cannot fail: the object may be freed next, and no walk that begins then is to see it.
- * Threads: any; a walk that runs meanwhile sees a root or not. Signals: safe.
- * Failure: false, or no root: too many, or the lock is not to be had (rare_lock.h).
+ *   OR-1 An object is registered once. Registering it again replaces its description.
+ *   OR-2 Removing takes no lock and cannot fail: the object may be freed next, and no walk that
+ *        begins afterwards sees it.
+ *
+ * Threads: any; a walk that runs at the same time sees a root or not. Async-signal-safe. On failure
+ * false, or no root: there are too many, or the lock is taken (rare_lock.h).
  */
 #ifndef MTRACE_COLLECTOR_OBJECT_ROOTS_H
 #define MTRACE_COLLECTOR_OBJECT_ROOTS_H
@@ -17,15 +19,15 @@ enum {
     OBJECT_ROOTS_MOST = 4096
 };
 
-/* They must live as long as they are registered, but for those that are copied; so must their names. */
+/* The object and its name must live as long as the object is registered. *root is copied. */
 bool object_roots_add(const struct mtrace_root *root);
 
 void object_roots_remove(const void *object);
 
-/* Places there may be roots in, from 0. */
+/* Number of places. Each may have a root. */
 size_t object_roots_count(void);
 
-/* The root in that place; object NULL: none. */
+/* The root at place i. Its object is NULL if there is none. */
 struct mtrace_root object_roots_at(size_t i);
 
 #endif

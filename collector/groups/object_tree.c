@@ -80,7 +80,7 @@ const char *object_tree_line(struct object_tree *tree, const char *text)
     return out;
 }
 
-/* A name as it is kept: cut, and without what breaks folded text. */
+/* A stored name: truncated, and without characters that break folded text. */
 struct name {
     char text[OBJECT_TREE_NAME_BYTES];
     uint32_t hash;

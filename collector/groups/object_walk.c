@@ -18,10 +18,10 @@ struct mtrace_visitor {
     size_t size_bytes;    /* of the object */
     uint64_t inner_bytes; /* of members so far */
     uint32_t node;
-    bool is_unique; /* so are all pointers on the way here */
+    bool is_unique; /* all pointers on the path are unique */
 };
 
-/* Blocks of which is known where in the tree they belong. */
+/* A block with its node in the tree. */
 struct block {
     const char *first;
     size_t start, end, capacity, element_bytes;
@@ -85,7 +85,7 @@ static void warn(struct mtrace_walk *walk, uint32_t node, const char *key, const
         fmt_string(&line, " 0x");
         fmt_hex(&line, address);
     }
-    /* Folded text takes no ';', and here it parts names. */
+    /* Names in folded text have no ';', so it separates them here. */
     walk->warnings[walk->n_warnings - 1] = object_tree_line(&walk->tree, walk->scratch);
     if (!walk->warnings[walk->n_warnings - 1])
         walk->warnings[walk->n_warnings - 1] = "no memory for this warning";
@@ -133,7 +133,7 @@ static bool grow_slots(struct mtrace_walk *walk)
     return true;
 }
 
-/* false: it is to be left out. */
+/* False: do not visit. */
 static bool claim(struct mtrace_walk *walk, const struct object_claim *wanted)
 {
     struct object_claim *out;
@@ -185,7 +185,7 @@ static bool is_readable(struct mtrace_walk *walk, const void *first, size_t size
 /* ---- objects -----------------------------------------------------------------------------------
  */
 
-/* The child that has the bytes; what the tree has no room for stays its parent's. */
+/* Adds the bytes to the child. If the tree is full, they stay with the parent. */
 static uint32_t add_bytes(struct mtrace_walk *walk, uint32_t parent, const char *name,
                           enum log_object_kind kind, uint64_t bytes)
 {
@@ -264,7 +264,7 @@ static void visit_now_or_later(struct mtrace_walk *walk, const struct block *blo
     walk->later.n++;
 }
 
-/* What it leads to may lead on. */
+/* A visit may add more blocks. */
 static void visit_later_ones(struct mtrace_walk *walk)
 {
     while (walk->later.n > 0) {
@@ -351,7 +351,7 @@ static void visit_pointer(struct mtrace_visitor *visitor, const struct mtrace_me
     follow(walk, child, member, visitor->is_unique);
 }
 
-/* OW-4: a visitor that is wrong about its members may lead from three of them to nine, and so on. */
+/* OW-4: with a wrong visitor, three members could lead to nine visits, and so on. */
 static bool has_room(const struct mtrace_visitor *visitor, size_t bytes)
 {
     return visitor->inner_bytes <= visitor->size_bytes
@@ -426,7 +426,7 @@ void object_walk_object(struct mtrace_walk *walk, const struct mtrace_root *obje
     uint32_t node;
 
     walk->first_frame = (uintptr_t)__builtin_frame_address(0);
-    walk->readable_page = 0; /* the program may have unmapped it meanwhile */
+    walk->readable_page = 0; /* the program may have unmapped it since */
     node = object_tree_child(&walk->tree, 0, object->name, LOG_OBJECT_BLOCK);
     if (node == OBJECT_TREE_NONE) {
         warn(walk, 0, object->name, "left out: no memory", 0);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object_walk: visits objects of the program by functions of the program, as include/mtrace_objects.h says.
+ * object_walk: visits objects by functions of the program (include/mtrace_objects.h).
  *
- * Model:   an object being visited is a frame on the stack, its node one of the tree; a block that a
- *          pointer owns is claimed, and visited at once, or later where the stack is deep already.
+ * An object that is being visited is a frame on the stack and a node of the tree. A block that a
+ * pointer owns is claimed. It is visited immediately, or later if the stack is deep already.
+ *
  * Invariants
- *   OW-1 A block is visited once in a walk; who comes second is a warning, unless both say shared.
- *   OW-2 Memory is read by functions of the program only, and only where its first and last byte can be read.
- *   OW-3 At most OBJECT_WALK_STACK_BYTES of stack lie between a root and an object visited at once.
- *   OW-4 Members by value are visited only where they fit into what has them, and have bytes: a walk ends after at most
- *        as many visits as there are bytes, for each level of the tree.
- * Threads: one at a time for each walk. Signals: no. Failure: left out, with a warning.
+ *   OW-1 A block is visited once in a walk. A second owner is a warning, unless both are shared.
+ *   OW-2 Only functions of the program read memory, and only if the first and the last byte of the
+ *        object are readable.
+ *   OW-3 At most OBJECT_WALK_STACK_BYTES of stack lie between a root and a nested visit.
+ *   OW-4 Members by value are visited only if they fit into their object and are not empty. So a
+ *        walk ends after at most as many visits as there are bytes, for each level of the tree.
+ *
+ * Threads: one at a time for each walk. Not async-signal-safe. What fails is left out, with a
+ * warning.
  */
 #ifndef MTRACE_COLLECTOR_OBJECT_WALK_H
 #define MTRACE_COLLECTOR_OBJECT_WALK_H
@@ -42,14 +46,14 @@ struct object_claim {
 
 struct mtrace_walk {
     struct object_tree tree;
-    struct object_array claims; /* struct object_claim, second ones included */
+    struct object_array claims; /* struct object_claim, also of second owners */
     struct object_array slots;  /* uint32_t by address: index + 1 of the first claim */
-    struct object_array later;  /* blocks to be visited */
+    struct object_array later;  /* blocks that wait for a visit */
     const char *warnings[OBJECT_WALK_WARNINGS];
     size_t n_warnings;
-    uint64_t unique_bytes; /* declared, of what is reached by unique pointers alone */
+    uint64_t unique_bytes; /* declared, of blocks reached by unique pointers only */
     uintptr_t first_frame;
-    uintptr_t readable_page; /* that was found to be so last */
+    uintptr_t readable_page; /* the last page found readable */
     bool is_unique_only;     /* shared targets are left out */
     char scratch[OBJECT_WALK_SCRATCH_BYTES];
 };

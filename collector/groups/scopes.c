@@ -16,20 +16,20 @@ struct open_scope {
 };
 
 enum {
-    /* With all pieces: two million scopes inside one another. */
+    /* All pieces together hold two million nested scopes. */
     FIRST_PIECE = THREAD_SCOPE_BYTES / sizeof(struct open_scope),
 };
 
 static _Thread_local struct {
     uint32_t depth;
     uint32_t serial; /* of the last enter */
-    uint32_t number; /* of the thread; 0: has entered nothing yet */
+    uint32_t number; /* of the thread; 0: it never entered a scope */
     struct open_scope slots[N_INLINE];
 } g_scopes __attribute__((tls_model("initial-exec")));
 
 static _Atomic uint32_t g_n_threads;
 
-/* The piece and the place in it of a depth that is not inline. */
+/* The piece for a depth that is not inline; *ret_at: index in it. */
 static unsigned find_piece(uint32_t depth, uint32_t *ret_at)
 {
     uint32_t at = depth - N_INLINE + FIRST_PIECE;
@@ -59,7 +59,7 @@ static MTRACE_COLD struct open_scope *outlying_slot(uint32_t depth, bool makes)
     return pieces[piece] ? (struct open_scope *)pieces[piece] + at : NULL;
 }
 
-/* NULL: there is none, or no memory for it. */
+/* NULL: it does not exist, or there is no memory. */
 static inline struct open_scope *slot_at(uint32_t depth, bool makes)
 {
     return mtrace_likely(depth < N_INLINE) ? &g_scopes.slots[depth] : outlying_slot(depth, makes);
@@ -75,7 +75,7 @@ static inline struct mtrace_scope scope_of(uint32_t group, uint32_t depth, uint3
     return (struct mtrace_scope){group, depth, (uint64_t)g_scopes.number << 32 | serial};
 }
 
-/* SC-2; slot: of this depth, found after it was taken. */
+/* SC-2. slot: of this depth, looked up after the depth was incremented. */
 static inline struct mtrace_scope fill(struct open_scope *slot, uint32_t group, uint32_t depth,
                                        uint32_t serial)
 {
@@ -85,7 +85,7 @@ static inline struct mtrace_scope fill(struct open_scope *slot, uint32_t group, 
     return scope_of(group, depth, serial);
 }
 
-/* The first scope of a thread, or one beyond those that are inline. */
+/* The first scope of a thread, or one that is not inline. */
 static MTRACE_COLD struct mtrace_scope enter_slow(uint32_t group)
 {
     struct open_scope *slot;

@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-/* Also where a log is not written yet: recording may be switched on later. */
+/* True also before a log is written: recording may be switched on later. */
 static bool is_present(void)
 {
     return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
 }
 
-/* A structure as the program knows it: a later version of it may have more members, which are zero here. */
+/* Copies a structure as the program knows it. Members of later versions are zero. */
 static void read_known(void *ret, size_t ret_bytes, const void *known, size_t known_bytes)
 {
     const size_t both_bytes = known_bytes < ret_bytes ? known_bytes : ret_bytes;
@@ -85,7 +85,7 @@ static size_t walk_warnings(const struct mtrace_walk *walk, const char *const **
 
 static int walk_record(const struct mtrace_walk *walk, const char *name)
 {
-    (void)lifecycle_is_ready(); /* a fork child learns by it what it is */
+    (void)lifecycle_is_ready(); /* a fork child detects here that it is one */
     return object_walk_record(walk, name);
 }
 

@@ -7,7 +7,8 @@
 #include "collector/thread/state.h"
 #include "lib/abi/attr.h"
 
-/* Births are left out while tracking is off; ends are not, as the block may have been born before. */
+/* While tracking is off, allocations are not recorded. Frees are: the block may have been allocated
+ * before. */
 static bool is_recorded(uint32_t pool, bool is_allocation)
 {
     return pool != 0 && lifecycle_is_ready() && state_is_recording()
@@ -23,11 +24,10 @@ static void record(enum log_event_kind kind, uint32_t pool, const void *address,
 }
 
 enum {
-    LEAST_ADDRESS =
-        32768, /* Linux maps nothing below unless it is told to: vm.mmap_min_addr is this on ARM, else twice as much */
+    LEAST_ADDRESS = 32768, /* minimum of vm.mmap_min_addr: this on ARM, twice as much elsewhere */
 };
 
-/* Could it lie in memory, and can the log say where? */
+/* Can the block be in memory, and can the log represent its address? */
 static bool is_block(const void *address, size_t size_bytes)
 {
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
@@ -117,11 +117,13 @@ void heaptrack_malloc(void *address, size_t size_bytes);
 void heaptrack_realloc(void *old_address, size_t size_bytes, void *address);
 void heaptrack_free(void *address);
 
-/* It has no pools: all blocks lie in one. Who comes second in a race has made one that stays empty. */
+/* heaptrack has no pools: all blocks are in one. The loser of a race has defined a pool that stays
+ * empty. */
 static uint32_t heaptrack_pool(void)
 {
     static _Atomic uint32_t found;
-    uint32_t pool = atomic_load_explicit(&found, memory_order_acquire); /* its name is there */
+    uint32_t pool =
+        atomic_load_explicit(&found, memory_order_acquire); /* acquire: its name is defined */
     uint32_t none = 0;
 
     if (mtrace_likely(pool != 0))

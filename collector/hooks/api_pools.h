@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_pools: the calls of include/mtrace.h about blocks inside blocks.
+ * api_pools: the calls of include/mtrace.h about blocks of a program's own pools.
  *
- * Model:   each call is one event with a stack; which block lies in which, and what ends when, is known
- *          to who reads the log. Pools are defined in the log when it first names them.
- * Threads: any. Signals: safe. Failure: counted.
+ * Each call is one event with a stack. The importer determines which block contains which, and what
+ * is freed when. The log defines a pool at its first use.
+ *
+ * Any thread. Async-signal-safe. Failures are counted.
  */
 #ifndef MTRACE_COLLECTOR_API_POOLS_H
 #define MTRACE_COLLECTOR_API_POOLS_H

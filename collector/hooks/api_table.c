@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_table: what a program that includes include/mtrace.h calls.
+ * api_table: the functions that a program calls through include/mtrace.h.
  *
- * Like the wrappers, each asks lifecycle_is_ready first. Where nothing is recorded ids are given and
- * scopes kept nevertheless: recording may be switched on later.
+ * Like the wrappers, each calls lifecycle_is_ready first. While nothing is recorded, ids and scopes
+ * are maintained: recording may be switched on later.
  */
 #include "collector/events/record.h"
 #include "collector/groups/event_callbacks.h"
@@ -24,7 +24,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Asked in this order, as a fork child learns by the first question what it is. */
+/* In this order: the first call lets a fork child detect that it is one. */
 static bool is_present(void)
 {
     return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
@@ -66,7 +66,7 @@ static bool move(void *block, uint32_t group)
     return record_move(block, group, &origin);
 }
 
-/* Nobody keeps what he never asks for. */
+/* Blocks are indexed from the first call on: a program that never calls it pays nothing. */
 static uint32_t group_of(const void *block)
 {
     struct known_block known;
@@ -110,7 +110,7 @@ static void marker(const char *text)
 }
 
 static _Atomic uint32_t
-    g_n_phases; /* goes on in fork children: no phase has the number of another */
+    g_n_phases; /* continues in fork children, so that phase numbers are unique */
 
 static struct mtrace_scope phase_begin(const char *name)
 {
@@ -121,14 +121,14 @@ static struct mtrace_scope phase_begin(const char *name)
     return (struct mtrace_scope){has_begun ? (uint32_t)words[2] : 0, 0, number};
 }
 
-/* A scope of a group has the number of its thread above. */
+/* The scope of a group has the number of its thread in the upper half. */
 static bool is_phase(struct mtrace_scope phase)
 {
     return phase.owner >> 32 == 0
            && (uint32_t)phase.owner <= atomic_load_explicit(&g_n_phases, memory_order_relaxed);
 }
 
-/* Whether it is open is known to who reads the log. */
+/* The importer determines whether the phase is open. */
 static void phase_end(struct mtrace_scope phase)
 {
     const uint64_t words[3] = {0, 0, (uint64_t)phase.owner << 32};
@@ -147,13 +147,13 @@ static int tracker_add(event_callbacks_callback *callback, void *user, unsigned 
     return is_present() ? event_callbacks_add(callback, user, kinds) : 0;
 }
 
-/* Also where nothing is recorded any more: another thread may still be inside. */
+/* Also after recording has ended: another thread may still be inside. */
 static int tracker_remove(int handle, bool waits)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     int code;
 
-    (void)lifecycle_is_ready(); /* a fork child learns by it what it is */
+    (void)lifecycle_is_ready(); /* a fork child detects here that it is one */
     code = event_callbacks_remove(handle, waits, &origin);
     if (code == ENOENT)
         groups_count_bad_handle();
@@ -182,7 +182,7 @@ static struct mtrace_counts count_all(void)
     return counts;
 }
 
-/* What the program's structure has room for. */
+/* Fills what fits into the program's structure. */
 static void counters(struct mtrace_counts *ret_counts, size_t size_bytes)
 {
     const struct mtrace_counts counts = count_all();

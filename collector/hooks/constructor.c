@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* constructor: what others call of this library: ld.so before main, and mtrace-record --detach; apart, so that tests link the core. */
+/* constructor: entry points of this library for ld.so (before main) and mtrace-record --detach.
+ * 
+ * It is a file of its own so that tests can link the core without it. */
 #include "collector/hooks/reference_names.h"
 #include "collector/process/lifecycle.h"
 #include "collector/thread/state.h"
@@ -13,7 +15,8 @@ __attribute__((constructor)) static void construct(void)
     lifecycle_construct();
 }
 
-/* In a process that has us from its start, and whose recorder leaves it, or is gone. "?": whether it records, which goes on. */
+/* For a process that has the collector from its start, when its recorder detaches or has exited.
+ * "?": only returns whether it records. */
 MTRACE_EXPORT int mtrace_detach(const char *question)
 {
     if (question[0] == '?')

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* constructor_new: what ld.so calls of libmtrace-new.so before what constructor.c has. */
+/* constructor_new: the constructor of libmtrace-new.so, which ld.so calls before that of
+ * constructor.c. */
 #include "collector/hooks/operator_table.h"
 #include "collector/os/loader_lock.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_attached: what mtrace-record --attach calls in a program that runs, of libmtrace-attach.so alone.
+ * interpose_attached: the functions that mtrace-record --attach calls in a running program; only in
+ * libmtrace-attach.so.
  */
 #include "collector/hooks/operator_table.h"
 #include "collector/hooks/reference_names.h"
@@ -19,7 +20,8 @@
 int mtrace_attach(const char *settings);
 int mtrace_detach(const char *unused);
 
-/* Of interpose_new.c, of no type that matters here. NOLINTBEGIN(readability-redundant-declaration) */
+/* Defined in interpose_new.c; their types do not matter here.
+ * NOLINTBEGIN(readability-redundant-declaration) */
 #define DECLARE(kind, slot, name) void name(void);
 OPERATOR_NAMES(DECLARE)
 #undef DECLARE
@@ -32,7 +34,7 @@ static const struct reference g_operators[] = {
 #undef OPERATOR
 };
 
-/* By the collector that the program was started with. With ld.so locked. */
+/* By a collector that the program was started with. Call with ld.so locked. */
 static bool is_recorded(void)
 {
     int (*detach)(const char *) =
@@ -41,7 +43,7 @@ static bool is_recorded(void)
     return detach && detach("?") == 0;
 }
 
-/* With ld.so locked, as other threads load and unload meanwhile. */
+/* Call with ld.so locked, because other threads load and unload libraries. */
 static bool find_operators(void)
 {
     real_search_all();
@@ -49,7 +51,7 @@ static bool find_operators(void)
     return true;
 }
 
-/* An enum attach_answer. */
+/* Returns an enum attach_answer. */
 MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
     if (state_is_recording())

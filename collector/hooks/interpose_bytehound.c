@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_bytehound: the functions that programs declare for bytehound, for those that have them.
+ * interpose_bytehound: functions of bytehound's API, for programs that declare them.
  */
 #include "collector/os/fmt.h"
 #include "collector/thread/quiet.h"
@@ -29,7 +29,7 @@ MTRACE_EXPORT void memory_profiler_stop(void)
     mtrace_api_2.tracking(false);
 }
 
-/* An event is in the log when the call that made it returns: there is nothing to wait for. */
+/* Nothing to wait for: an event is in the log when its call returns. */
 MTRACE_EXPORT void memory_profiler_sync(void)
 {
 }
@@ -43,7 +43,8 @@ MTRACE_EXPORT void memory_profiler_set_marker(uint32_t value)
     mtrace_api_2.marker(text);
 }
 
-/* Times of a thread never decrease, and order the threads: the clock alone may give them. */
+/* Not supported: times come from the clock only, since they order the threads and never decrease in
+ * one. */
 MTRACE_EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us)
 {
     static _Atomic bool is_reported;

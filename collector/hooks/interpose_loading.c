@@ -2,8 +2,9 @@
 /*
  * interpose_loading: dlopen, dlmopen, dlsym, dlvsym.
  *
- * The real functions take the caller from their return address: its search path (DT_RUNPATH, $ORIGIN), its linker namespace, and what comes
- * next after it. So each of ours does its work first and leaves by a jump. CMakeLists.txt compiles this file so in each configuration.
+ * The real functions identify the caller by their return address: its search path (DT_RUNPATH,
+ * $ORIGIN), its linker namespace, and the object after it in lookup order. So each wrapper works
+ * first and ends with a jump. CMakeLists.txt compiles this file accordingly in each configuration.
  */
 #include "collector/hooks/reference_names.h"
 #include "collector/os/fmt.h"
@@ -26,7 +27,8 @@
 #    define JUMP return
 #endif
 
-/* An interceptor of a sanitizer calls dlsym before it can stand a recording that begins. */
+/* NULL while it is too early: a sanitizer's interceptor calls dlsym before a recording can
+ * begin. */
 static MTRACE_NOINLINE void *find(const char *name)
 {
     return real_is_early() ? NULL : real_find(name);
@@ -71,7 +73,7 @@ MTRACE_EXPORT void *dlmopen(Lmid_t space, const char *path, int flags)
 
 /* ---- dlsym ---- */
 
-/* Where in struct real the function stands; 0 is malloc, n: it is none of the allocator. */
+/* Offset of the function in struct real; 0 is malloc, n: not a function of the allocator. */
 static size_t offset_of(const char *name, size_t n)
 {
     static const struct {
@@ -93,7 +95,7 @@ static size_t offset_of(const char *name, size_t n)
     return n;
 }
 
-/* The caller does not matter if the handle is a library's. */
+/* If the handle is a library's, the result does not depend on the caller. */
 static bool may_be_pointer(const void *handle, const char *name)
 {
     return handle != RTLD_DEFAULT && handle != RTLD_NEXT && name

@@ -2,8 +2,8 @@
 /*
  * interpose_malloc: the allocator's functions as the program calls them.
  *
- * Each does what the real one does, result and errno included, and records it. Order: a free is
- * recorded before the block is given back, an allocation after the program's block exists.
+ * Each does what the real function does, including result and errno, and records it. A free is
+ * recorded before the real call, an allocation after it.
  */
 #include "collector/arch/arch.h"
 #include "collector/events/record.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block that record_draws chose, or none. */
+/* A block that record_draws chose; NULL: none. */
 static inline void drawn(const void *block, size_t size, enum log_call call, size_t alignment,
                          const struct unwind_origin *origin)
 {
@@ -30,7 +30,7 @@ static inline void drawn(const void *block, size_t size, enum log_call call, siz
         record_failure(NULL, size, call, errno, origin);
 }
 
-/* The same of one that was counted before it was made. */
+/* The same for a block that was counted before the real call. */
 static inline void decided(const void *block, size_t size, enum log_call call, bool is_drawn,
                            const struct unwind_origin *origin)
 {
@@ -54,10 +54,10 @@ static inline void *real_malloc(size_t size)
 }
 
 /*
- * Where blocks are samples nearly all calls have nothing to do but to count. So the entries of malloc, calloc, free and realloc
- * do only this, keep nothing on the stack for anything else, and jump to what does more: *_counted when a byte that is drawn
- * has come, *_recorded when each block is recorded, *_asked when there is more to know. Where the call came from is found out
- * there.
+ * With sampling nearly all calls only count bytes. So the entries of malloc, calloc, free and
+ * realloc do only this, keep nothing on the stack, and jump to a function that does more: *_counted
+ * when a byte is drawn, *_recorded when each block is recorded, *_asked when more must be checked.
+ * That function determines the caller.
  */
 
 /* ---- malloc ---- */
@@ -134,7 +134,8 @@ MTRACE_JUMPED_TO void free_asked(void *block)
 
 MTRACE_JUMPED_TO void free_recorded(void *block)
 {
-    /* The allocator's words before the block arrive while the stack is walked; never a fault. */
+    /* Loads the allocator's words before the block while the stack is walked; a prefetch never
+     * faults. */
     __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
     if (mtrace_unlikely(!block || !record_has_all())) {
         free_asked(block);
@@ -187,7 +188,7 @@ MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size_bytes);
     if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
-        loading_note(size == 1); /* as _dl_new_object has it */
+        loading_note(size == 1); /* the size that _dl_new_object uses */
     return calloc_decided(n, size, size_bytes, record_draws(size_bytes));
 }
 
@@ -233,8 +234,8 @@ MTRACE_EXPORT void *calloc(size_t n, size_t size)
 /* ---- realloc ---- */
 
 /*
- * realloc(p, 0) frees p in glibc and returns NULL: a free, stamped before the call. Of other
- * allocators only the result tells: a block, or NULL and the old one is gone.
+ * realloc(p, 0) in glibc frees p and returns NULL: a free, stamped before the call. With other
+ * allocators the result decides: a block, or NULL and the old block is freed.
  */
 static void record_reallocated(void *block, void *old, size_t size, enum log_call call,
                                const struct record_resize *resize,
@@ -285,7 +286,7 @@ MTRACE_JUMPED_TO void *realloc_recorded(void *old, size_t size)
                             : reallocate(old, size, LOG_CALL_REALLOC, &origin);
 }
 
-/* The old block was no sample (RC-4), and the new one is counted, if there is one. */
+/* The old block was no sample (RC-4). The new one is counted, if there is one. */
 MTRACE_JUMPED_TO void *realloc_counted(void *block, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
@@ -350,7 +351,7 @@ MTRACE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size
     return error;
 }
 
-/* memalign rounds other alignments up to a power of two: what the block got is recorded. */
+/* memalign rounds other alignments up to a power of two; the alignment of the block is recorded. */
 static size_t power_of_two(size_t alignment)
 {
     size_t power = 1;
@@ -398,7 +399,7 @@ MTRACE_EXPORT void *pvalloc(size_t size)
     return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, sys_page_bytes(), &origin);
 }
 
-/* The allocator may lack the three below: then a plain free is what they mean. */
+/* The allocator may lack the three below; then they do a plain free. */
 void cfree(void *block);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
@@ -443,8 +444,8 @@ MTRACE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 }
 
 /*
- * jemalloc's own entry points. Where it is absent they are never called: who looks for it with weak
- * symbols looks for more than these; the ordinary functions then do what they mean.
+ * jemalloc's own entry points. Without jemalloc they are never called, because programs look for
+ * more weak symbols than these; they then behave like the ordinary functions.
  */
 void *mallocx(size_t size, int flags);
 void *rallocx(void *old, size_t size, int flags);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_memory: address space and allocator settings: mmap and its kin, brk, mallopt,
+ * interpose_memory: mappings and allocator settings: mmap and related calls, brk, mallopt,
  * malloc_trim, malloc_info, mallinfo2, dlclose.
  *
- * New modules are noticed when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
+ * A new module is detected when a stack first leads into it (modules.h). dlclose needs no caller;
+ * it is where modules end.
  */
 #include "collector/arch/arch.h"
 #include "collector/events/heap_extent.h"
@@ -32,7 +33,8 @@ static bool is_gathering(void)
     return state_is_recording() && state_config()->gathers_mmaps;
 }
 
-/* Also what the allocator itself maps: its heap calls of its own are none, its mappings are. */
+/* Also records mappings made by the allocator itself; only its internal heap calls are not
+ * recorded. */
 static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
                            unsigned n_words, const struct unwind_origin *origin)
 {
@@ -42,7 +44,8 @@ static void record_mapping(enum log_event_kind kind, uintptr_t address, const ui
     recursion_guard_resume(was_inside);
 }
 
-/* [start, start + length) is about to end. false: nothing is recorded of it, or no such range can be. */
+/* Before [start, start + length) is unmapped. False: nothing of it is recorded, or the range is
+ * invalid. */
 static bool record_residency(const void *start, size_t length, struct resident_pages_cut *ret_cut)
 {
     bool was_inside;
@@ -60,7 +63,7 @@ static bool record_residency(const void *start, size_t length, struct resident_p
 
 static const struct resident_pages_cut NOTHING_CUT;
 
-/* The call failed. */
+/* Undo: the call failed. */
 static void goes_on(const struct resident_pages_cut *cut)
 {
     bool was_inside = recursion_guard_pause();
@@ -72,7 +75,7 @@ static void goes_on(const struct resident_pages_cut *cut)
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
  */
 
-/* One range around all of it; only grows. Empty: low > high. */
+/* One range around all JIT code; only grows. Empty: low > high. */
 static _Atomic uintptr_t g_code_low = UINTPTR_MAX;
 static _Atomic uintptr_t g_code_high;
 
@@ -90,14 +93,15 @@ static void note_code(uintptr_t start, size_t length, int protection)
         ;
 }
 
-/* Before and after such a range changes: what was cached about its addresses is void (MO-2). */
+/* Call before and after such a range changes, to invalidate what is cached about its addresses
+ * (MO-2). */
 static void code_changes(const void *start, size_t length)
 {
     if ((uintptr_t)start < g_code_high && (uintptr_t)start + length > g_code_low)
         modules_bump_epoch();
 }
 
-/* Before a mapping is made in place of what may be there. */
+/* Call before a mapping replaces what may be there. */
 static void replaces(const void *start, size_t length, struct resident_pages_cut *ret_cut)
 {
     code_changes(start, length);
@@ -107,7 +111,8 @@ static void replaces(const void *start, size_t length, struct resident_pages_cut
 /* ---- stacks ------------------------------------------------------------------------------------
  */
 
-/* Around a call that makes memory unreadable: no thread is to read its stack there without asking. */
+/* Call around an operation that makes memory unreadable: no thread may read its stack there without
+ * a probe. */
 static void hole_begins(const void *start, size_t length)
 {
     own_stacks_begin_hole(&g_thread.unwind, start, length);
@@ -137,7 +142,8 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     resident_pages_mapped(start, length, flags);
 }
 
-/* The name that the program called: an offset of 64 bits is another function where off_t is shorter. */
+/* The name that the program called: where off_t is shorter, the functions with 64-bit offsets are
+ * different ones. */
 enum map_name {
     MAP_NAME_MMAP,
     MAP_NAME_MMAP64,
@@ -155,7 +161,7 @@ static void *map(enum map_name name, void *start, size_t length, int protection,
                                  : g_real.mmap64(start, length, protection, flags, fd, offset);
 }
 
-/* What mmap takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
+/* The arguments of mmap, and its caller. NOLINTNEXTLINE(readability-function-size) */
 static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
                             int flags, int fd, off64_t offset, const struct unwind_origin *origin)
 {
@@ -198,7 +204,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
     return map_and_record(MAP_NAME_MMAP64, start, length, protection, flags, fd, offset, &origin);
 }
 
-/* Recorded before: another thread may get the range as soon as the kernel has it back. */
+/* Recorded before the call: another thread may get the range as soon as the kernel frees it. */
 MTRACE_EXPORT int munmap(void *start, size_t length)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
@@ -222,11 +228,12 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
     return result;
 }
 
-/* Where a variadic function puts its registers arch.h does not know: the last argument is passed as in one. */
+/* Not variadic, since arch.h does not know where a variadic function saves its registers. The last
+ * argument is passed in the same way. */
 MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
                                   void *wanted) __asm__("mremap");
 
-/* The last one is meant with MREMAP_FIXED only, and passed on in any case. */
+/* The last argument has a meaning only with MREMAP_FIXED; it is always passed on. */
 MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
                                   void *wanted)
 {
@@ -292,7 +299,8 @@ MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
     return result;
 }
 
-/* A key takes more rights away, and WRPKRU changes those without a call: pages with a key are not trusted. */
+/* A key may take away more rights, and WRPKRU changes them without a call: pages with a key are not
+ * trusted. */
 MTRACE_EXPORT int pkey_mprotect(void *start, size_t length, int protection, int key)
 {
     const int trusted = key == -1 ? protection : protection & ~PROT_READ;

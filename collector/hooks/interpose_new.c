@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_new: C++'s operators new and delete, for allocators that bring their own.
+ * interpose_new: C++'s operators new and delete, for allocators that define their own.
  *
- * libstdc++'s call malloc and free by name, so that libmtrace.so sees what they do. Those of
- * jemalloc, tcmalloc and mimalloc call the inside of their allocator: libmtrace-new.so,
- * libmtrace.so with this file, is preloaded for them. It records the operators of the library that
- * has malloc; others are only passed on to, since what they call by name is recorded.
+ * libstdc++'s operators call malloc and free by name, so libmtrace.so sees them. Those of jemalloc,
+ * tcmalloc and mimalloc call internal functions. For them libmtrace-new.so is preloaded:
+ * libmtrace.so with this file. It records the operators of the library that defines malloc. Others
+ * are only passed on, because what they call by name is recorded.
  *
- * Nothing may unwind through a guard. So an operator that throws is called outside of one, and only
- * when the one that does not found no memory; and with a handler for new, which is code of the
- * program that allocates, throws and jumps, no guard is put up at all. What such a handler ends by
- * throwing is not recorded as a failure.
- * Where no C++ library is known, or it cannot be asked for now (operator_table.h), a block comes from malloc, as with all that leave it to the allocator.
+ * Nothing may unwind through a recursion guard. So a throwing operator is called without a guard,
+ * and only after the non-throwing one found no memory. If a new-handler is set, no guard is used at
+ * all: the handler is code of the program that may allocate, throw and jump. If such a handler
+ * throws, no failure is recorded.
+ * If no C++ library is known, or it cannot be looked up now (operator_table.h), a block comes from
+ * malloc, as with the operators that use malloc.
  */
 #include "collector/events/record.h"
 #include "collector/events/recursion_guard.h"
@@ -28,7 +29,7 @@
 
 static const char g_nothrow; /* std::nothrow is an empty object: any address will do */
 
-/* std::get_new_handler, the one that the allocator sees: NULL without a C++ library. */
+/* std::get_new_handler of the allocator's C++ library; NULL without one. */
 operator_function get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 
 static bool has_handler(void)
@@ -91,7 +92,7 @@ static void *create_by_malloc(size_t size, size_t alignment, const struct unwind
     return block ? recorded(block, size, alignment, origin) : NULL;
 }
 
-/* Only who has no memory waits for the operator that throws. */
+/* Waits for the lookup of the throwing operator only if there is no memory. */
 static void *create_without(int kind, size_t size, size_t alignment,
                             const struct unwind_origin *origin)
 {
@@ -100,14 +101,14 @@ static void *create_without(int kind, size_t size, size_t alignment,
 
     for (int n = 0; !block && !real.call; n++) {
         if (n == MOST_NAPS)
-            abort(); /* no C++ library is loaded: nobody could catch anything */
+            abort(); /* no C++ library is loaded, so the exception could not be caught */
         sys_nap(NAP_NS);
         real = operator_table_get(kind, alignment ? CREATE_ALIGNED : CREATE);
     }
     return block ? block : call_new(real.call, size, alignment);
 }
 
-/* Alignment 0: the operator without. NULL: no memory. */
+/* Alignment 0: the operator without alignment. NULL: no memory. */
 static void *create_quietly(int kind, size_t size, size_t alignment,
                             const struct unwind_origin *origin)
 {
@@ -122,7 +123,7 @@ static void *create_quietly(int kind, size_t size, size_t alignment,
                      : create_by_malloc(size, alignment, origin);
 }
 
-/* Runs the handler for new and throws std::bad_alloc, or finds memory. */
+/* Runs the new-handler until there is memory, or throws std::bad_alloc. */
 static void *create(int kind, size_t size, size_t alignment, const struct unwind_origin *origin)
 {
     struct operator real;
@@ -171,7 +172,7 @@ static void call_delete(operator_function real, enum operator_slot slot, void *b
     }
 }
 
-/* Size and alignment: those that the operator of the slot has. */
+/* Size and alignment: those that the slot's operator takes. */
 static void destroy(int kind, enum operator_slot slot, void *block, size_t size, size_t alignment,
                     const struct unwind_origin *origin)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_process: how processes begin and end: fork and its kin, exec*, posix_spawn*,
+ * interpose_process: how processes begin and end: fork and related calls, exec*, posix_spawn*,
  * _exit, quick_exit, abort.
  *
  * exit() is not wrapped: a handler registered before main sees its status, and that of a return
- * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
- * frame; its child is recognised when it execs, because its pid is not the log's.
+ * from main, too (lifecycle.c). vfork cannot be wrapped, because it returns twice into its caller's
+ * frame. Its child is recognized when it execs: its PID is not the log's.
  */
 #include "collector/events/heap_extent.h"
 #include "collector/events/record.h"
@@ -42,7 +42,7 @@ static bool is_following(void)
 /* ---- children ----------------------------------------------------------------------------------
  */
 
-/* For the recorder, which says what it did not record. */
+/* For the recorder, which reports children that were not recorded. */
 static void count_child(int n)
 {
     struct quiet quiet;
@@ -65,7 +65,8 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
         describe_child((uint32_t)pid, LOG_CHILD_BEGINS);
 }
 
-/* The child's own events are lost until its handler returns: its log, if it has one, counts them. */
+/* The child's own events are lost until its handler returns; its log, if there is one, counts
+ * them. */
 static void emit_of_stranded(void)
 {
     static _Atomic bool is_reported;
@@ -115,7 +116,7 @@ MTRACE_EXPORT pid_t _Fork(void)
     return forked(g_real._Fork(), is_nested, &origin);
 }
 
-/* libc forks by itself in here. */
+/* libc forks inside this function. */
 MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios *terminal,
                           const struct winsize *size)
 {
@@ -131,8 +132,8 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
 }
 
 /*
- * This process ends inside the real one, where no wrapper sees it; the child goes on and returns.
- * It is named by no record here, but its log says whose child it is.
+ * This process ends inside the real function, where no wrapper sees it; the child continues and
+ * returns. No record here names the child, but its log names its parent.
  */
 MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 {
@@ -144,7 +145,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         errno = ENOSYS;
         return -1;
     }
-    control_commands_handle_early(); /* what is ordered comes before the end */
+    control_commands_handle_early(); /* handle control commands before the process ends */
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
     count_child(1);
@@ -160,7 +161,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
                            const posix_spawnattr_t *, char *const[], char *const[]);
 
-/* What posix_spawn takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
+/* The arguments of posix_spawn, and its caller. NOLINTNEXTLINE(readability-function-size) */
 static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
                  const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
                  char *const arguments[], char *const environment[],
@@ -212,12 +213,12 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
 /* ---- exec --------------------------------------------------------------------------------------
  */
 
-/* What every exec does before (the environment to pass) and after it failed. */
+/* What every exec does before the call (it makes the environment to pass) and after a failure. */
 static char *const *exec_begins(char *const *environment, const char *library)
 {
     bool is_own;
 
-    control_commands_handle_early(); /* the next image has a log of its own, without what is ordered here */
+    control_commands_handle_early(); /* they do not affect the log of the next image */
     is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
     if (is_own)
         end_by_exec();
@@ -241,7 +242,7 @@ static int exec_failed(int result)
     return result;
 }
 
-/* What we add was too much. */
+/* The call failed because of what we added to the environment. */
 static bool is_too_long(int result, char *const *passed, char *const *environment)
 {
     return result != 0 && errno == E2BIG && passed != environment;
@@ -308,7 +309,7 @@ MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environme
         errno = ENOSYS;
         return -1;
     }
-    if (!environment) /* refused, as by no other exec */
+    if (!environment) /* refused here; other exec calls accept it */
         return g_real.fexecve(fd, arguments, environment);
     passed = exec_begins(environment, exec_target_library_at(fd, ""));
     result = g_real.fexecve(fd, arguments, passed);
@@ -355,7 +356,7 @@ static size_t count_arguments(va_list arguments)
     return n;
 }
 
-/* Leaves `arguments` behind the terminating NULL, where execle has its environment. */
+/* Leaves `arguments` after the terminating NULL, where execle has its environment. */
 static bool collect(struct argument_list *list, const char *first, size_t n, va_list arguments)
 {
     list->array = list->local;

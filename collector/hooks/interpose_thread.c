@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_thread: births and names of threads, and what a thread may forbid itself (TSC, system
- * calls, its root directory).
+ * interpose_thread: creation and names of threads, and restrictions that a thread puts on itself
+ * (TSC, system calls, its root directory).
  */
 #include "collector/events/thread_start.h"
 #include "collector/groups/scopes.h"
@@ -27,11 +27,10 @@
 #include <threads.h>
 #include <unistd.h>
 
-/* ---- births ------------------------------------------------------------------------------------
- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 enum {
-    GUARD_BYTES = 8192, /* guard page, and what lies above the thread pointer */
+    GUARD_BYTES = 8192, /* guard page, and data above the thread pointer */
 };
 
 /* glibc puts the thread pointer at the top of the stack. */
@@ -47,7 +46,7 @@ static struct start begin_thread(struct start *start)
     return copy;
 }
 
-/* The last call becomes a jump, so that no frame of ours is below the program's routine. */
+/* The last call becomes a jump, so that no frame of ours is outside the program's routine. */
 static void *begin_posix(void *cookie)
 {
     struct start start = begin_thread(cookie);
@@ -66,8 +65,9 @@ static int begin_c11(void *cookie)
     return start.routine.c11(start.argument);
 }
 
-/* Also before recording has begun: it may be switched on later. NULL: nobody will ask. A fork child begins its log while
- * it has no second thread: whose events come while another one begins it are in no log. */
+/* Also before recording has begun: it may be switched on later. NULL: no record is needed. A fork
+ * child begins its log while it has one thread: events of a thread that runs while another one
+ * begins the log are in no log. */
 static struct start *prepare_start(const pthread_attr_t *attributes, void *argument)
 {
     struct start *start;
@@ -142,14 +142,13 @@ MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
     return error;
 }
 
-/* ---- what is forbidden from now on -------------------------------------------------------------
- */
+/* ---- restrictions ---------------------------------------------------------------------------- */
 
 enum {
     SEGMENTS_AHEAD = 64, /* 4 MiB: no segment can be made later */
 };
 
-/* While it can be made. */
+/* While segments can still be made. */
 static void reserve_ahead(void)
 {
     struct quiet quiet;
@@ -175,10 +174,10 @@ static void seccomp_failed(void)
     clock_allow();
 }
 
-/* What a call forbids the thread, by whichever of its two names it is made. */
+/* What a call forbids the thread; the call has two names. */
 struct ban {
     bool is_seccomp;
-    bool is_strict; /* nothing but read, write and exit; and no TSC */
+    bool is_strict; /* only read, write and exit are allowed; no TSC */
     bool is_tsc;
 };
 
@@ -241,7 +240,7 @@ MTRACE_EXPORT int prctl(int option, ...)
     return result;
 }
 
-/* A child with a memory of its own goes on where the caller was. */
+/* Such a call makes a child with its own memory that continues at the caller. */
 static bool is_fork(long number, const long *a)
 {
     uint64_t flags = (uint64_t)a[0];
@@ -282,7 +281,7 @@ MTRACE_EXPORT long syscall(long number, ...)
     return result;
 }
 
-/* The log's path means nothing behind a new root: grow while it does. */
+/* After it, the log's path is invalid: grow before. */
 MTRACE_EXPORT int chroot(const char *path)
 {
     if (!lifecycle_is_ready() || !g_real.chroot) {

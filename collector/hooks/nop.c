@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nop: libmtrace-nop.so, the same exports as libmtrace.so with nothing behind them but a jump to
- * the next definition: the baseline of every figure about overhead.
+ * nop: libmtrace-nop.so, with the same exports as libmtrace.so.
+ *
+ * Each only jumps to the next definition. It is the baseline of all overhead measurements.
  */
 #include "collector/os/real.h"
 #include "include/mtrace.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object_output: a walk as text, and into the log.
+ * object_output: writes a walk as text, and into the log.
  */
 #include "collector/events/record.h"
 #include "collector/groups/object_walk.h"
@@ -61,7 +61,7 @@ static void sift(const struct object_tree *tree, uint32_t *order, size_t i, size
     }
 }
 
-/* A heap: qsort may allocate. */
+/* Heapsort, because qsort may allocate. */
 static void sort(const struct object_tree *tree, uint32_t *order, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
@@ -141,7 +141,7 @@ static void record_text(enum log_event_kind kind, const char *text, uint32_t wal
     (void)record_labelled(kind, 0, words, 3, text, NULL);
 }
 
-/* Without a name: it ends. */
+/* An event without a name ends the walk. */
 static void record_end(uint32_t walk, uint64_t n_warnings)
 {
     const uint64_t words[3] = {0, 0, (uint64_t)walk << 32};
@@ -151,7 +151,7 @@ static void record_end(uint32_t walk, uint64_t n_warnings)
 
 int object_walk_record(const struct mtrace_walk *walk, const char *name)
 {
-    static _Atomic uint32_t n_walks; /* goes on in fork children */
+    static _Atomic uint32_t n_walks; /* continues in fork children */
     uint32_t number = (atomic_fetch_add_explicit(&n_walks, 1, memory_order_relaxed) + 1)
                       & ((1u << WALK_BITS) - 1);
     size_t n_texts =

@@ -17,7 +17,8 @@ static const char *const g_names[2][N_OPERATOR_SLOTS] = {
 #undef NAME
 };
 
-/* Of a library that came later. Changed with ld.so's list locked; epoch is 0 meanwhile. */
+/* An operator of a library that was loaded later. Changed with ld.so's list locked; epoch is 0
+ * during a change. */
 struct later {
     _Atomic uint32_t epoch;
     _Atomic uintptr_t call, map, start;
@@ -58,7 +59,7 @@ void operator_table_find(void)
     g_is_started = true;
 }
 
-/* ---- what came later ---------------------------------------------------------------------------- */
+/* ---- libraries loaded later ------------------------------------------------------------------ */
 
 static struct remembered recall(struct later *later)
 {
@@ -94,7 +95,7 @@ static bool is_there(const struct remembered *seen)
            && (uintptr_t)bounds.map == seen->map && bounds.start == seen->start;
 }
 
-/* Whoever calls an operator of it does so after ld.so was done with its module. */
+/* A caller of the module's operator runs only after ld.so has finished loading it. */
 static bool is_finished(const struct link_map *map)
 {
     struct module_bounds bounds;
@@ -102,8 +103,9 @@ static bool is_finished(const struct link_map *map)
     return module_bounds_find((uintptr_t)map->l_ld, &bounds) && bounds.map == map;
 }
 
-/* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a
- * fork child's log: this is done whether it does or not. False: it is locked by another thread. */
+/* A handler that does not return would leave ld.so locked, so signals are blocked. Not by quiet.h:
+ * that checks whether this process records, and may begin a fork child's log. False: another thread
+ * has the lock. */
 static bool look(const char *name, struct later *later, uint32_t epoch, uintptr_t *ret_call)
 {
     struct sys_signals mask;
@@ -135,7 +137,7 @@ struct operator operator_table_get_slow(int kind, enum operator_slot slot)
     if (modules_are_unloading()) {
         if (is_there(&seen))
             return to_operator(seen.call);
-        epoch = 0; /* what is found may be gone in the same epoch */
+        epoch = 0; /* a module found now may be unloaded in the same epoch */
     }
     if (look(g_names[kind][slot], later, epoch, &call))
         return to_operator(call);

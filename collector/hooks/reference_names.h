@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reference_names: the functions of ours to which references of modules are led (got_rebinding.h), but for C++'s operators.
+ * reference_names: our functions to which GOT slots are rebound (got_rebinding.h), except C++'s
+ * operators.
  *
- * Threads: one. Failure: none.
+ * One thread. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_REFERENCE_NAMES_H
 #define MTRACE_COLLECTOR_REFERENCE_NAMES_H
 
-/* Only the first call counts. */
+/* Only the first call has an effect. */
 void reference_names_add(void);
 
 #endif

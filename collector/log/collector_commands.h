@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * orders: what the recorder wants of this process (struct log_control of log_format.h).
+ * collector_commands: commands of the recorder for this process.
  *
- * Model:   the last one that is wanted, and one name of a snapshot at a time, in the header page of the log. Any event may find that one is due; life/control_commands.h obeys.
- * Threads: any. Signals: safe. Failure: none.
+ * The header page of the log (struct log_control of log_format.h) holds the last command, and one
+ * marker name at a time. Any event may find a pending command; process/control_commands.h executes
+ * it.
+ *
+ * Threads: any. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_COLLECTOR_COMMANDS_H
 #define MTRACE_COLLECTOR_COLLECTOR_COMMANDS_H
@@ -14,7 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Of this process' log, which is there. */
+/* The process must have a log. */
 static inline struct log_control *collector_commands_get(void)
 {
     return log_control_of(segment_log());

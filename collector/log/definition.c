@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-/*
- * A full segment is not sealed: a writer in it may still be about to store its magic. Readers take
- * DEFS in any state but FREE.
- */
+/* A full segment is not sealed: another thread may be about to store a magic in it. Readers accept
+ * DEFS in any state except FREE. */
 static struct segment_shared g_shared = {.kind = LOG_SEGMENT_DEFS};
 
 void definition_forget(void)
@@ -46,7 +44,7 @@ bool definition_write(const struct log_def *def, const void *text, size_t text_b
         memcpy(out + 1, text, text_bytes);
     if (more_bytes)
         memcpy((unsigned char *)(out + 1) + text_bytes, more, more_bytes);
-    /* Release: the record is whole before its magic is seen. */
+    /* Release: the record is complete before its magic is visible. */
     atomic_store_explicit(&out->magic, LOG_DEF_MAGIC, memory_order_release);
     return true;
 }

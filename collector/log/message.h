@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message: diagnostics of the collector: one line each to MTRACE_LOGFILE or stderr when MTRACE_LOG
- * asks for the level, and into the log itself (LOG_DEF_MESSAGE) as soon as there is one.
+ * message: diagnostics of the collector.
  *
- * Invariants: MS-1 at most MESSAGE_MOST lines a process; MS-2 no descriptor is held between lines.
- * Threads: any. Signals: safe. Failure: a line is lost.
+ * Each is one line to MTRACE_LOGFILE or stderr, if MTRACE_LOG asks for its level. It is also
+ * written into the log (LOG_DEF_MESSAGE), if there is one.
+ *
+ * Invariants
+ *   MS-1 A process writes at most MESSAGE_MOST lines.
+ *   MS-2 No descriptor is held between lines.
+ *
+ * Threads: any. Async-signal-safe. On failure a line is lost.
  */
 #ifndef MTRACE_COLLECTOR_MESSAGE_H
 #define MTRACE_COLLECTOR_MESSAGE_H
@@ -19,7 +24,8 @@ enum {
 
 void message_init(const struct config *config);
 
-/* "mtrace: <what><path><why>", where why may be NULL; error < 0 adds the errno's number. */
+/* Writes "mtrace: <what><path>". path may be NULL. error < 0: a negative errno, which is added as a
+ * number. */
 void message(enum config_level level, const char *what, const char *path, long error);
 
 #endif

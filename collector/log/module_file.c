@@ -18,8 +18,9 @@
 
 enum {
     RECENT_SECONDS = 600,
-    HEAD_BYTES = 4096, /* ELF header and program headers are in them, or the file is not copied */
-    DEBUG_BYTES = 256 * 1024, /* up to which debug sections are copied, too */
+    HEAD_BYTES =
+        4096, /* must contain the ELF header and program headers, or the file is not copied */
+    DEBUG_BYTES = 256 * 1024, /* debug sections up to this size are copied, too */
     MOST_BYTES = 16 * 1024 * 1024,
     MOST_SECTIONS = 1024,
     KNOWN_KEYS = 4096, /* a power of two */
@@ -57,7 +58,8 @@ static bool is_known(uint64_t key)
     return false;
 }
 
-/* False: another thread has just added it. Without a free place it is copied again next time. */
+/* False: another thread has just added it. If there is no free place, the file is copied again next
+ * time. */
 static bool add_key(uint64_t key)
 {
     for (unsigned i = 0; i < KEY_PROBES; i++) {
@@ -72,7 +74,7 @@ static bool add_key(uint64_t key)
     return true;
 }
 
-/* ---- parts of a file, one behind the other in a buffer ---- */
+/* ---- parts of a file, one after the other in a buffer ---- */
 
 struct part {
     uint64_t offset; /* in the file */
@@ -132,7 +134,7 @@ static size_t head_bytes(const ElfW(Ehdr) * header)
 
 /* ---- from the file ---- */
 
-/* The tables that name functions, and build ids. Names of sections are among the strings. */
+/* Tables that name functions, and build ids. The names of sections are among the strings. */
 static bool is_table(const ElfW(Shdr) * section)
 {
     return section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM
@@ -164,7 +166,7 @@ static void copy_sections(struct copy *copy, const ElfW(Ehdr) * header)
             copy_from_file(copy, sections[i].sh_offset, sections[i].sh_size);
 }
 
-/* The first page of the mapping is that of the file: nothing is relocated there. */
+/* True if the first page of the mapping equals that of the file; nothing is relocated there. */
 static bool is_loaded_file(struct copy *copy, const struct module_file *file)
 {
     unsigned char *loaded = copy->buffer;
@@ -197,7 +199,8 @@ static void copy_file(struct copy *copy)
 
 /* ---- from memory ---- */
 
-/* As in the file: ld.so adds the load address to some entries, on some processors to none. */
+/* Restores the values of the file: ld.so adds the load address to some entries, on some processors
+ * to none. */
 static void restore_dynamic(const struct module_file *file, ElfW(Dyn) * dynamic, size_t n,
                             uint64_t *ret_strings_end)
 {
@@ -216,7 +219,7 @@ static void restore_dynamic(const struct module_file *file, ElfW(Dyn) * dynamic,
     *ret_strings_end = strings + n_strings;
 }
 
-/* All linkers put the strings behind the other tables of dynamic symbols. */
+/* All linkers put the strings after the other tables of dynamic symbols. */
 static void copy_memory(struct copy *copy, const struct module_file *file)
 {
     ElfW(Ehdr) *header = copy_from_memory(copy, 0, file->start, HEAD_BYTES);
@@ -305,8 +308,9 @@ static uint64_t write_copy(const struct module_file *file, const struct copy *co
     return !add_key(key) || write_parts(copy, key) ? key : 0;
 }
 
-/* The file is probably there when the log is imported: not a plugin, of a package, or old. A fresh
- * build is often run many times, so that copies of its executable would fill the logs. */
+/* True if the file probably exists when the log is imported: it is not a plugin, belongs to a
+ * package, or is old. A fresh build is often run many times; copies of its executable would fill
+ * the logs. */
 static bool stays(const struct module_file *file, const struct sys_file_id *id)
 {
     int64_t now = (int64_t)(sys_clock_ns(CLOCK_REALTIME) / 1000000000u);
@@ -316,7 +320,7 @@ static bool stays(const struct module_file *file, const struct sys_file_id *id)
            || now - id->change_seconds > RECENT_SECONDS;
 }
 
-/* Without a build id the status of the file tells which modules have the same file. */
+/* Without a build id, modules of one file are recognized by its status. */
 static uint64_t key_of_status(const struct module_file *file, const struct sys_file_id *id)
 {
     const uint64_t words[] = {id->device, id->inode, (uint64_t)id->size_bytes,
@@ -362,7 +366,7 @@ static void fill_copy(struct copy *copy, const struct module_file *file)
         sys_close(copy->fd);
 }
 
-/* From the file of its path, or else as module_file.h says. */
+/* Copies from the file at its path, or as module_file.h says. */
 static uint64_t copy_module(const struct module_file *file, int fd, uint64_t key)
 {
     struct copy copy = {.fd = fd, .buffer = memory_map(MOST_BYTES)};

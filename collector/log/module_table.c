@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum {
-    KEPT_SLOTS =
-        256, /* filled before one that ended goes to another module: it may be opened again */
+    KEPT_SLOTS = 256, /* slots used before an ended one is reused: its module may be opened again */
     N_WORDS = sizeof(struct module_identity) / sizeof(uintptr_t),
     KIND_BITS = 2,
 };
@@ -19,10 +18,9 @@ enum kind {
     KIND_ENDED,
 };
 
-/*
- * state: the kind, and above it how often it changed: so who read the words between two equal states
- * has read those of one module, and who changes a state changes the one he looked at.
- */
+/* state: the kind in the low bits, and a count of changes. If the state is equal before and after
+ * reading the words, they belong to one module. A compare-and-swap of the state changes only the
+ * state that was read. */
 struct module_slot {
     _Atomic uint32_t state;
     _Atomic uint32_t id;
@@ -34,9 +32,10 @@ struct module_slot {
 _Static_assert(offsetof(struct module_identity, start) == 0, "words[0] is the start");
 
 static struct module_slot g_slots[MODULE_TABLE_SLOTS];
-static _Atomic uint32_t g_n_slots; /* used once; may exceed their number for a moment */
+static _Atomic uint32_t
+    g_n_slots; /* slots ever used; may exceed the number of slots for a moment */
 static _Atomic uint32_t g_last_id;
-static _Atomic uint32_t g_next_ended; /* where the search for an ended one begins */
+static _Atomic uint32_t g_next_ended; /* where the search for an ended slot begins */
 
 static uint32_t n_slots(void)
 {
@@ -73,7 +72,7 @@ static struct module_identity read_words(const struct module_slot *slot)
     return identity;
 }
 
-/* The same addresses? Words of most others differ in the first. */
+/* True if the addresses are equal. Most other slots differ in the first word. */
 static bool is_at(const struct module_slot *slot, const struct module_identity *identity)
 {
     struct module_identity own;
@@ -90,7 +89,7 @@ static bool is_it(const struct module_slot *slot, const struct module_identity *
     return is_at(slot, identity) && read_words(slot).link_map == identity->link_map;
 }
 
-/* What was read since `state` was is of that state. */
+/* True if what was read since `state` belongs to it. */
 static bool is_still(const struct module_slot *slot, uint32_t state)
 {
     atomic_thread_fence(memory_order_acquire);
@@ -138,12 +137,14 @@ static void put_words(struct module_slot *slot, const struct module_identity *id
     uintptr_t words[N_WORDS];
 
     memcpy(words, identity, sizeof(words));
-    atomic_thread_fence(memory_order_release); /* who sees a word sees the slot busy: is_still */
+    atomic_thread_fence(
+        memory_order_release); /* a reader that sees a word sees the slot busy: is_still */
     for (unsigned i = 0; i < N_WORDS; i++)
         atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
 }
 
-/* A library opened and closed again and again needs one id, not one for each time, wherever ld.so has its link map. */
+/* A library that is opened and closed again and again keeps its id, wherever ld.so puts its link
+ * map. */
 static struct module_slot *revive(const struct module_identity *identity, uint64_t file)
 {
     for (uint32_t i = 0, n = n_slots(); file != 0 && i < n; i++) {
@@ -195,7 +196,7 @@ bool module_table_is_settled(const struct module_slot *slot)
     return atomic_load_explicit(&slot->n_returns, memory_order_relaxed) > MODULE_TABLE_REPORTED;
 }
 
-/* Release: who sees it ready sees its words. */
+/* Release: a thread that sees the slot ready sees its words. */
 void module_table_publish(struct module_slot *slot, bool is_defined)
 {
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);

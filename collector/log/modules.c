@@ -26,13 +26,13 @@ enum {
     UNREPORTED_BITS = 1 << 16,
 };
 
-_Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
+_Atomic uint32_t g_modules_epoch = 1; /* 0 is not an epoch */
 static _Atomic uint32_t
-    g_n_unloads; /* that have begun and not ended; stays, where a destructor does not return */
+    g_n_unloads; /* unloads in progress; never decreases if a destructor does not return */
 static _Thread_local uint32_t g_n_own_unloads __attribute__((tls_model("initial-exec")));
 static _Atomic bool g_has_overflown;
 static _Atomic uint64_t
-    g_unreported[UNREPORTED_BITS / 64]; /* by hash of what a module is: counted before */
+    g_unreported[UNREPORTED_BITS / 64]; /* by hash of the module's identity: counted before */
 uintptr_t g_modules_loader_start, g_modules_loader_bytes;
 
 void modules_init(void)
@@ -95,8 +95,7 @@ static struct module_identity identity_of(const struct dl_find_object *object)
     };
 }
 
-/* ---- what a definition says --------------------------------------------------------------------
- */
+/* ---- definitions ---- */
 
 struct build_id {
     const unsigned char *bytes;
@@ -118,7 +117,7 @@ static struct build_id find_in_notes(const unsigned char *at, const unsigned cha
     return (struct build_id){NULL, 0};
 }
 
-/* Bytes of the file are mapped there, to be read. Between segments there may be nothing. */
+/* True if bytes of the file are mapped there readable. There may be gaps between segments. */
 static bool is_loaded(const ElfW(Phdr) * programs, size_t n, const ElfW(Phdr) * part)
 {
     for (size_t i = 0; i < n; i++)
@@ -169,7 +168,7 @@ static void append_path(const struct link_map *map, struct fmt *out)
     fmt_string(out, map->l_name);
 }
 
-/* The words of a definition. */
+/* The contents of a definition. */
 struct description {
     struct build_id build_id;
     struct fmt path; /* in borrowed memory */
@@ -208,7 +207,7 @@ static bool define(uint32_t id, const struct module_identity *identity,
                             file->path.size_bytes);
 }
 
-/* A path that was cut names no file. */
+/* A truncated path names no file. */
 static void keep_file(uint32_t id, const struct module_identity *identity,
                       const struct description *file)
 {
@@ -222,7 +221,7 @@ static void keep_file(uint32_t id, const struct module_identity *identity,
                                                .build_id_bytes = file->build_id.n_bytes});
 }
 
-/* Each is counted once: two with the same hash count as one. */
+/* Counts each module once. Two modules with the same hash count as one. */
 static void count_unreported(const struct module_identity *identity)
 {
     uint32_t hash = (uint32_t)(hash_bytes(0xcbf29ce484222325u, identity, sizeof(*identity)) >> 20)
@@ -245,7 +244,7 @@ static void report_overflow(const struct module_identity *identity)
                 NULL, 0);
 }
 
-/* MO-1. Two threads may define the same module at the same time: two ids, both right. */
+/* MO-1. If two threads define a module at the same time, it gets two ids, and both are right. */
 static uint32_t add_unblocked(const struct module_identity *identity)
 {
     const struct link_map *map = (const void *)identity->link_map;
@@ -273,7 +272,8 @@ static uint32_t add_unblocked(const struct module_identity *identity)
     return id;
 }
 
-/* A handler that leaves by siglongjmp would leave a slot, or the borrowed buffer, to nobody. */
+/* Signals are blocked: a handler that leaves by siglongjmp would leak a slot or the borrowed
+ * buffer. */
 static uint32_t add(const struct module_identity *identity)
 {
     struct sys_signals mask;
@@ -330,5 +330,5 @@ static void write_end(uint32_t id)
 void modules_check_unloaded(void)
 {
     if (module_table_end(is_there, write_end))
-        modules_bump_epoch(); /* last: what is looked up from here on sees the module ended */
+        modules_bump_epoch(); /* last: later lookups see the module ended */
 }

@@ -24,13 +24,13 @@ enum {
 };
 
 struct texts {
-    _Atomic size_t used_bytes; /* more than there are: full */
+    _Atomic size_t used_bytes; /* above the size: full */
     char bytes[TEXTS_BYTES - sizeof(size_t)];
 };
 
 static _Atomic(struct texts *) g_texts;
 
-/* Room that is never given back. */
+/* Takes space that is never freed. */
 static char *take_room(size_t size_bytes)
 {
     for (;;) {
@@ -57,13 +57,13 @@ static struct name_entry *chunk_of(const struct name_table *table, uint32_t id)
     return atomic_load_explicit(&table->store->chunks[id / NAME_TABLE_CHUNK], memory_order_acquire);
 }
 
-/* Of an id that take_id gave. */
+/* The id must come from take_id. */
 static struct name_entry *entry_at(const struct name_table *table, uint32_t id)
 {
     return chunk_of(table, id) + id % NAME_TABLE_CHUNK;
 }
 
-/* The text of an id that anybody may have made up; NULL: none was given it. */
+/* The text of an id that the caller may have made up. NULL: the id has no text. */
 static const char *find_text(const struct name_table *table, uint32_t id)
 {
     if (id / NAME_TABLE_CHUNK >= NAME_TABLE_CHUNKS || !chunk_of(table, id))
@@ -100,7 +100,7 @@ static bool has_ids(const struct name_table *table)
            < NAME_TABLE_CHUNKS;
 }
 
-/* 0 when all are given: the counter stays where it is, else it would begin anew. */
+/* 0: no id is left. The counter stays where it is, so that it does not wrap around. */
 static uint32_t take_id(struct name_table *table)
 {
     uint32_t id = atomic_load_explicit(&table->next_id, memory_order_relaxed);
@@ -124,7 +124,7 @@ static uint32_t hash_of(const char *text, size_t text_bytes)
 
 uint32_t name_table_add(struct name_table *table, const char *text, size_t text_bytes)
 {
-    /* Room is never given back: none for a name that finds no id. */
+    /* Space is never freed, so take none for a name that gets no id. */
     char *copy = has_ids(table) ? take_room(text_bytes + 1) : NULL;
     uint32_t id = copy ? take_id(table) : 0;
     struct name_entry *entry;
@@ -139,7 +139,7 @@ uint32_t name_table_add(struct name_table *table, const char *text, size_t text_
     return id;
 }
 
-/* From `id` on outwards, up to `end`, which is known not to have it. */
+/* Searches the list from `id` to `end`, which is known not to match. */
 static uint32_t find(const struct name_table *table, uint32_t id, uint32_t end, const char *text,
                      size_t text_bytes, uint32_t hash)
 {
@@ -170,7 +170,7 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
         return 0;
     entry = entry_at(table, id);
     entry->next = newest;
-    /* release: the entry is whole; acquire: so are those that came in between */
+    /* release: the entry is complete; acquire: so are those added in between */
     while (!atomic_compare_exchange_weak_explicit(bucket, &newest, id, memory_order_acq_rel,
                                                   memory_order_acquire)) {
         uint32_t others = find(table, newest, entry->next, text, text_bytes, hash);
@@ -183,7 +183,8 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
     return id;
 }
 
-/* Two threads may both define it: they say the same. Release, acquire: whoever sees an event that names it sees the definition. */
+/* Two threads may both define it, with the same text. Release and acquire: a thread that sees an
+ * event with the id sees its definition. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation)
 {
     const char *text = find_text(table, id);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name_table: texts that the program gave a number: names of groups with their tags, of markers and
- * of phases.
+ * name_table: ids for names of the program.
  *
- * Model:   a text gets the next id and stays where it was put; ids found again by their text hang
- *          in lists of buckets. It is written into the log when an event of this log is about to
- *          name it, or earlier: a fork child has the texts of its parent, and a log of its own.
+ * A name is a text: of a group with its tags, of a marker, a phase or a pool. It gets the next id
+ * and is never moved. Interned ids are in lists of hash buckets. A text is written into the log
+ * when an event of this log refers to it, or earlier. A fork child has the texts of its parent, but
+ * a log of its own.
+ *
  * Invariants
- *   NT-1 An id is given to nobody before its text is whole.
- *   NT-2 name_table_define returned true: the definition was committed in the log of this process.
- *   NT-3 Ids are never given again. One that lost a race for its text names nothing.
- *   NT-4 Memory: 32 bytes and the text per id, in pages that fork children share.
- * Threads: any, no lock. Signals: safe, also nested. Failure: 0, or false.
+ *   NT-1 An id is returned only after its text is complete.
+ *   NT-2 After name_table_define returned true, the log of this process has the definition.
+ *   NT-3 Ids are never reused. An id that lost a race for its text names nothing.
+ *   NT-4 An id takes 32 bytes and its text, in pages that fork children share.
+ *
+ * Threads: any, no lock. Async-signal-safe and reentrant. On failure 0 or false.
  */
 #ifndef MTRACE_COLLECTOR_NAME_TABLE_H
 #define MTRACE_COLLECTOR_NAME_TABLE_H
@@ -32,7 +34,7 @@ enum {
 
 struct name_entry;
 
-/* Apart from what has a value from the start, so that no library file must hold all the zeros. */
+/* Separate from struct name_table, so that the library file does not contain the zeros. */
 struct name_store {
     _Atomic(struct name_entry *) chunks[NAME_TABLE_CHUNKS];
     _Atomic uint32_t buckets[NAME_TABLE_BUCKETS]; /* newest id, 0: none */
@@ -46,10 +48,10 @@ struct name_table {
     struct name_store *store;
 };
 
-/* The text with a new id; 0: no memory, or no id left. */
+/* Adds the text with a new id. 0: no memory, or no id left. */
 uint32_t name_table_add(struct name_table *table, const char *text, size_t text_bytes);
 
-/* The id of the text, a new one if it has none that was found by this function before. */
+/* The id of an equal text that this function added before, or a new one. */
 uint32_t name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
 
 /* One more than the highest id given. */
@@ -58,13 +60,13 @@ static inline uint32_t name_table_count(const struct name_table *table)
     return atomic_load_explicit(&table->next_id, memory_order_relaxed);
 }
 
-/* Of those, how many name nothing. */
+/* How many of the ids name nothing. */
 static inline uint32_t name_table_count_lost(const struct name_table *table)
 {
     return atomic_load_explicit(&table->n_lost, memory_order_relaxed);
 }
 
-/* Into the log of this process, once; generation: state.h's. */
+/* Writes the definition into the log of this process, once. generation: see state.h. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation);
 
 #endif

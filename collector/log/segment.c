@@ -18,17 +18,17 @@ enum {
     NO_ROOM_BYTES = 1 << 30,
 };
 
-/* All written by segment_attach and segment_forget, but g_chunks and the three below it. */
+/* Written by segment_attach and segment_forget, except g_chunks and the variables below it. */
 static struct log_file *g_log;
 static unsigned char *g_first;
 static uint32_t g_n_first;
 static struct segment_file g_where;
-static uint64_t g_start_ns; /* stays when the log is forgotten */
+static uint64_t g_start_ns; /* survives segment_forget */
 
-static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* behind the first mapping */
-static _Atomic uint32_t g_n_chunks;                   /* of them mapped */
+static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* after the first mapping */
+static _Atomic uint32_t g_n_chunks;                   /* mapped chunks */
 static _Atomic uint32_t g_drop_reason;
-static _Atomic uint32_t g_drops_until_retry; /* no growth is tried until it is 0 */
+static _Atomic uint32_t g_drops_until_retry; /* growth is tried when it is 0 */
 static _Atomic uint32_t g_retry_interval;
 
 struct log_file *segment_log(void)
@@ -64,7 +64,7 @@ void segment_forget(void)
     g_n_first = 0;
 }
 
-/* Chunks begin behind the header: where pages are larger than it, in the middle of one. */
+/* Chunks begin after the header, which is in the middle of a page if pages are larger. */
 static size_t lead_bytes(void)
 {
     return LOG_FILE_HEADER_BYTES % sys_page_bytes();
@@ -86,7 +86,7 @@ static void each_mapping(long (*change)(void *start, size_t size_bytes))
 
 void segment_replace_mappings(void)
 {
-    g_where.max_bytes = 0; /* the file is not to grow from here */
+    g_where.max_bytes = 0; /* the file must not grow from here on */
     each_mapping(sys_map_over);
 }
 
@@ -132,8 +132,7 @@ static void push(_Atomic uint64_t *stack, struct log_segment *segment)
                                                     memory_order_release, memory_order_relaxed));
 }
 
-/* A link read from a segment that another thread popped meanwhile is stale; then the tag differs.
- */
+/* If another thread popped the segment, the link read from it is stale; the tag differs then. */
 static struct log_segment *pop(_Atomic uint64_t *stack)
 {
     uint64_t top = atomic_load_explicit(stack, memory_order_acquire);
@@ -154,10 +153,9 @@ static struct log_segment *pop(_Atomic uint64_t *stack)
 /* ---- growth ------------------------------------------------------------------------------------
  */
 
-/*
- * File systems without fallocate: zeros at the end of the file reserve it as well. Only there
- * (map_chunk appends): another grower may have the same space already, and use it.
- */
+/* For file systems without fallocate: zeros at the end of the file reserve space, too. Writes only
+ * at the end (map_chunk appends), since another thread may have reserved the same space already and
+ * use it. */
 static long reserve_by_writing(int fd, uint64_t end)
 {
     static const char zeros[4096];
@@ -178,7 +176,7 @@ long segment_reserve_space(int fd, uint64_t offset, uint64_t size_bytes, bool *r
 {
     long result;
 
-    /* One byte more would send SIGXFSZ, and its default action ends the process. */
+    /* Beyond the limit the kernel sends SIGXFSZ, whose default action ends the process. */
     if (offset + size_bytes > sys_limit(RLIMIT_FSIZE))
         return -EFBIG;
     do
@@ -213,7 +211,7 @@ static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
     return result + (long)lead;
 }
 
-/* SG-2: the descriptor, or a failure. */
+/* SG-2. Returns the descriptor or a negative errno. */
 static long open_again(const char *path)
 {
     struct sys_file_id id;
@@ -263,7 +261,7 @@ void segment_add_free(uint32_t first, uint32_t n)
     }
 }
 
-/* After a failure the next drops do not ask the kernel again: 1, 2, 4 … 65536 of them. */
+/* After a failure the next 1, 2, 4 … 65536 drops do not call the kernel again. */
 static void back_off(enum log_drop reason)
 {
     uint32_t interval = atomic_load_explicit(&g_retry_interval, memory_order_relaxed);
@@ -274,7 +272,7 @@ static void back_off(enum log_drop reason)
     atomic_store_explicit(&g_drop_reason, reason, memory_order_relaxed);
 }
 
-/* EPERM is a seccomp filter's, ESTALE and ENOENT another file or none where ours was. */
+/* EPERM: a seccomp filter. ESTALE, ENOENT: another file, or none, is at the path. */
 static enum log_drop reason_of(long failure)
 {
     switch (failure) {
@@ -295,10 +293,9 @@ static bool is_beyond_limit(uint32_t first)
            || first + SEGMENT_CHUNK > LOG_MAX_SEGMENTS;
 }
 
-/*
- * A chunk gets its number when its space is there, so the file has no holes. Growers may be after
- * the same one; none waits: who comes second unmaps it and looks at what the first one added.
- */
+/* SG-4: a chunk gets its number when its space is reserved, so the file has no holes. If two
+ * threads reserve the same chunk, none waits: the second unmaps it and uses what the first one
+ * added. */
 static bool grow_unblocked(void)
 {
     uint32_t waiting = atomic_load_explicit(&g_drops_until_retry, memory_order_relaxed);
@@ -327,13 +324,14 @@ static bool grow_unblocked(void)
     atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);
     atomic_store_explicit(&g_chunks[chunk], (unsigned char *)(uintptr_t)address,
                           memory_order_release);
-    /* Before anyone can seal one: the recorder takes no segment behind the number. */
+    /* Before a thread can seal one: the recorder takes no segment beyond this number. */
     raise_to(&g_log->n_segments, first + SEGMENT_CHUNK);
     segment_add_free(first, SEGMENT_CHUNK);
     return true;
 }
 
-/* A handler that forks in the middle would leave a mapping that no table knows. */
+/* Signals are blocked: a handler that forks here would leave its child a mapping that no table
+ * knows. */
 static bool grow(void)
 {
     struct sys_signals mask;
@@ -361,7 +359,7 @@ static bool has_reservations(enum log_segment_kind kind)
     return kind == LOG_SEGMENT_SIDE || kind == LOG_SEGMENT_DEFS;
 }
 
-/* SG-7. Release fence: who sees what is stored from here on sees this, too. */
+/* SG-7. Release fence: a reader that sees any later store also sees this one. */
 static void end_filling(struct log_segment *segment)
 {
     __atomic_store_n(&segment->sequence, 0, __ATOMIC_RELAXED);
@@ -379,7 +377,8 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     end_filling(segment);
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
-    /* A late writer of the SIDE filling that was here before must find no room (side.c), nor this one's before it is zeroed. */
+    /* A late writer to an earlier SIDE filling must find no space (side.c), nor a writer to this
+     * one before it is zeroed. */
     atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
     if (kind != LOG_SEGMENT_EVENTS && is_used)
         memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);
@@ -393,7 +392,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     __atomic_store_n(&segment->sequence,
                      atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed),
                      __ATOMIC_RELAXED);
-    /* Release: who finds room sees whose kind it is, and writes behind the zeros. */
+    /* Release: a thread that reserves space sees the kind, and writes after the zeros. */
     if (has_reservations(kind))
         atomic_store_explicit(&segment->reserved_bytes, 0, memory_order_release);
     /* Release: a reader that sees FILLING sees the fields above. */
@@ -433,7 +432,7 @@ struct log_segment *segment_take_nodes(uint32_t first_node)
     return take(LOG_SEGMENT_NODES, SEGMENT_FROM_NOW, first_node);
 }
 
-/* SG-6: what took the place of the log is zeros. A segment of a log says of which run it is. */
+/* SG-6: private memory in place of the log is zero. A segment of a log has a run_id. */
 static bool is_replaced(const struct log_segment *segment)
 {
     return segment->run_id == 0;
@@ -441,7 +440,8 @@ static bool is_replaced(const struct log_segment *segment)
 
 void segment_seal(struct log_segment *segment)
 {
-    /* In this order: a handler that interrupts us here may fork, and the log be replaced in between. */
+    /* The state is tested first: a handler that interrupts the assertion may fork, and the log is
+     * then replaced between the two tests. */
     MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING || is_replaced(segment));
     atomic_store_explicit(&segment->state, LOG_STATE_SEALED, memory_order_release);
     if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
@@ -480,10 +480,9 @@ enum log_drop segment_drop_reason(void)
     return (enum log_drop)atomic_load_explicit(&g_drop_reason, memory_order_relaxed);
 }
 
-/* ---- segments that many fill at once -----------------------------------------------------------
- */
+/* ---- segments that many threads fill ---- */
 
-/* Replaces a full segment (or none); the loser of a race uses the winner's. */
+/* Replaces a full segment (or none). A thread that loses the race uses the winner's segment. */
 static struct log_segment *replace(struct segment_shared *shared, struct log_segment *full)
 {
     struct log_segment *fresh = segment_take(shared->kind);
@@ -498,8 +497,9 @@ static struct log_segment *replace(struct segment_shared *shared, struct log_seg
     return fresh;
 }
 
-/* The first attempt in vain says so (the recorder looks), the next ones leave it: else they would add
- * up and come around to where there is room. Who comes late may find the filling of another kind. */
+/* The first failed reservation exceeds the size, which the recorder sees. Later ones add nothing:
+ * the sum would wrap around to where there is space. A late thread may find a filling of another
+ * kind. */
 static void *reserve(struct log_segment *segment, enum log_segment_kind kind, uint32_t size_bytes)
 {
     uint32_t at = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);

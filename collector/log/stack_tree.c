@@ -11,12 +11,12 @@
 #include <sys/mman.h>
 
 /*
- * The table beside the log: entries of 8 bytes (hash high half, node id low half; 0 = empty), never
- * removed. A node has a line by its parent, so that what hangs together lies together; when that
- * line is full, the table is open addressing with linear probing from the hash. A node right behind
- * its parent is in no table. At 3/4 full a table of twice the size takes over: with the 16-byte
- * slot of the log that is at most 16 + 8 / (3/8) + 8 / (3/4) / 2 < 48 bytes per node, and the
- * retired table gives its pages back.
+ * The table beside the log. Entries have 8 bytes (hash in the high half, node id in the low half; 0
+ * = empty) and are never removed. The children of a parent share a cache line chosen by the parent,
+ * for locality. When that line is full, the table is open addressing with linear probing from the
+ * hash. A node right after its parent is in no table. At 3/4 full, a table of twice the size
+ * replaces it. With the 16-byte slot of the log that is at most 16 + 8 / (3/8) + 8 / (3/4) / 2 < 48
+ * bytes per node. The old table gives its pages back.
  */
 struct table {
     uint32_t mask;      /* capacity - 1 */
@@ -30,7 +30,7 @@ enum {
     MOST_NODE_SEGMENTS = 1 << 16, /* 4 GiB of nodes */
     HUGE_PAGE_BYTES = 1 << 21,
     LINE_ENTRIES = 64 / sizeof(uint64_t),
-    LINE_PARENT_BITS = 2, /* parents that differ only in these share a line */
+    LINE_PARENT_BITS = 2, /* parents that differ only in these bits share a line */
 };
 
 static _Atomic(struct table *) g_table;
@@ -58,7 +58,7 @@ static struct log_node *slot_of(uint32_t id)
     return (struct log_node *)(void *)segment_payload(segment) + id % LOG_NODES_PER_SEGMENT;
 }
 
-/* The segment of nodes ordinal * LOG_NODES_PER_SEGMENT and up is there afterwards, or false. */
+/* Creates the segment for the nodes from ordinal * LOG_NODES_PER_SEGMENT on. False: no space. */
 static MTRACE_COLD bool make_segment_slow(uint32_t ordinal)
 {
     struct log_segment *none = NULL;
@@ -82,7 +82,7 @@ static bool has_room_for(uint32_t id)
            || make_segment_slow(ordinal);
 }
 
-/* A new id with its slot, or LOG_NODE_NONE. Ids are not used up while there is no room. */
+/* A new id with its slot, or LOG_NODE_NONE. Without space no ids are used up. */
 static uint32_t new_id(void)
 {
     struct log_file *log = segment_log();
@@ -94,7 +94,7 @@ static uint32_t new_id(void)
     return has_room_for(id) ? id : LOG_NODE_NONE;
 }
 
-/* ST-1: the slot is whole before its address, and its address before the id leaves. */
+/* ST-1: the slot is complete before its address is stored, and that before the id is returned. */
 static uint32_t write_node(uint32_t parent, uint64_t address, uint32_t module)
 {
     uint32_t id = new_id();
@@ -135,14 +135,15 @@ static struct table *table_new(uint32_t capacity)
 
     if (!table)
         return NULL;
-    /* Its entries are all over it: with small pages most look-ups would walk the page tables. */
+    /* Accesses are spread over the table: with small pages most lookups would walk the page
+     * tables. */
     if (table_bytes(capacity) >= HUGE_PAGE_BYTES)
         sys_advise(table, table_bytes(capacity), MADV_HUGEPAGE);
     table->mask = capacity - 1;
     return table;
 }
 
-/* Where an entry is looked for: first in the line of its parent, then from its hash onwards. */
+/* Position of a search: first in the line of the parent, then from the hash onwards. */
 struct probe {
     uint32_t at;
     uint32_t n_probed;
@@ -159,7 +160,7 @@ static void next_probe(const struct table *table, struct probe *probe, uint32_t 
         ++probe->n_probed == LINE_ENTRIES ? hash & table->mask : (probe->at + 1) & table->mask;
 }
 
-/* Used by one thread only, on a table that no one else sees yet. */
+/* Only for a table that no other thread sees yet. */
 static void copy_entry(struct table *to, uint64_t entry)
 {
     const struct log_node *node = slot_of((uint32_t)entry);
@@ -171,11 +172,9 @@ static void copy_entry(struct table *to, uint64_t entry)
     atomic_fetch_add_explicit(&to->n, 1, memory_order_relaxed);
 }
 
-/*
- * With signals blocked: who is left in the middle would keep all others from growing it for ever.
- * One thread copies, the others go on with the old table. What they add to it behind the copier's
- * back is lost with it, and gets a second id when it is met again (ST-2 allows that).
- */
+/* With signals blocked: after a siglongjmp out of here, no thread could grow the table any more.
+ * One thread copies while the others use the old table. Entries that they add after the copy passed
+ * are lost and get a second id later (ST-2 allows that). */
 static void grow_unblocked(struct table *old)
 {
     uint32_t capacity = old->mask + 1;
@@ -193,7 +192,7 @@ static void grow_unblocked(struct table *old)
                 copy_entry(bigger, entry);
         }
         atomic_store_explicit(&g_table, bigger, memory_order_release);
-        /* Readers still in the old table find zeros, which means absent. */
+        /* Readers of the old table find zeros, which means absent. */
         sys_advise((unsigned char *)old + 4096, table_bytes(capacity) - 4096, MADV_DONTNEED);
     }
     atomic_store_explicit(&g_is_growing, false, memory_order_release);
@@ -237,7 +236,8 @@ static bool is_crowded(const struct table *table)
     return atomic_load_explicit(&table->n, memory_order_relaxed) > (table->mask + 1) / 4 * 3;
 }
 
-/* Puts an entry where `probe` found none; else *ret_entry is who was faster. */
+/* Puts an entry into an empty place. False: another thread was faster; its entry is in
+ * *ret_entry. */
 static bool put_entry(struct table *table, uint32_t at, uint64_t entry, uint64_t *ret_entry)
 {
     if (!atomic_compare_exchange_strong_explicit(&table->entries[at], ret_entry, entry,
@@ -249,7 +249,8 @@ static bool put_entry(struct table *table, uint32_t at, uint64_t entry, uint64_t
     return true;
 }
 
-/* A node that is not right behind its parent. own: its id if it was made already. */
+/* Finds or creates a node that is not right after its parent. own: its id if it was created
+ * already. */
 static MTRACE_NOINLINE uint32_t look_up(uint32_t parent, uint64_t address, uint32_t module,
                                         uint32_t own)
 {
@@ -261,7 +262,7 @@ static MTRACE_NOINLINE uint32_t look_up(uint32_t parent, uint64_t address, uint3
         return LOG_NODE_NONE;
     probe = first_probe(table, parent);
     while (probe.n_probed <= table->mask) {
-        /* Acquire: pairs with the CAS above, so that the slot behind the id is readable. */
+        /* Acquire: pairs with the CAS above, so that the slot of the id is readable. */
         uint64_t entry = atomic_load_explicit(&table->entries[probe.at], memory_order_acquire);
         if (!entry) {
             if (!own && !(own = write_node(parent, address, module)))
@@ -276,7 +277,7 @@ static MTRACE_NOINLINE uint32_t look_up(uint32_t parent, uint64_t address, uint3
     return own ? own : write_node(parent, address, module);
 }
 
-/* Children have greater ids than their parents: the last node made has none yet. */
+/* Children have greater ids than their parents, so the newest node has none yet. */
 static bool is_last_node(uint32_t id)
 {
     const struct log_file *log = segment_log();
@@ -291,7 +292,7 @@ uint32_t stack_tree_next(uint32_t parent, uintptr_t code_address, uint32_t modul
     return is_node(parent + 1, parent, address, module) ? parent + 1 : LOG_NODE_NONE;
 }
 
-/* A node right behind its parent is not in the table: stack_tree_next finds it. */
+/* A node right after its parent is not in the table: stack_tree_next finds it. */
 uint32_t stack_tree_search(uint32_t parent, uintptr_t code_address, uint32_t module, bool is_exact)
 {
     uint64_t address = code_address | (is_exact ? LOG_NODE_EXACT : 0);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_tree: every distinct stack of the process as a node; lock-free interning.
+ * stack_tree: interns stacks. Each distinct stack of the process is a node of a tree.
  *
- * Model:   a node is (parent node, frame key) and its id; the frame key is (code address, module,
- *          exact). The node itself is a 16-byte slot of a NODES segment of the log; the hash table
- *          beside it is private memory. Roots are LOG_NODE_COMPLETE, _TRUNCATED, _GUESSED.
+ * A node is (parent node, frame key) and has an id. The frame key is (code address, module, exact).
+ * The node is a 16-byte slot of a NODES segment of the log; the hash table beside it is private
+ * memory. The roots are LOG_NODE_COMPLETE, _TRUNCATED and _GUESSED.
+ *
  * Invariants
- *   ST-1 A node is committed in the log before its id is returned to anyone.
- *   ST-2 The same key returns the same id in all threads, but for races, where a key may get two
- *        ids; the importer merges them.
+ *   ST-1 A node is committed in the log before its id is returned.
+ *   ST-2 A key has the same id in all threads. A race may give it two ids; the importer merges
+ *        them.
  *   ST-3 No lock, no wait: a thread that loses a race uses the winner's work or its own.
- * Threads: any. Signals: safe, also nested in itself.
- * Failure: stack_tree_search returns LOG_NODE_NONE when no segment or memory is left; the caller
- *          uses the nearest ancestor it has.
+ *
+ * Threads: any, without locks. Async-signal-safe and reentrant. Without space or memory
+ * stack_tree_search returns LOG_NODE_NONE, and the caller uses the nearest ancestor that it has.
  */
 #ifndef MTRACE_COLLECTOR_STACK_TREE_H
 #define MTRACE_COLLECTOR_STACK_TREE_H
@@ -20,16 +21,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * The frames of a new stack get ids in a row, so the node behind `parent` is often its child. Says
- * which it is for one more inner frame, or LOG_NODE_NONE. module is a LOG_DEF_MODULE id or 0.
- */
+/* Returns the child of `parent` for one more inner frame if it is node parent + 1, else
+ * LOG_NODE_NONE. The frames of a new stack get consecutive ids, so this often succeeds. module: id
+ * of a LOG_DEF_MODULE, or 0. */
 uint32_t stack_tree_next(uint32_t parent, uintptr_t address, uint32_t module, bool is_exact);
 
-/* The node below `parent` that stack_tree_next did not find; made if there is none. */
+/* The child of `parent` that stack_tree_next did not find; created if there is none. */
 uint32_t stack_tree_search(uint32_t parent, uintptr_t address, uint32_t module, bool is_exact);
 
-/* The node below `parent` for one more inner frame. */
+/* The child of `parent` for one more inner frame. */
 static inline uint32_t stack_tree_child(uint32_t parent, uintptr_t address, uint32_t module,
                                         bool is_exact)
 {

@@ -26,10 +26,10 @@ void *block_pool_take(struct block_pool *pool)
     struct block_link *block;
 
     while ((block = block_of(top))) {
-        /* Stale when another thread took the block meanwhile; then the tag differs. */
+        /* Stale if another thread has taken the block; then the tag differs. */
         struct block_link *next =
             (struct block_link *)atomic_load_explicit(&block->next, memory_order_relaxed);
-        /* acquire: what the last owner left in it */
+        /* acquire: the content written by the last owner */
         if (atomic_compare_exchange_weak_explicit(&pool->top, &top, next_top(top, next),
                                                   memory_order_acquire, memory_order_acquire))
             return block;

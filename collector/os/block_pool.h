@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_pool: blocks of one size that threads take and give back, as they are, to those after them.
+ * block_pool: blocks of one size that threads take and put back for later threads.
  *
- * Model:   a Treiber stack. A block put back is the next one taken, with what is in it: the second
- *          of two short threads finds the pages, and the memory, of the first.
+ * It is a Treiber stack. The block put back last is taken next, with its content: the second of two
+ * short-lived threads reuses the pages and the memory of the first.
+ *
  * Invariants
- *   BP-1 A block that was in the stack once is never unmapped: a thread that is about to take it,
- *        and is late, reads its link. So only most_kept ever come into the stack; others, of a crowd
- *        of threads, are unmapped when they are put.
- *   BP-2 The top holds 36 bits of a page's number and a tag of 28 bits that each change increments.
- * Threads: any. Signals: safe. Failure: NULL.
+ *   BP-1 A block that was ever in the stack is never unmapped, because a slow thread may still read
+ *        its link. So only most_kept blocks ever enter the stack; further ones are unmapped when
+ *        they are put back.
+ *   BP-2 The top holds 36 bits of a page number and a 28-bit tag that each change increments.
+ *
+ * Any thread. Async-signal-safe. NULL without memory.
  */
 #ifndef MTRACE_COLLECTOR_BLOCK_POOL_H
 #define MTRACE_COLLECTOR_BLOCK_POOL_H
@@ -19,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First member of each block; the pool's own. */
+/* First member of each block; private. */
 struct block_link {
     _Atomic uintptr_t next;
     bool is_kept;
@@ -32,13 +34,14 @@ struct block_pool {
     _Atomic uint64_t top; /* 0: empty */
 };
 
-/* Zeroed the first time, apart from its link. */
+/* Zeroed the first time, except for its link. */
 void *block_pool_take(struct block_pool *pool);
 
-/* Before a block is put: it will be kept, with all it refers to; else it will be unmapped. */
+/* Call before a block is put back: true if it and all it refers to will be kept, else it will be
+ * unmapped. */
 bool block_pool_keeps(struct block_pool *pool, void *block);
 
-/* After block_pool_keeps was asked. */
+/* Call after block_pool_keeps. */
 void block_pool_put(struct block_pool *pool, void *block);
 
 /* In a fork child, where the blocks are not mapped. */

@@ -16,7 +16,7 @@ bool bytes_equal(const void *a, const void *b, size_t size_bytes)
     return true;
 }
 
-/* Hidden by -fvisibility: these satisfy the calls that GCC makes for struct copies and loops. */
+/* Hidden by -fvisibility: these serve the calls that GCC makes for struct copies and loops. */
 void *memcpy(void *restrict to, const void *restrict from, size_t size_bytes)
 {
     arch_copy(to, from, size_bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes: loops over bytes that are ours. memcpy and memset of string.h are, too.
+ * bytes: our own loops over bytes, including memcpy and memset of string.h.
  *
- * Invariants
- *   BY-1 They bind inside the library: a program that defines its own memcpy is not called from here,
- *        and GCC's implicit calls go to them, too.
- * Threads: any. Signals: safe. Failure: none.
+ *   BY-1 They bind inside the library, also for GCC's implicit calls. A memcpy of the program is
+ *        never called from here.
+ *
+ * Any thread. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_BYTES_H
 #define MTRACE_COLLECTOR_BYTES_H

@@ -19,11 +19,11 @@ static uint64_t g_ticks_per_second;       /* of g_first..g_switch */
 static enum clock_source g_source_before; /* clock_forbid_all */
 static int (*g_vdso_before)(clockid_t, struct sys_time *);
 static _Atomic uint64_t g_logical_ticks;                    /* of the logical source */
-static int (*g_vdso_gettime)(clockid_t, struct sys_time *); /* NULL: ask the kernel */
+static int (*g_vdso_gettime)(clockid_t, struct sys_time *); /* NULL: use the system call */
 
 enum {
     MOST_READINGS = 4,
-    CLOSE_TICKS = 10000, /* some µs: nobody else ran between two readings */
+    CLOSE_TICKS = 10000, /* some µs: the thread was not interrupted between two readings */
 };
 
 static uint64_t monotonic_ns(void)
@@ -36,9 +36,9 @@ static uint64_t monotonic_ns(void)
 }
 
 /*
- * The kernel keeps its clock source "tsc" only while the counters of all cores agree, and falls
- * back by itself when its watchdog sees them drift. Under KVM the paravirtual clock is stable when
- * the counter is invariant.
+ * The kernel keeps its clock source "tsc" only while the counters of all cores agree, and switches
+ * when its watchdog sees them drift. Under KVM the paravirtual clock is stable if the counter is
+ * invariant.
  */
 static bool kernel_trusts_counter(void)
 {
@@ -62,7 +62,7 @@ static bool kernel_trusts_counter(void)
 
 void clock_init(bool is_tsc_allowed)
 {
-    /* Who forbade it may have called exec then. The vdso reads it, too. */
+    /* A program that forbade the TSC may have called exec afterwards. The vdso reads it, too. */
     bool is_readable = sys_may_read_tsc();
     void *gettime = is_readable ? real_find_in_vdso(ARCH_VDSO_CLOCK) : NULL;
 
@@ -82,7 +82,8 @@ enum log_clock clock_unit(void)
     return g_unit;
 }
 
-/* Interrupted between its clocks, the time is too late for the ticks, which is what the importer looks for (clock_map.h). */
+/* If interrupted between the two readings, the time is too late for the ticks. The importer detects
+ * this (clock_map.h). */
 static struct clock_instant read_both(void)
 {
     struct clock_instant now;
@@ -145,7 +146,7 @@ uint64_t clock_ticks_slow(void)
     return arch_counter();
 }
 
-/* The vdso reads the TSC, too: from here on only the kernel is asked. */
+/* The vdso reads the TSC, too: from here on only system calls are used. */
 void clock_forbid_tsc(void)
 {
     uint64_t elapsed_ns;
@@ -169,7 +170,7 @@ void clock_forbid_all(void)
     g_source_before = g_clock_source;
     g_vdso_before = g_vdso_gettime;
     g_vdso_gettime = NULL;
-    atomic_thread_fence(memory_order_release); /* nobody counts on from 0 */
+    atomic_thread_fence(memory_order_release); /* no reader counts on from 0 */
     g_clock_source = CLOCK_SOURCE_LOGICAL;
 }
 

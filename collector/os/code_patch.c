@@ -23,7 +23,7 @@ static bool is_as_planned(const struct code_patch *patch)
            && bytes_equal(bytes, patch->expected, patch->n_expected);
 }
 
-/* Directly below the program, where nothing grows; else a little further down. 0: no room. */
+/* Directly below the program, where no mapping grows; else a little further down. 0: no space. */
 static uintptr_t map_room(uintptr_t start, size_t size_bytes)
 {
     size_t n_bytes = (size_bytes + ARCH_PAGE_BYTES - 1) & ~(size_t)(ARCH_PAGE_BYTES - 1);
@@ -33,7 +33,7 @@ static uintptr_t map_room(uintptr_t start, size_t size_bytes)
         long got = sys_map_code(at - n_bytes, n_bytes);
         if (got == (long)(at - n_bytes))
             return at - n_bytes;
-        if (got > 0 || got < -ARCH_PAGE_BYTES) /* a kernel that does not know what we ask for */
+        if (got > 0 || got < -ARCH_PAGE_BYTES) /* an old kernel that ignores the flag */
             sys_unmap((void *)(uintptr_t)got, n_bytes);
     }
     return 0;
@@ -63,7 +63,7 @@ static bool write_jump(int memory, uintptr_t at, const struct code_patch *patch)
            && sys_pwrite(memory, bytes, sizeof(bytes), patch->address) == sizeof(bytes);
 }
 
-/* Stubs first: what leads to them comes when all stand. */
+/* Stubs first: a jump to a stub is written only after all stubs. */
 static bool write_all(int memory, uintptr_t room, struct code_patch *patches, size_t n)
 {
     size_t n_done = 0;

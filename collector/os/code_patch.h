@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_patch: functions of the program that shall lead to us first.
+ * code_patch: makes functions of the program lead to our functions first.
  *
- * Model:   the entry of a function becomes a jump to a stub nearby, which goes to one of our functions
- *          with an argument more; the instructions that the jump displaced stand behind the stub, and
- *          lead back: calling those calls the original function. Everything is planned elsewhere
- *          (recorder/patch/trampoline.h); here it is compared and written.
+ * The entry of a function becomes a jump to a stub nearby, which calls one of our functions with
+ * one more argument. The displaced instructions follow the stub and lead back: calling them calls
+ * the original function. The patches are planned elsewhere (recorder/patch/trampoline.h); this
+ * module compares and writes.
+ *
  * Invariants
- *   CP-1 Nothing is written unless all that is there is what was planned for.
- *   CP-2 All patches are made, or none is left.
- *   CP-3 No page is ever writable and executable, and no page of code ceases to be executable, even
- *        for an instant: bytes are written through /proc/self/mem.
- *   CP-4 A frame never returns into the moved instructions: no call is among them.
- * Threads: while there is one only. Signals: blocked by the caller. Failure: why, nothing was changed.
+ *   CP-1 Nothing is written unless all bytes in place are those of the plan.
+ *   CP-2 Either all patches are made or none.
+ *   CP-3 No page is ever writable and executable, and no code page stops being executable even for
+ *        a moment: bytes are written through /proc/self/mem.
+ *   CP-4 No frame returns into moved instructions: there is no call among them.
+ *
+ * Call while there is one thread, with signals blocked. The result says why it failed; then nothing
+ * was changed.
  */
 #ifndef MTRACE_COLLECTOR_CODE_PATCH_H
 #define MTRACE_COLLECTOR_CODE_PATCH_H
@@ -31,8 +34,8 @@ enum {
 struct code_patch {
     uintptr_t address;
     uintptr_t hook;     /* our function */
-    uintptr_t argument; /* its sixth */
-    uintptr_t original; /* set: what calls the function as it was */
+    uintptr_t argument; /* its sixth argument */
+    uintptr_t original; /* set: calls the original function */
     uint8_t n_expected; /* at least a jump's */
     uint8_t n_moved;
     uint8_t n_fixes;
@@ -40,13 +43,13 @@ struct code_patch {
     uint8_t moved[CODE_PATCH_MAX_MOVED];
 
     struct {
-        uint8_t at; /* of 4 bytes in `moved` that shall be target - (address of end) */
+        uint8_t at; /* of 4 bytes in `moved` to be set to target - (address of end) */
         uint8_t end;
         uintptr_t target;
     } fixes[CODE_PATCH_MAX_FIXES];
 };
 
-/* Makes all; `start`: the lowest address of the program, below which the stubs are put. */
+/* Makes all patches. `start`: the lowest address of the program; the stubs are placed below it. */
 enum log_inside code_patch_apply(struct code_patch *patches, size_t n, uintptr_t start);
 
 #endif

@@ -12,7 +12,7 @@ enum {
     MAX_LINES = 32
 };
 
-/* A value need not end with a NUL: those of MTRACE_RECORDER end with their line. */
+/* Need not end with a NUL: values of MTRACE_RECORDER end with their assignment. */
 struct span {
     const char *text;
     size_t length;
@@ -59,12 +59,12 @@ const char *config_find(const char *const *environment, const char *name)
     return NULL;
 }
 
-/* What is asked for a setting at a time: the lines of MTRACE_RECORDER, found once. */
+/* Where settings are looked up; the assignments of MTRACE_RECORDER are split once. */
 struct source {
     const char *const *environment;
     const char *lines[MAX_LINES];
     unsigned n_lines;
-    const char *rest; /* lines that did not fit; mostly "" */
+    const char *rest; /* assignments that did not fit; mostly "" */
 };
 
 static const char *line_end(const char *line)
@@ -87,7 +87,7 @@ static struct source open_source(const char *const *environment)
     return source;
 }
 
-/* The value when the line assigns one to `name`. */
+/* The value, if the assignment is one of `name`. */
 static bool read_line(const char *line, const char *name, struct span *ret_value)
 {
     const char *rest = fmt_after_prefix(line, name);
@@ -238,7 +238,8 @@ static void read_text(const struct source *source, const char *name, struct conf
         config->bad_variable = name;
 }
 
-/* MTRACE_PARENT=<run id>:<pid>:<1 while a window is open, 0, or 2 when recording has ended for good>:<path of the log>, set by our exec wrappers. */
+/* MTRACE_PARENT=<run id>:<pid>:<window>:<path of the log>, set by our exec wrappers. window: 1
+ * while a window is open, 0, or 2 after recording has ended for good. */
 static void read_ancestor(const char *const *environment, struct config *config)
 {
     const char *at = config_find(environment, "MTRACE_PARENT");
@@ -310,7 +311,7 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->is_disabled_by_default =
         read_boolean(&source, "MTRACE_DISABLE_BY_DEFAULT", config, false);
     config->toggle_signal = toggle_signal(&source, config);
-    /* Nobody but mtrace-record, which sets it, would open the window. */
+    /* Only mtrace-record, which sets it, can open the window. */
     if (config->recorder_pid && read_boolean(&source, "MTRACE_WINDOW_CLOSED", config, false))
         config->is_disabled_by_default = true;
     config->has_free_backtraces = read_boolean(&source, "MTRACE_BACKTRACES_ON_FREE", config, true);

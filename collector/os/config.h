@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config: what the environment asks of the collector.
+ * config: settings of the collector from the environment.
  *
- * Model: the variables MTRACE_* of the program's environment. Under mtrace-record the private
- *        variable MTRACE_RECORDER holds NAME=value assignments (lib/abi/settings.h) that win over
- *        them, so that the user's own variables reach the program as they were.
- * Invariants: CO-1 nothing points into the environment afterwards; CO-2 a value that makes no
- *        sense leaves the default and sets bad_variable.
- * Threads: read once at start, constant afterwards. Failure: none.
+ * The settings are MTRACE_* variables of the program's environment. mtrace-record passes its own in
+ * MTRACE_RECORDER as NAME=value assignments (lib/abi/settings.h), which take precedence. So the
+ * user's own variables reach the program unchanged.
+ *
+ *   CO-1 Nothing points into the environment afterwards.
+ *   CO-2 An invalid value leaves the default and sets bad_variable.
+ *
+ * Read once at the start, constant afterwards. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_CONFIG_H
 #define MTRACE_COLLECTOR_CONFIG_H
@@ -20,7 +22,7 @@
 
 enum {
     CONFIG_PATH_BYTES = 4096,
-    CONFIG_ANCESTOR_LEFT = '2' /* in MTRACE_PARENT, in place of whether a window is open */
+    CONFIG_ANCESTOR_LEFT = '2' /* in MTRACE_PARENT, in the place of the open-window flag */
 };
 
 enum config_unwinder {
@@ -56,31 +58,31 @@ struct config {
     int toggle_signal;  /* 0 = none */
     uint32_t max_depth; /* 0 = no limit */
     uint64_t max_live_bytes;
-    uint32_t max_threads;        /* that are told apart, 0 = all */
+    uint32_t max_threads;        /* recorded individually, 0: all */
     uint64_t keep_symbols_bytes; /* of symbol tables that are copied into the log */
-    uint64_t sample_bytes;       /* mean distance between samples; 0 = every block is recorded */
+    uint64_t sample_bytes;       /* mean distance between samples; 0: every block is recorded */
     uint64_t sample_seed;        /* 0 = any */
     bool is_disabled_by_default;
     bool is_ancestor_tracing;
-    bool is_ancestor_left; /* recording has ended in it, for good */
+    bool is_ancestor_left; /* its recording has ended for good */
     bool has_free_backtraces;
     bool follows_children;
     bool zeroes_memory;
     bool gathers_mmaps;
     bool may_use_tsc;
-    bool is_left;             /* by all threads, since the last recording of this process ended */
-    bool is_attached;         /* the program ran already when we came; not of the environment */
-    bool adds_asan_option;    /* mtrace-record put one of its own into ASAN_OPTIONS */
-    const char *bad_variable; /* name of one with a senseless value (static), or NULL */
+    bool is_left;             /* attach: no thread can still be inside the last recording */
+    bool is_attached;         /* the collector was loaded by attach; not from the environment */
+    bool adds_asan_option;    /* mtrace-record added an option to ASAN_OPTIONS */
+    const char *bad_variable; /* name of a variable with an invalid value (static), or NULL */
 };
 
 /* Reads `environment` (NULL-terminated, may be NULL) into *ret_config. */
 void config_read(const char *const *environment, struct config *ret_config);
 
-/* Value of NAME in `environment`, or NULL. Not MTRACE_RECORDER's assignments. */
+/* Value of NAME in `environment`, or NULL. Ignores assignments in MTRACE_RECORDER. */
 const char *config_find(const char *const *environment, const char *name);
 
-/* The same among MTRACE_RECORDER's assignments; *ret_bytes: to the end of its line. */
+/* The same for assignments in MTRACE_RECORDER; *ret_bytes: to the end of the assignment. */
 const char *config_find_assignment(const char *const *environment, const char *name,
                                    size_t *ret_bytes);
 

@@ -57,7 +57,7 @@ struct elf_lookup elf_lookup_open(const struct link_map *map)
             object.sysv_hash = pointer;
             break;
 #if defined(__mips__)
-        case DT_MIPS_SYMTABNO: /* a number that AArch64 has for something else */
+        case DT_MIPS_SYMTABNO: /* AArch64 uses this number for something else */
             object.n_symbols = dynamic->d_un.d_val;
             break;
 #endif
@@ -140,7 +140,7 @@ static const ElfW(Sym) * find_by_sysv_hash(const struct elf_lookup *object, cons
     return NULL;
 }
 
-/* MIPS can have a hash table of its own kind alone. */
+/* MIPS objects may have only the MIPS hash table. */
 static const ElfW(Sym) * find_without_hash(const struct elf_lookup *object, const char *name)
 {
     for (uint32_t index = 1; index < object->n_symbols; index++)
@@ -158,7 +158,8 @@ const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *n
     return object->sysv_hash ? find_by_sysv_hash(object, name) : find_without_hash(object, name);
 }
 
-/* An IFUNC resolver of these two is told what the processor can do, as glibc's ld.so tells it (elf_ifunc_invoke). */
+/* IFUNC resolvers of these two processors get the processor's features as arguments, as from
+ * glibc's ld.so (elf_ifunc_invoke). */
 static void *ask_resolver(uintptr_t resolver)
 {
 #if defined(__aarch64__)

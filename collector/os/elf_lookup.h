@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_lookup: symbols of a loaded object, from its dynamic section, without ld.so's help.
+ * elf_lookup: symbols of a loaded object, from its dynamic section, without ld.so.
  *
- * Model:   what ld.so does for an unversioned reference: the default version of a name (versym
- *          without the hidden bit), defined, global or weak.
- * Threads: any. Signals: safe. Failure: NULL.
+ * Finds what ld.so finds for an unversioned reference: the default version of a name (versym
+ * without the hidden bit), defined, global or weak.
+ *
+ * Any thread. Async-signal-safe. NULL if not found.
  */
 #ifndef MTRACE_COLLECTOR_ELF_LOOKUP_H
 #define MTRACE_COLLECTOR_ELF_LOOKUP_H
@@ -15,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Some processors keep what is added to a symbol beside the place, others in it. */
+/* Some processors store the addend in the relocated place, others next to the symbol. */
 #if defined(__i386__) || defined(__arm__) || defined(__mips__)
 #    define ELF_LOOKUP_ADDS_IN_PLACE 1
 typedef ElfW(Rel) elf_lookup_relocation;
@@ -26,7 +27,8 @@ typedef ElfW(Rela) elf_lookup_relocation;
 
 #if defined(__mips64)
 
-/* The symbol is the low half; above it are one byte for another symbol and up to three types, the first one highest. */
+/* MIPS 64: the symbol is the low half; above it are a byte for another symbol and up to three
+ * types, the first one highest. */
 static inline unsigned elf_lookup_type(const elf_lookup_relocation *relocation)
 {
     return (unsigned)(relocation->r_info >> 56);
@@ -53,7 +55,7 @@ static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
 
 #endif
 
-/* What is added to the symbol; 0 where it is in the place itself. */
+/* The addend; 0 if it is in the place itself. */
 static inline int64_t elf_lookup_addend(const elf_lookup_relocation *relocation)
 {
 #if ELF_LOOKUP_ADDS_IN_PLACE
@@ -79,13 +81,13 @@ struct elf_lookup {
 /* The kernel's own object. */
 bool elf_lookup_is_vdso(const struct link_map *map);
 
-/* Describes the object of `map`; keeps nothing of it. */
+/* Describes the object of `map`; stores no reference to it. */
 struct elf_lookup elf_lookup_open(const struct link_map *map);
 
 /* The definition of `name`, or NULL. */
 const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *name);
 
-/* What calls of the symbol reach: its address, or the answer of its IFUNC resolver. */
+/* What calls of the symbol reach: its address, or the result of its IFUNC resolver. */
 void *elf_lookup_resolve(const struct elf_lookup *object, const ElfW(Sym) * symbol);
 
 #endif

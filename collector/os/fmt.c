@@ -51,7 +51,7 @@ size_t fmt_length(const char *text)
 
     while (text[length]) {
         length++;
-        __asm__ volatile("" : : : "memory"); /* or GCC makes it a call of strlen */
+        __asm__ volatile("" : : : "memory"); /* or GCC makes the loop a call of strlen */
     }
     return length;
 }

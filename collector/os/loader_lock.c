@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libc's own: a program may have others of these names, that lock nothing. */
+/* libc's own: a program may define functions of these names that lock nothing. */
 struct functions {
     int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     int (*try_lock)(pthread_mutex_t *);
@@ -29,7 +29,7 @@ struct search {
 
 static struct functions g_libc;
 static pthread_mutex_t *_Atomic g_lock;
-static _Atomic int g_holder; /* thread that has it by loader_lock_try; 0: none */
+static _Atomic int g_holder; /* the thread that has it by loader_lock_try; 0: none */
 
 static bool is_mine(const pthread_mutex_t *mutex)
 {
@@ -79,7 +79,8 @@ static int search_inside(struct dl_phdr_info *unused, size_t size, void *context
     return 1;
 }
 
-/* The one that is held inside of the callback, and not before it. A constructor that dlopen calls has another lock of ld.so already. */
+/* The mutex that is held inside the callback, and not before it. A constructor called by dlopen
+ * already holds another lock of ld.so. */
 static pthread_mutex_t *find_only_inside(const struct search *before, const struct search *inside)
 {
     pthread_mutex_t *found = NULL;

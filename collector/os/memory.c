@@ -15,7 +15,7 @@ void *memory_map_inherited(size_t size_bytes)
 }
 
 enum {
-    N_REGIONS = 1024, /* a mapping beyond that is inherited by every fork */
+    N_REGIONS = 1024, /* every fork inherits further mappings */
     BEING_WRITTEN = 1,
 };
 
@@ -25,7 +25,7 @@ static struct region {
     size_t size_bytes;
 } g_regions[N_REGIONS];
 
-static _Atomic bool g_is_inherited; /* set by memory_inherit, and left so */
+static _Atomic bool g_is_inherited; /* set by memory_inherit, never reset */
 
 static bool add_region(const void *start, size_t size_bytes)
 {
@@ -50,11 +50,12 @@ static void remove_region(const void *start)
             atomic_store_explicit(&g_regions[i].start, 0, memory_order_release);
 }
 
-/* Never undone: another thread may be about to fork, too, and needs what it needs until then. */
+/* Never undone: another thread may be about to fork, too, and needs it until then. */
 void memory_inherit(void)
 {
     atomic_store_explicit(&g_is_inherited, true, memory_order_seq_cst);
-    /* Before the regions are looked at, as memory_map adds one before it looks here: one of the two sees the other. */
+    /* This fence comes before the scan of the regions; memory_map adds a region before it reads the
+     * flag. So one of the two sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < N_REGIONS; i++) {
         uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
@@ -64,8 +65,9 @@ void memory_inherit(void)
 }
 
 /*
- * Listed first: a handler that forks in between finds it in the list, or inherits it. Who calls
- * memory_inherit meanwhile in another thread has no use for a mapping that is not handed out yet.
+ * Listed before MADV_DONTFORK: a handler that forks in between finds it in the list, or inherits
+ * it. Another thread that calls memory_inherit now does not need a mapping that is not returned
+ * yet.
  */
 void *memory_map(size_t size_bytes)
 {
@@ -92,7 +94,7 @@ void memory_unmap(void *start, size_t size_bytes)
     sys_unmap(start, size_bytes);
 }
 
-/* One buffer is there always, also behind a seccomp filter; others are mapped. */
+/* One buffer always exists, also under a seccomp filter; others are mapped. */
 static char g_borrowed[MEMORY_BORROWED_BYTES];
 static _Atomic bool g_is_borrowed;
 

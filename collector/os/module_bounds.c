@@ -26,8 +26,8 @@ static bool has_dynamic(const struct module_bounds *bounds)
     return false;
 }
 
-/* If the executable's segments have gaps, _dl_find_object describes one segment, which need not begin
- * with the ELF header. The auxiliary vector has the headers. */
+/* If the executable's segments have gaps, _dl_find_object describes one segment, which need not
+ * begin with the ELF header. The auxiliary vector has the headers. */
 static void find_headers_of_executable(struct module_bounds *bounds)
 {
     struct module_bounds found = *bounds;

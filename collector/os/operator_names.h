@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operator_names: the operators new and delete that an allocator's library may bring, by their one list.
+ * operator_names: the list of the operators new and delete that an allocator's library may define.
  *
- * Model:   DO(kind, slot, name) for each: kind 0 is that of the single object, 1 that of the array, slot an enum operator_slot, name the
- *          mangled one (Itanium C++ ABI 5.1.5).
+ * DO(kind, slot, name) for each. kind: 0 for a single object, 1 for an array; slot: an enum
+ * operator_slot; name: the mangled name (Itanium C++ ABI 5.1.5).
  */
 #ifndef MTRACE_COLLECTOR_OPERATOR_NAMES_H
 #define MTRACE_COLLECTOR_OPERATOR_NAMES_H

@@ -11,7 +11,7 @@ enum {
     LINE_BYTES = 256,
 };
 
-/* The word that ends before `end`, of hexadecimal digits behind 0x; *ret_start: where it begins. 0: there is none. */
+/* The last hexadecimal number (0x…) before `end`; *ret_start: where it begins. 0: there is none. */
 static uint64_t last_number(const char *line, const char *end, const char **ret_start)
 {
     uint64_t value = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outward: functions of ours that are not done when the real one is called, where what the program wrote may run meanwhile. Others end with a jump
- * to it, or return before.
+ * outward: marks functions of ours that are still active while the real function runs and may call
+ * code of the program.
  *
- * Invariants
- *   OF-1 Their frames are in no stack: what they called seems to be called by who called them.
- * Threads: any. Signals: safe. Failure: none.
+ * All other wrappers end with a jump to the real function, or return before.
+ *
+ *   OF-1 Frames of marked functions are left out of stacks: their callers seem to call the
+ *        program's code.
+ *
+ * Any thread. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_OUTWARD_H
 #define MTRACE_COLLECTOR_OUTWARD_H
@@ -13,14 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the definition. */
+/* Put it before the definition. */
 #define OUTWARD __attribute__((section("mtrace_outward"), noinline))
 
-/* By the linker; in programs of tests there may be none. */
+/* Defined by the linker; test programs may have none. */
 extern const unsigned char __start_mtrace_outward[] __attribute__((weak, visibility("hidden")));
 extern const unsigned char __stop_mtrace_outward[] __attribute__((weak, visibility("hidden")));
 
-/* Does the code there, or the call behind which it is, lie in one? */
+/* Is the code address, or the call before this return address, in a marked function? */
 static inline bool outward_has(uintptr_t pc)
 {
     return pc - (uintptr_t)__start_mtrace_outward

@@ -10,7 +10,8 @@ enum {
     PROCESS_SHIFT = 32
 };
 
-/* That this thread holds, or is about to: a thread that got the id of one who ended with a lock does not hold that. */
+/* The lock that this thread holds or is about to take. A new thread that got the id of a dead
+ * holder has NULL here, so it knows that it is not the holder. */
 static _Thread_local const struct rare_lock *g_held __attribute__((tls_model("initial-exec")));
 
 static uint64_t this_process(void)

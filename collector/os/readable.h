@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readable: memory that the program passes to an exec. The kernel answers EFAULT for what cannot be
- * read there, so the collector must not read it first.
+ * readable: checks memory that the program passes to an exec.
  *
- * Threads: any, a vfork child, too. Signals: safe. Failure: false, also where no system call may be
- * made. Another thread can still unmap what was readable.
+ * The kernel answers EFAULT for unreadable memory, so the collector must not read it first.
+ *
+ * Any thread, also of a vfork child. Async-signal-safe. False also where system calls are
+ * forbidden. Another thread may still unmap what was readable.
  */
 #ifndef MTRACE_COLLECTOR_READABLE_H
 #define MTRACE_COLLECTOR_READABLE_H

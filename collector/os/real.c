@@ -16,10 +16,10 @@ static bool g_is_glibc_malloc;
 static bool g_is_malloc_ours;
 static bool g_is_new_foreign;
 static const char *g_own_path = "";
-static bool g_is_late;      /* loaded when the program ran already */
-static struct real g_found; /* before it was adapted */
+static bool g_is_late;      /* the program ran already when this was loaded */
+static struct real g_found; /* before `adapt` */
 
-/* Every member of struct real and the name it stands for. */
+/* Every member of struct real and its symbol. */
 struct wanted {
     const char *name;
     size_t offset;
@@ -89,7 +89,7 @@ static const struct wanted g_wanted[] = {
     WANT(execle),
     WANT(execlp),
 #undef WANT
-/* from here on in a program that ran already */
+/* from here on only in an attached process */
 #define WANT(kind, slot, name) {#name, offsetof(struct real, operators.name)},
     OPERATOR_NAMES(WANT)
 #undef WANT
@@ -124,8 +124,9 @@ static void *find_in(const struct link_map *map, const char *name)
     return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
 }
 
-/* The first object of the list from `map` on, but not our own, that is accepted (NULL: all are) and defines it, and what at; NULL if there is none.
- * What is not accepted is not looked into. */
+/* The first object from `map` on, except our own, that `is_accepted` accepts (NULL: all) and
+ * that defines the name, and the definition; NULL if there is none. Rejected objects are not
+ * searched. */
 static const struct link_map *find_from(const struct link_map *map, const char *name,
                                         bool (*is_accepted)(const struct link_map *map),
                                         void **ret_address)
@@ -146,7 +147,7 @@ static const struct link_map *find_from(const struct link_map *map, const char *
     return NULL;
 }
 
-/* Where who stands behind us begins. */
+/* Where the objects after ours begin. */
 static const struct link_map *first_behind(const struct link_map *own)
 {
     return g_is_late ? _r_debug.r_map : own->l_next;
@@ -172,7 +173,7 @@ static bool is_not_ours(const struct link_map *map)
     return !elf_lookup_find(&object, "mtrace_detach");
 }
 
-/* One of ours that the program was started with passes on to it. */
+/* One of our libraries that the program was started with passes calls on to it. */
 static const struct link_map *find_allocator(const struct link_map *own)
 {
     return find_from(first_behind(own), "malloc", is_not_ours, NULL);
@@ -191,8 +192,8 @@ static bool needs_cxx(const struct link_map *map)
 }
 
 /*
- * The allocator's library has an operator new, too, which stands before that of the C++ library and
- * calls no malloc by name; and not only the allocator is written in C++.
+ * The allocator's library defines operator new, before the C++ library and without calling malloc
+ * by name; and another module uses C++.
  */
 static bool has_own_operators(const struct link_map *own, const struct link_map *allocator)
 {
@@ -200,7 +201,7 @@ static bool has_own_operators(const struct link_map *own, const struct link_map 
 
     if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm") != allocator)
         return false;
-    if (g_is_late) /* who is written in C++ may be loaded later */
+    if (g_is_late) /* a C++ library may be loaded later */
         return true;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map != allocator && needs_cxx(map))
@@ -209,8 +210,8 @@ static bool has_own_operators(const struct link_map *own, const struct link_map 
 }
 
 /*
- * The allocator is a sanitizer's. While such a runtime sets itself up it serves malloc, but not
- * malloc_usable_size: that one trusts in tables that are not there yet.
+ * The allocator is a sanitizer's. While such a runtime initializes, it serves malloc, but not
+ * malloc_usable_size, which uses tables that do not exist yet.
  */
 static bool is_sanitizer(const struct link_map *map)
 {
@@ -224,7 +225,7 @@ static bool is_sanitizer(const struct link_map *map)
     return false;
 }
 
-/* The first definition in load order is what the program's own references bind to. */
+/* The program's own references bind to the first definition in load order. */
 static bool is_first_definition(const struct link_map *own, const char *name)
 {
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
@@ -261,7 +262,7 @@ bool real_init(void (*adapt)(struct real *found))
     g_found = found;
     if (adapt && !g_is_glibc_malloc)
         adapt(&found);
-    /* malloc, the first member, is stored last: it says to other callers that all is there. */
+    /* malloc, the first member, is stored last: it tells other callers that all are set. */
     memcpy((char *)&g_real + sizeof(found.malloc), (char *)&found + sizeof(found.malloc),
            sizeof(found) - sizeof(found.malloc));
     atomic_thread_fence(memory_order_release);
@@ -322,7 +323,8 @@ void *real_find_in_libc(const char *name)
     return NULL;
 }
 
-/* Not by a relocation: the linker adds the names `environ` and `_environ` to a reference to `__environ`. */
+/* Not by a relocation: the linker adds the names `environ` and `_environ` to a reference to
+ * `__environ`. */
 char ***real_environ(void)
 {
     static char **none;
@@ -344,7 +346,7 @@ bool real_is_glibc_malloc(void)
     return g_is_glibc_malloc;
 }
 
-/* In a program that ran already they are led to ours, as malloc is. */
+/* In an attached process their GOT slots are rebound like malloc's. */
 bool real_is_new_foreign(void)
 {
     return g_is_new_foreign && !g_is_late;

@@ -37,7 +37,7 @@ bool sys_is_forbidden(void)
     return atomic_load_explicit(&g_is_forbidden, memory_order_relaxed);
 }
 
-/* libc's syscall() would set errno and is a function the program may define itself. */
+/* libc's syscall() would set errno, and the program may define a function of that name. */
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
     if (sys_is_forbidden())
@@ -75,13 +75,14 @@ enum {
     SIGNAL_OF_SIZE = 1u << (SIGXFSZ - 1),
 };
 
-/* The kernel sends it to the thread that wrote, before the call returns. */
+/* The kernel sends the signal to the writing thread, before the call returns. */
 static uint32_t signal_of_failure(long code)
 {
     return code == -EPIPE ? SIGNAL_OF_PIPE : code == -EFBIG ? SIGNAL_OF_SIZE : 0;
 }
 
-/* A signal that was pending before is the program's, and stays: the kernel does not queue another one beside it. */
+/* A signal that was already pending is the program's and stays: the kernel does not queue a second
+ * one. */
 static void take_signal(uint32_t signal, const struct sys_signals *pending_before)
 {
     const struct sys_signals set = {{signal & ~pending_before->words[0]}};
@@ -91,7 +92,7 @@ static void take_signal(uint32_t signal, const struct sys_signals *pending_befor
         call(SYS_rt_sigtimedwait, word(&set), 0, word(no_time), sizeof(set), 0, 0);
 }
 
-/* Whoever interrupts it has only those two signals blocked. */
+/* Blocks only those two signals, so handlers of others may run during it. */
 static long write_quietly(int fd, const void *buffer, size_t size_bytes)
 {
     const struct sys_signals quiet = {{SIGNAL_OF_PIPE | SIGNAL_OF_SIZE}};
@@ -127,8 +128,9 @@ int sys_write_all(int fd, const void *buffer, size_t size_bytes)
 }
 
 /*
- * Where a number of 64 bits is two arguments, the low word first, the calls that have one go by other names, and so do
- * those that answer with one. All of these are as old as the kernels that we run on but for clock_gettime64.
+ * On processors where a 64-bit number is two arguments, low word first, calls that take or return
+ * such a number have other names. All of these are as old as the kernels we support, except
+ * clock_gettime64.
  */
 #if !ARCH_HAS_FILE_STATUS
 /* libc's is the kernel's. NOLINTNEXTLINE(readability-identifier-naming) */
@@ -167,7 +169,7 @@ static long read_clock(int clock, struct sys_time *ret_time)
 }
 #else
 enum {
-    MAP_UNIT_BYTES = 4096 /* of the offset, whatever the size of a page is */
+    MAP_UNIT_BYTES = 4096 /* of the offset, whatever the page size is */
 };
 
 static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
@@ -365,7 +367,7 @@ bool sys_may_read_tsc(void)
     long result = call(SYS_prctl, PR_GET_TSC, word(&mode), 0, 0, 0, 0);
 
     return result == -EINVAL
-           || (result == 0 && mode == PR_TSC_ENABLE); /* or nobody can forbid it */
+           || (result == 0 && mode == PR_TSC_ENABLE); /* or it cannot be forbidden */
 }
 
 uint64_t sys_limit(int resource)
@@ -387,7 +389,8 @@ uint64_t sys_clock_ns(int clock)
     return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
 }
 
-/* Whoever was not registered before is so from now on, which costs nothing but a barrier when the kernel changes threads. */
+/* An unregistered process is registered here; this costs only a barrier when the kernel switches
+ * threads. */
 long sys_barrier_all(void)
 {
     long result = call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
@@ -406,7 +409,8 @@ void sys_nap(uint64_t ns)
     call(SYS_ppoll, 0, 0, word(&time), 0, sizeof(uint64_t), 0);
 }
 
-/* Keyed by the file and the offset, so it does not matter where others have mapped it, nor in which pid namespace they are. */
+/* Keyed by the file and the offset, so it does not matter where other processes have mapped it, nor
+ * in which PID namespace they are. */
 long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint32_t bits, uint64_t ns)
 {
     uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + ns;
@@ -432,7 +436,8 @@ static bool is_mask_readable(uintptr_t address)
            == -EINVAL;
 }
 
-/* A mask of more than 8 bytes may end on another page: whole ones are asked for, at multiples of their size. */
+/* A mask of more than 8 bytes may end on another page: whole masks are probed, at multiples of
+ * their size. */
 bool sys_is_readable(uintptr_t address)
 {
     const uintptr_t low_bits = sizeof(struct sys_signals) - 1;
@@ -444,7 +449,8 @@ bool sys_is_readable(uintptr_t address)
                || is_mask_readable((address + 7) & ~low_bits));
 }
 
-/* Zero is added to it, atomically and by the kernel, which answers instead of a fault. Nobody sleeps on either word. */
+/* The kernel adds zero to it atomically and returns an error instead of a fault. No thread sleeps
+ * on either word. */
 bool sys_is_writable(uintptr_t address)
 {
     static uint32_t no_recorder;

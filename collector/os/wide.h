@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide: products of 128 bits, where the compiler has none, too.
+ * wide: products of 128 bits, also for compilers without a 128-bit type.
  *
- * Threads: any. Signals: safe. Failure: none.
+ * Any thread. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_WIDE_H
 #define MTRACE_COLLECTOR_WIDE_H
@@ -32,7 +32,7 @@ static inline struct wide wide_multiply(uint64_t a, uint64_t b)
 #endif
 }
 
-/* The low 64 bits of it; n_bits: 1 to 127. */
+/* The low 64 bits of the result; n_bits: 1 to 127. */
 static inline uint64_t wide_shift_right(struct wide value, unsigned n_bits)
 {
     if (n_bits >= 64)

@@ -17,22 +17,23 @@
 #include <string.h>
 #include <time.h>
 
-static _Atomic uintptr_t g_obeyer; /* CT-1: the frame of who obeys; 0: nobody does */
-/* Of who obeys. */
-static _Atomic uint32_t g_done; /* the last `wanted` that was obeyed */
+static _Atomic uintptr_t g_obeyer; /* CT-1: frame of the thread that executes commands; 0: none */
+/* Used by the executing thread. */
+static _Atomic uint32_t g_done; /* the last `wanted` that was executed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
 
-/* Who has switched so far (bits by enum log_switch), also in the process that this one was forked from. */
+/* What has switched so far (bits by enum log_switch), also in the process that this one was forked
+ * from. */
 static _Atomic uint32_t g_switchers;
 
 static const uint64_t g_time_limit_ns = 2000000000;
 
-/* Since when nobody is there; 0: somebody was. */
+/* Since when the recorder is gone; 0: it was there. */
 static _Atomic uint64_t g_gone_since_ns;
 static _Atomic uint32_t g_last_heartbeat;
 
-/* CT-3: whoever comes last looks once more. */
+/* CT-3: after concurrent switches the last thread writes the final state. */
 static void emit_of_window(void)
 {
     struct log_control *control = collector_commands_get();
@@ -53,7 +54,7 @@ void control_commands_begin(bool is_on)
 {
     struct log_control *control = collector_commands_get();
 
-    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* a parent's thread */
+    atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
@@ -96,7 +97,7 @@ static enum log_order order_in(uint32_t wanted)
     return (enum log_order)(wanted & ((1u << LOG_WANTED_ORDER_BITS) - 1));
 }
 
-/* CT-5. Calls that still lead to us, where ld.so is busy, are passed on. */
+/* CT-5. Calls that still lead to us, because ld.so is busy, are passed on. */
 static void leave(void)
 {
     if (state_config()->is_attached)
@@ -116,7 +117,8 @@ static void do_wanted(uint32_t wanted)
         control_commands_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
 }
 
-/* CT-4. An instant that is marked is in the window if there is one. n_obeyed only grows, as one obeys after the other. */
+/* CT-4. A marker is written inside the window, if there is one. n_obeyed only grows, because
+ * threads execute one after the other. */
 static void handle(struct log_control *control)
 {
     uint32_t number = atomic_load_explicit(&control->n_given, memory_order_acquire);
@@ -131,7 +133,8 @@ static void handle(struct log_control *control)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
-/* CT-6. What began outside of a window, and saw none, has no ends of blocks to write. */
+/* CT-6. True if only the recorder has switched. A process that began outside of a window and had
+ * none has no frees to write. */
 static bool is_recorders_alone(void)
 {
     const uint32_t own = 1u << LOG_SWITCH_SIGNAL | 1u << LOG_SWITCH_PROGRAM;
@@ -140,7 +143,7 @@ static bool is_recorders_alone(void)
     return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
 }
 
-/* CT-6. Of one thread. */
+/* CT-6. True for one thread only. */
 static bool is_forgotten(void)
 {
     uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
@@ -162,7 +165,8 @@ static bool is_forgotten(void)
     return false;
 }
 
-/* Of who has it, or has left it by longjmp, which only happens where signals cannot be blocked. Acquire: pairs with give_up. */
+/* Takes the right to execute commands, also from a frame of this thread that was left by longjmp.
+ * That happens only if signals cannot be blocked. Acquire: pairs with give_up. */
 static bool claim(uintptr_t frame)
 {
     uintptr_t obeyer = 0;
@@ -174,14 +178,15 @@ static bool claim(uintptr_t frame)
                    &g_obeyer, &obeyer, frame, memory_order_acquire, memory_order_relaxed));
 }
 
-/* What another recording of this process begins with may be another's by now. */
+/* Compare-and-swap: in a later recording of this process it may belong to another thread. */
 static void give_up(uintptr_t frame)
 {
     (void)atomic_compare_exchange_strong_explicit(&g_obeyer, &frame, 0, memory_order_release,
                                                   memory_order_relaxed);
 }
 
-/* CT-1. The fences: either who came meanwhile finds that nobody obeys, or we find what he came for. False: nothing was due, or another obeys. */
+/* CT-1. The fences: either a thread that found a command finds no executing thread, or this one
+ * finds its command. False: nothing was due, or another thread executes. */
 static bool handle_all(uintptr_t frame)
 {
     bool has_obeyed = false;

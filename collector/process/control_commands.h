@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control: windows begin and end, by whom it may be, and what the recorder orders is done.
+ * control_commands: begins and ends windows, and executes the commands of the recorder.
  *
- * Model:   a window is a time in which allocations are recorded; frees of blocks that were born in one are recorded at all times. Each
- *          begins and ends with LOG_TRACING in the log. An order (log/collector_commands.h) is obeyed by the first thread whose event finds it.
+ * A window is a time in which allocations are recorded. Frees of blocks that were allocated in one
+ * are recorded at all times. A LOG_TRACING event marks each begin and end. A command
+ * (log/collector_commands.h) is executed by the first thread that finds it during an event.
+ *
  * Invariants
- *   CT-1 An order is obeyed once, and by one thread at a time, which signals do not interrupt until it is done. Nobody waits for it: what others come
- *        for meanwhile it does itself, as it looks again once it is done. n_obeyed only grows.
- *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one, or before it makes a child or executes.
- *   CT-3 Who switches leaves in is_open of the log and in MTRACE_PARENT what the state is then, whoever switches meanwhile.
- *   CT-4 Of what is wanted when it looks the process does what it has not done yet: what was replaced before is never done.
- *   CT-5 Who is to be left (LOG_ORDER_LEAVE) writes nothing more: neither this process nor what begins from it. A child that shares
- *        our memory obeys nothing for us: it may be killed alone, in the midst of it. We do with our next event.
- *   CT-6 Who was switched off by its recorder, which is gone, leaves itself, as nobody can switch it on and nobody reads which blocks end: when a thread has
- *        filled a segment with that, and another two seconds later. Who has a signal for it, or ever called mtrace_tracking, may switch itself on: it
- *        writes on, also which blocks end; and so does whose recorder is of another pid namespace (PS-1), and may be stopped.
- * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
+ *   CT-1 A command is executed once, by one thread at a time, with signals blocked. No thread waits
+ *        for that: the executing thread looks again when it is done, for commands that others
+ *        found. n_obeyed only grows.
+ *   CT-2 Nothing waits for a command. A program without events executes it with its next event, or
+ *        before it forks or execs.
+ *   CT-3 After concurrent switches, is_open of the log and MTRACE_PARENT contain the final state.
+ *   CT-4 The process executes the command that is wanted when it looks. A command that was replaced
+ *        before is never executed.
+ *   CT-5 After LOG_ORDER_LEAVE this process and its later children write nothing more. A vfork
+ *        child executes no command for its parent, because it may be killed alone in the middle.
+ *        The parent does so with its next event.
+ *   CT-6 A process that its recorder switched off leaves by itself if the recorder is gone: nothing
+ *        can switch it on, or reads its frees. It leaves when a thread has filled a segment with
+ *        frees, and another one two seconds later. It stays if a toggle signal or mtrace_tracking
+ *        may switch it on. It also stays if its recorder runs in another PID namespace (PS-1) and
+ *        may be stopped.
+ *
+ * Threads: any. Async-signal-safe. Without space for its event, which is counted, a window begins
+ * or ends nevertheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_COMMANDS_H
 #define MTRACE_COLLECTOR_CONTROL_COMMANDS_H
@@ -24,19 +34,21 @@
 
 #include <stdbool.h>
 
-/* In a process that records. */
+/* Only in a process that records. */
 void control_commands_switch(bool is_on, enum log_switch reason);
 
-/* Once there is a log, before this process records. */
+/* After the log exists, and before the process records. */
 void control_commands_begin(bool is_on);
 
-/* Once it does: the recorder may nudge us. One that came before would be taken for a parent's, or find no run_id yet, and none comes again. */
+/* After the process records: allows the recorder to set the wakeup flag. A flag set earlier would
+ * be taken for the parent's, or find no run_id, and is not set again. */
 void control_commands_receive(void);
 
-/* If an order is due. */
+/* Executes the pending command, if there is one. */
 void control_commands_handle(void);
 
-/* The same where nobody was nudged: before a child begins as this process is. */
+/* The same without a wakeup flag: before a child is created, which begins in the state of this
+ * process. */
 void control_commands_handle_early(void);
 
 #endif

@@ -27,10 +27,9 @@ static bool is_file(const char *path, struct sys_file_id *ret_id)
     return is_known;
 }
 
-/*
- * The name the program was called by, where that is another name of the same file (redis-server is
- * a link to redis-check-rdb); else the file's. A script's name is not that of its interpreter.
- */
+/* The name by which the program was called, if that is another name of the same file (redis-server
+ * is a link to redis-check-rdb); else the name of the file. A script's name is not that of its
+ * interpreter. */
 static void name_executable(struct fmt *out)
 {
     const char *called = (const char *)auxiliary_value(AT_EXECFN);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe: what a log says of its process: program and arguments, settings, what is not seen.
+ * describe: what a log says of its process: program, arguments, settings, and what is not recorded.
  *
- * Threads: describe_recording by the one that starts; describe_child by any, outside of recording.
- * Failure: the log says less.
+ * Threads: describe_recording runs in the thread that starts the recording, describe_child in any,
+ * outside of recording. On failure the log lacks the information.
  */
 #ifndef MTRACE_COLLECTOR_DESCRIBE_H
 #define MTRACE_COLLECTOR_DESCRIBE_H
@@ -15,7 +15,8 @@
 /* Once, when the log is attached. arguments: main's, NULL-terminated. */
 void describe_recording(char *const *arguments);
 
-/* LOG_DEF_CHILD: pid will write a log of its own, named after ours; or will not, after all. */
+/* Writes a LOG_DEF_CHILD: process pid will write a log named after this one, or will not after
+ * all. */
 void describe_child(uint32_t pid, enum log_child what);
 
 #endif

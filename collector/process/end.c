@@ -23,7 +23,7 @@ static void write_end(enum log_end kind, int value)
     atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);
 }
 
-/* A vfork child has its parent's log. */
+/* False also in a vfork child, which has its parent's log. */
 static bool begin(struct quiet *ret_quiet)
 {
     if (!quiet_begin(ret_quiet))
@@ -53,7 +53,7 @@ void end_recording(void)
     segment_replace_mappings();
 }
 
-/* A child of the fork has a log of its own, or none: the parent's is not touched. */
+/* A fork child has a log of its own, or none: the parent's is not touched. */
 void end_take_back(void)
 {
     struct quiet quiet;
@@ -70,7 +70,7 @@ static void take_back_exec(void)
     (void)record_note(LOG_EXEC_FAILED, 0, 0);
 }
 
-/* Where nobody tells us whose exec it is, the next event will. */
+/* Behind a seccomp filter it is unknown whose exec this is; the next event shows it. */
 void end_by_exec(void)
 {
     end_write(LOG_END_EXEC, 0);

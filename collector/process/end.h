@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * end: how the process ended, in the header of its log and as an event.
+ * end: records how the process ended, in the header of its log and as an event.
  *
- * Threads: any, outside of recording. Signals: safe. Failure: the log ends without a word.
+ * Threads: any, outside of recording. Async-signal-safe. On failure the log has no end.
  */
 #ifndef MTRACE_COLLECTOR_END_H
 #define MTRACE_COLLECTOR_END_H
 
 #include "lib/abi/log_format.h"
 
-/* Just before it ends in this way. Nothing in a child that shares our memory. */
+/* Just before the process ends in this way. Does nothing in a vfork child. */
 void end_write(enum log_end kind, int value);
 
-/* The process goes on, and records nothing from here on. What other threads are in the midst of goes nowhere. */
+/* Ends the recording while the process continues. Events that other threads are writing are
+ * lost. */
 void end_recording(void);
 
-/* It was not the end after all. */
+/* Takes back end_write: the process did not end. */
 void end_take_back(void);
 
-/* Just before an exec of this process; of a vfork child only where it cannot be told from it, and then
- * the next event of the thread takes it back. */
+/* Just before an exec of this process. Behind a seccomp filter, which hides whether this is a vfork
+ * child, the next event of the thread takes it back. */
 void end_by_exec(void);
 
 /* The exec that end_by_exec announced has failed. */

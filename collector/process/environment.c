@@ -21,7 +21,8 @@ enum {
 
 static const char *const g_private[] = {"MTRACE_RECORDER=", "MTRACE_PARENT="};
 
-/* What an exec is given where nobody has a variable of that name: with following all settings, else MTRACE_RECORDER. */
+/* Settings that an exec gets if the environment lacks them: with --follow-children all, else
+ * MTRACE_RECORDER. */
 static char *g_kept_one[2];
 static char **g_kept = g_kept_one;
 
@@ -67,7 +68,7 @@ bool environment_without_us(const char *preload, struct fmt *out)
             length++;
         if (is_ours(preload, length)) {
             preload += length;
-            /* The separator that stood between us and the user's value says there was one. */
+            /* A separator after our entry shows that the user's value was set. */
             if (*preload) {
                 is_any_left = true;
                 preload++;
@@ -88,7 +89,7 @@ static const char g_asan_name[] = "ASAN_OPTIONS=";
 /* recorder/session/program.c adds it. */
 static const char g_asan_option[] = "verify_asan_link_order=0";
 
-/* The options without ours, which is the last one; false when nothing is left of them. */
+/* Appends the options without ours, which is the last one. False: nothing is left of them. */
 static bool append_users_options(const char *options, struct fmt *out)
 {
     size_t length = fmt_length(options);
@@ -110,7 +111,7 @@ static bool is_rewritten(const char *variable)
     return fmt_after_prefix(variable, g_preload_name) || fmt_after_prefix(variable, g_asan_name);
 }
 
-/* What `variable` becomes: itself, a new text in *out, or NULL when it goes. */
+/* The new form of `variable`: itself, a new text in *out, or NULL if it is removed. */
 static char *restored(char *variable, struct fmt *out)
 {
     const char *preload = fmt_after_prefix(variable, g_preload_name);
@@ -133,7 +134,7 @@ static char *restored(char *variable, struct fmt *out)
     return is_any_left ? text : NULL;
 }
 
-/* Entries of `kept` first; what is missing to n is filled with the last one. */
+/* Writes the entries of `kept`, then repeats the last one up to n. */
 static void overwrite(char **initial, size_t n, char *const *kept, size_t n_kept)
 {
     for (size_t i = 0; i < n; i++)
@@ -145,7 +146,7 @@ static bool is_own_settings(const char *variable)
     return fmt_after_prefix(variable, g_private[0]) != NULL;
 }
 
-/* As the program may use the memory of its arguments for a title. */
+/* Copies, because the program may overwrite the memory of its arguments with a title. */
 static char *copied(const char *variable, struct fmt *out)
 {
     char *copy = out->text + out->size_bytes;
@@ -195,10 +196,8 @@ static size_t rewritten_bytes(char *const *variables)
     return n_bytes;
 }
 
-/*
- * A constructor that ran before ours may have called setenv: then `environ` is libc's own array,
- * in which unsetenv moves entries down just so.
- */
+/* A constructor that ran before ours may have called setenv. Then `environ` is libc's own array, in
+ * which unsetenv also moves entries down. */
 void environment_restore(char **initial)
 {
     char ***variable = real_environ();
@@ -240,7 +239,7 @@ static bool has_us(const char *preload)
     return false;
 }
 
-/* Every MTRACE_ variable of our own environment is part of how this run is recorded. */
+/* Each MTRACE_ variable of our own environment is part of how this run is recorded. */
 static bool is_settings(const char *variable)
 {
     return fmt_after_prefix(variable, "MTRACE_") && !fmt_after_prefix(variable, "MTRACE_PARENT=");
@@ -282,7 +281,7 @@ static bool has_name_of(char *const *environment, const char *variable)
     return false;
 }
 
-/* Of one length always, so that it can be rewritten in place. */
+/* Always of the same length, so that it can be overwritten in place. */
 static void append_padded(struct fmt *out, uint64_t value, uint64_t power)
 {
     for (; power; power /= 10)
@@ -307,14 +306,15 @@ static const size_t g_tracing_place = sizeof("MTRACE_PARENT=12345678901234567890
 
 static _Atomic bool g_is_left;
 
-/* A digit among others: who reads it meanwhile sees either. */
+/* One digit: a concurrent reader sees the old one or the new one. */
 static void put_digit(char digit)
 {
     __atomic_store_n(&g_announced[g_tracing_place], digit, __ATOMIC_SEQ_CST);
 }
 
-/* Who is left stays so, whoever switches meanwhile: in the one order of all of this, whose digit comes behind that of who is left finds g_is_left. The
- * fence says so to emulators, too, some of which (QEMU's of AArch64) let an ordered load pass an ordered store. */
+/* After environment_note_left the digit stays. In the total order of these operations, a digit
+ * written after that one is followed by a read that finds g_is_left. The fence is for emulators
+ * that let an ordered load pass an ordered store (QEMU's of AArch64). */
 static void put_tracing(void)
 {
     if (!g_announced)
@@ -368,7 +368,7 @@ void environment_announce(void)
     *real_environ() = array;
 }
 
-/* A region of the thread that lasts until its next exec: a vfork child's is its parent's. */
+/* Memory of the thread, until its next exec. A vfork child shares that of its parent. */
 static void *exec_scratch(size_t size_bytes)
 {
     struct thread *thread = &g_thread;
@@ -381,7 +381,7 @@ static void *exec_scratch(size_t size_bytes)
     return thread->exec_scratch;
 }
 
-/* The array that an exec gets, and the room behind it for what is rewritten. */
+/* The array for an exec, and space after it for rewritten variables. */
 struct exec_list {
     char **array;
     size_t n;
@@ -403,7 +403,7 @@ static void add_joined(struct exec_list *list, const char *name, const char *fir
     list->out.size_bytes++; /* the NUL stays */
 }
 
-/* LD_PRELOAD with that library of ours, and with what others have in it. */
+/* LD_PRELOAD with our library first, then the entries of others. */
 static void add_preload(struct exec_list *list, const char *library, const char *preload)
 {
     struct fmt *out = &list->out;
@@ -418,7 +418,7 @@ static void add_preload(struct exec_list *list, const char *library, const char 
     list->array[list->n++] = text;
 }
 
-/* Is ASAN_OPTIONS to have our option, and not yet spoken of it? */
+/* True if ASAN_OPTIONS must have our option and does not mention it yet. */
 static bool lacks_option(const char *options)
 {
     const char *name = "verify_asan_link_order";
@@ -430,7 +430,7 @@ static bool lacks_option(const char *options)
     return state_config()->adds_asan_option;
 }
 
-/* What was asked for, with what is ours joined to it. */
+/* Adds the wanted variables, joined with ours. */
 static void add_wanted(struct exec_list *list, char *const *wanted, const char *library)
 {
     const bool is_own = library == real_own_path();
@@ -504,7 +504,7 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     return list.array;
 }
 
-/* Of a shell, say, which keeps what it got before. */
+/* For example a shell, which keeps the variables that it got before. */
 char *const *environment_once_left(char *const *wanted)
 {
     char **array;

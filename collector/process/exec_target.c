@@ -22,7 +22,7 @@ enum {
     MOST_INTERPRETERS = 4 /* as many as the kernel follows */
 };
 
-/* What an exec was asked for, or the interpreter that a script names. */
+/* The program of an exec, or the interpreter that a script names. */
 struct program {
     int fd; /* negative: it cannot be opened */
     long n_bytes;
@@ -39,7 +39,8 @@ static const char g_preloaded_name_new[] = "/libmtrace-new.so";
 static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
 static char g_handed_on[CONFIG_PATH_BYTES];
 
-/* Of those: whoever writes one writes the same, byte by byte, and nothing else in between, as another thread may be reading it. */
+/* One of the buffers above. Other threads may be reading it, but every writer stores the same
+ * bytes, one by one, and nothing else in between. */
 struct path {
     char *text;
     size_t n;
@@ -58,7 +59,7 @@ static const char *put_last(struct path *path, const char *text)
     return path->text;
 }
 
-/* How long the folder is that a path lies in; 0: there is none. */
+/* Length of the path's folder; 0: it has none. */
 static size_t folder_length(const char *path, size_t length)
 {
     while (length > 0 && path[length - 1] != '/')
@@ -66,8 +67,9 @@ static size_t folder_length(const char *path, size_t length)
     return length > 0 ? length - 1 : 0;
 }
 
-/* What was loaded into a program that ran already begins nothing by itself: the one beside it does. With the operators where this program's
- * allocator has some: what it executes may well have the same one, and for others they change nothing. */
+/* The library of an attached program starts nothing by itself, so its execs get the preloaded
+ * library beside it. It has the operators if this program's allocator has some: the executed
+ * program probably has the same allocator, and others are not affected. */
 static const char *preloaded_library(void)
 {
     const char *own = real_own_path();
@@ -104,7 +106,7 @@ static const char *other_library(void)
     return g_other;
 }
 
-/* The library for what a program without a loader starts. */
+/* The library for programs that a program without a loader starts. */
 static const char *handed_on(const char *library)
 {
     struct path path = {g_handed_on, 0};
@@ -113,7 +115,7 @@ static const char *handed_on(const char *library)
     return put_last(&path, library);
 }
 
-/* A name of the caller's that cannot be read cannot be opened. */
+/* The kernel fails to open a name that cannot be read. */
 static void open_program(const char *path, struct program *ret_program)
 {
     long n;
@@ -132,7 +134,7 @@ static void close_program(const struct program *program)
         sys_close(program->fd);
 }
 
-/* The interpreter that a script names, which stays in `start`; NULL: it is none. */
+/* The interpreter that a script names; it stays in `start`. NULL: not a script. */
 static const char *interpreter_of(char *start)
 {
     char *name = start + 2;
@@ -162,7 +164,7 @@ static void follow_scripts(struct program *program)
     }
 }
 
-/* The library of the program's own kind; NULL: there is none. */
+/* The library for the program's architecture; NULL: there is none. */
 static const char *library_of_kind(const union elf_loader_file *file)
 {
     const bool is_own_width = elf_loader_is_narrow(file) == (sizeof(uintptr_t) == 4);
@@ -186,7 +188,7 @@ static bool has_mark(const char *bytes, size_t n)
     return false;
 }
 
-/* By parts, of which each begins with the end of the one before. */
+/* Reads in parts; each begins with the end of the one before. */
 static bool is_marked(int fd, char room[MEMORY_BORROWED_BYTES])
 {
     const size_t overlap = sizeof(ELF_LOADER_MARK) - 2;
@@ -201,7 +203,7 @@ static bool is_marked(int fd, char room[MEMORY_BORROWED_BYTES])
     return false;
 }
 
-/* A loader that cannot be opened starts nothing. */
+/* A loader that cannot be opened starts no program. */
 static bool is_glibc(const char *loader, char room[MEMORY_BORROWED_BYTES])
 {
     bool is_found;
@@ -219,7 +221,7 @@ static bool is_glibc(const char *loader, char room[MEMORY_BORROWED_BYTES])
     return is_found;
 }
 
-/* Its name, into `room`; false: the program has none, as a static one. */
+/* Copies the name of the loader into `room`. False: the program has none, as a static one. */
 static bool find_loader(const struct program *program, char room[MEMORY_BORROWED_BYTES])
 {
     const union elf_loader_file *file = &program->start.elf;
@@ -239,7 +241,8 @@ static bool find_loader(const struct program *program, char room[MEMORY_BORROWED
     return false;
 }
 
-/* The library as the program's LD_PRELOAD shall name it; NULL: the program does not start with it. */
+/* The library as LD_PRELOAD of the program must name it. NULL: the program does not start with
+ * it. */
 static const char *loadable(const char *library, const struct program *program)
 {
     char *room = memory_borrow();

@@ -20,12 +20,12 @@ enum {
 
 static const struct reference *g_references[GOT_REBINDING_MOST];
 static size_t g_n_references;
-static uint8_t g_buckets[N_BUCKETS];       /* number of a reference plus one, 0: none */
-static const struct link_map *g_last_done; /* RF-6; of who is busy; NULL: none */
+static uint8_t g_buckets[N_BUCKETS];       /* number of a wrapper + 1; 0: none */
+static const struct link_map *g_last_done; /* RF-6; used by the busy thread; NULL: none */
 static uint32_t g_epoch_done;
 static uint32_t g_n_foreign_done; /* of modules up to the last one done */
 static _Atomic bool g_is_busy;
-static bool g_is_to_us; /* of who is busy */
+static bool g_is_to_us; /* used by the busy thread */
 static _Atomic bool g_is_executable_unled;
 
 static uint32_t hash_of(const char *name)
@@ -71,18 +71,18 @@ static const struct reference *find(const char *name)
     return NULL;
 }
 
-/* ---- a module ----------------------------------------------------------------------------------- */
+/* ---- a module -------------------------------------------------------------------------------- */
 
 struct visit {
     struct module_bounds bounds;
     struct elf_lookup object;
-    uintptr_t protected_start, protected_end; /* by ld.so once it is relocated */
-    uintptr_t page;                           /* that may be written; 0: none */
+    uintptr_t protected_start, protected_end; /* RELRO: by ld.so after relocation */
+    uintptr_t page;                           /* that is writable now; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
-    bool has_led;    /* a slot leads to us now that did not */
+    bool has_led;    /* a slot was rebound to us now */
     bool had_led;    /* a slot led to us before */
-    bool is_foreign; /* its malloc is neither ours nor the one behind it */
+    bool is_foreign; /* its malloc is neither ours nor the real one */
 };
 
 static uintptr_t page_bytes(void)
@@ -90,7 +90,7 @@ static uintptr_t page_bytes(void)
     return sys_page_bytes();
 }
 
-/* As ld.so rounds them. */
+/* Rounds as ld.so does. */
 static void find_protected(struct visit *visit)
 {
     for (size_t i = 0; i < visit->bounds.n_headers; i++) {
@@ -111,7 +111,7 @@ static void close_page(struct visit *visit)
     visit->page = 0;
 }
 
-/* RF-3. Who hooks functions himself has made single pages writable for good. */
+/* RF-3. Other hooking tools make single pages writable for good. */
 static bool open_page(struct visit *visit, uintptr_t slot)
 {
     uintptr_t page = slot & ~(page_bytes() - 1);
@@ -138,10 +138,10 @@ static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_
         visit->has_led = visit->to_us;
 }
 
-/* A library that was opened with RTLD_DEEPBIND may have an allocator among its dependencies. */
+/* RF-5: a library opened with RTLD_DEEPBIND may have an allocator among its dependencies. */
 static bool has_other_definition(const char *name, uintptr_t behind)
 {
-    /* The executable is no dependency. */
+    /* The executable is not a dependency. */
     for (const struct link_map *map = _r_debug.r_map->l_next; map; map = map->l_next) {
         struct elf_lookup object;
         const ElfW(Sym) * symbol;
@@ -155,7 +155,8 @@ static bool has_other_definition(const char *name, uintptr_t behind)
     return false;
 }
 
-/* RF-2: relocated by ld.so, it leads into the module itself, from where ld.so is called. */
+/* RF-2: an unresolved slot that ld.so has relocated leads into the module itself, to code that
+ * calls ld.so. */
 static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation *relocation,
                           const ElfW(Sym) * symbol, uintptr_t value)
 {
@@ -163,7 +164,7 @@ static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation
            && value >= visit->bounds.start && value < visit->bounds.end;
 }
 
-/* It leads to the function behind ours, or will. */
+/* True if the slot contains the real function, or will. */
 static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation *relocation,
                          const ElfW(Sym) * symbol, uintptr_t value, uintptr_t behind)
 {
@@ -206,7 +207,7 @@ static void lead_table(struct visit *visit, const elf_lookup_relocation *relocat
     }
 }
 
-/* ld.so has no relocations for those: it found the functions itself. */
+/* ld.so has no relocations for these words: it looked the functions up itself. */
 static void lead_loader(struct visit *visit)
 {
     static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
@@ -223,7 +224,8 @@ static void lead_loader(struct visit *visit)
         }
 }
 
-/* What ld.so is still about, or has done with, is left alone (RF-3); on the way back nothing of it leads to us. */
+/* Leaves modules alone that ld.so is still loading or has unloaded (RF-3). When restoring, none of
+ * these leads to us. */
 static bool lead_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
 {
     struct visit visit = {.to_us = to_us};
@@ -246,7 +248,8 @@ static bool lead_module(const struct link_map *map, bool to_us, struct got_rebin
     return true;
 }
 
-/* What comes after `last` in the list; NULL: all. Not ours: what we call is meant. */
+/* Handles the modules after `last` in the list; NULL: all. Skips this library, whose calls go to
+ * the real functions. */
 static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebinding_found *found)
 {
     const uint32_t epoch = modules_epoch();
@@ -281,11 +284,12 @@ static bool lead_new(struct got_rebinding_found *found)
     if (g_last_done && g_epoch_done == modules_epoch() && !modules_are_unloading())
         return lead_behind(g_last_done, true, found);
     is_all = lead_all(true, found);
-    found->n_new = 0; /* not known */
+    found->n_new = 0; /* unknown */
     return is_all;
 }
 
-/* Each namespace has an entry for the same ld.so. An executable may have a shorter copy of _r_debug. */
+/* Each namespace has an entry for the same ld.so. An executable may have a shorter copy of
+ * _r_debug. */
 static uint32_t count_elsewhere(void)
 {
     const struct r_debug_extended *space = (const struct r_debug_extended *)&_r_debug;
@@ -299,8 +303,9 @@ static uint32_t count_elsewhere(void)
     return n;
 }
 
-/* A handler that does not return would leave ld.so locked. Not by quiet.h, which asks whether this process records, and may begin a fork
- * child's log: modules are led back where there is none. */
+/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet.h is not used
+ * because it tests whether this process records, which may begin a fork child's log. Slots are
+ * restored also where there is no log. */
 struct look {
     struct sys_signals mask;
     bool is_blocked;
@@ -350,7 +355,7 @@ bool got_rebinding_follow(struct got_rebinding_found *ret_found)
     if (ret_found->is_busy)
         return false;
     is_all = !g_is_to_us || lead_new(ret_found);
-    if (!module_bounds_last_at_start()) /* ld.so leaves all of them to us */
+    if (!module_bounds_last_at_start()) /* ld.so binds none of them to us */
         ret_found->n_bound = ret_found->n_foreign = 0;
     ret_found->n_elsewhere = count_elsewhere();
     leave(&look);

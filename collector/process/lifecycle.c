@@ -40,7 +40,7 @@
 
 extern void *__libc_stack_end;
 
-static uint64_t g_run_id; /* of this process' log; inherited, the parent's in a fork child */
+static uint64_t g_run_id; /* of this process' log; in a fork child at first the parent's */
 
 /* argc, arguments, NULL, environment, NULL as the kernel laid them out: libc's own variables are
  * not set before its constructor has run. */
@@ -80,7 +80,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
     return true;
 }
 
-/* A handler that forks in the middle would leave the child a log that is half made. */
+/* Signals are blocked: a handler that forks here would leave its child a half-made log. */
 static bool begin_recording(const struct output_parent *parent, bool is_tracing)
 {
     struct quiet quiet;
@@ -92,7 +92,7 @@ static bool begin_recording(const struct output_parent *parent, bool is_tracing)
     return has_begun;
 }
 
-/* What is known of the log that was, where its segments are forgotten, too. */
+/* Forgets the previous log, except for its segments. */
 static void forget_log(void)
 {
     definition_forget();
@@ -104,11 +104,11 @@ static void forget_log(void)
     resident_pages_forget();
 }
 
-/* LC-2: all that lived in the parent's mappings is forgotten without being looked at. */
+/* LC-2: forgets everything in the parent's mappings without reading it. */
 static MTRACE_COLD bool begin_in_child(void)
 {
     struct output_parent parent = {output_first_path(), g_run_id, state_pid(), true};
-    bool is_tracing = state_is_tracing(); /* as the parent's windows are */
+    bool is_tracing = state_is_tracing(); /* as in the parent */
 
     if (thread_is_stranded() || !state_start_in_child())
         return false;
@@ -118,7 +118,7 @@ static MTRACE_COLD bool begin_in_child(void)
     event_callbacks_forget();
     got_rebinding_forget();
     modules_forget_unloads();
-    definition_forget(); /* a message may come without a log, too */
+    definition_forget(); /* a message may come before there is a log */
     if (!state_config()->follows_children) {
         state_turn_off();
         return false;
@@ -127,14 +127,14 @@ static MTRACE_COLD bool begin_in_child(void)
     return begin_recording(&parent, is_tracing);
 }
 
-/* This process recorded before an exec made it what it is now. */
+/* This process already recorded before an exec. */
 static bool is_later_image(const struct config *config)
 {
     return config->ancestor[0] && config->ancestor_pid == (uint32_t)sys_getpid();
 }
 
-/* Of a bare preload whoever it reaches, but not children of a program that hands on our variables
- * without us, as a static one does behind an exec. */
+/* A bare preload records every process that it reaches. It does not record children of a program
+ * that passes on our variables without our library, as a static one does after an exec. */
 static bool is_target(const struct config *config)
 {
     if (config->follows_children)
@@ -144,7 +144,8 @@ static bool is_target(const struct config *config)
     return !config->ancestor[0] || is_later_image(config);
 }
 
-/* What we come from is left: nothing more is to be recorded of it. Who was started by a mtrace-record below it is another recording's. */
+/* The ancestor left its recording, so nothing more of it is recorded. A program that a later
+ * mtrace-record starts belongs to another recording. */
 static void forget_left_ancestor(struct config *config)
 {
     if (!config->is_ancestor_left || config->target_pid != (uint32_t)sys_getpid()
@@ -231,7 +232,7 @@ static void handle_toggle(int number)
     lifecycle_switch_tracing(!state_is_tracing(), LOG_SWITCH_SIGNAL);
 }
 
-/* Only when asked for, and not in place of a handler that is there already. */
+/* Only if requested, and only if there is no handler yet. */
 static void install_toggle(int number)
 {
     struct sigaction old;
@@ -289,7 +290,8 @@ void lifecycle_construct(void)
 /* ---- in a program that runs already -------------------------------------------------------------
  */
 
-/* As in a fork child, where what was mapped is gone; here it stays while a thread may still be about to leave it. */
+/* As in a fork child, where the mappings are gone. Here they stay while a thread may still be about
+ * to leave the collector. */
 static void forget_last(bool is_left)
 {
     if (is_left) {
@@ -308,7 +310,7 @@ enum {
     MOST_NAPS = 2000
 };
 
-/* With ld.so locked (LL-1): other threads load and unload meanwhile. */
+/* With ld.so locked (LL-1), because other threads load and unload. */
 static bool find_real(void)
 {
     bool is_found;
@@ -356,7 +358,8 @@ bool lifecycle_attach(const char *settings)
     return true;
 }
 
-/* What still leads to us is passed on. That another thread looks at modules, or changes them, is over soon if it is ever. */
+/* Restores the slots. Calls that still lead to us are passed on. Another thread that examines or
+ * changes modules is usually done soon. */
 static void lead_back(void)
 {
     int n = 0;

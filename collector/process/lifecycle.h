@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle: starts and forks the recording that state.h keeps the state of, from the first call of
- * the program to the handler of its exit.
+ * lifecycle: starts, restarts after fork, and ends the recording of this process.
+ *
+ * The first call of the program starts the recording, and its exit handler ends it. state.h keeps
+ * the state.
  *
  * Invariants
- *   LC-1 Whatever fails, the program goes on: the state becomes off and calls pass through.
- *   LC-2 In a fork child no mapping of the parent's log is touched.
- * Threads: any. Signals: safe. Failure: off.
+ *   LC-1 After any failure the program continues: the state becomes off, and calls pass through.
+ *   LC-2 A fork child touches no mapping of the parent's log.
+ *
+ * Threads: any. Async-signal-safe. After a failure the state is off.
  */
 #ifndef MTRACE_COLLECTOR_LIFECYCLE_H
 #define MTRACE_COLLECTOR_LIFECYCLE_H
@@ -18,25 +21,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is done once before main, outside of any event: environment, exit handler, oracle. */
+/* Once before main, outside of any event: environment, exit handler, reference unwinder. */
 void lifecycle_construct(void);
 
 MTRACE_COLD bool lifecycle_make_ready_slow(void);
 
-/* g_real is filled; false when ld.so has not relocated us yet (real.h, RE-2). Every wrapper asks
- * first: the first one that does starts the recording. */
+/* True if g_real is filled; false: ld.so has not relocated us yet (real.h, RE-2). Every wrapper
+ * calls this first; the first call starts the recording. */
 static inline bool lifecycle_is_ready(void)
 {
     return mtrace_likely(g_real.malloc != NULL) || lifecycle_make_ready_slow();
 }
 
-/* Run-time switch. */
+/* Switches tracing on or off at run time. */
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason);
 
-/*
- * In a program that runs already (libmtrace-attach.so): records into the pool that the settings name, as MTRACE_RECORDER has them, until
- * lifecycle_detach. False: nothing is changed, because the pool is not there or this process records already. Once at a time.
- */
+/* In a running program (libmtrace-attach.so): records into the pool that the settings name (as
+ * MTRACE_RECORDER), until lifecycle_detach. False: the pool does not exist or this process records
+ * already; nothing is changed. One call at a time. */
 bool lifecycle_attach(const char *settings);
 
 /* False: nothing was recorded. */

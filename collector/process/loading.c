@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 enum {
-    /* events while modules are loaded: the thread that loads looks at each of the first ones, and all threads at each power of two */
+    /* events while modules are loaded: the loading thread looks at each of the first ones, and any
+     * thread looks at each power of two */
     FIRST_LOOKS = 64,
     MOST_LOOKS = 1 << 20,
-    /* events in which a module is awaited that ld.so has begun to load; it may fail */
+    /* events during which a module that ld.so began to load is awaited; the load may fail */
     MOST_AWAITING = 1 << 12,
     NAP_NS = 10000,
     MOST_NAPS = 100,
@@ -25,10 +26,10 @@ enum {
 static _Atomic uint32_t g_n_looks;
 static _Atomic long g_loader_tid;   /* the thread in which ld.so loads; one at a time */
 static _Atomic bool g_is_expecting; /* LO-1 */
-static _Atomic uint32_t g_n_notes;  /* times at which a module may have come */
-static _Atomic uint32_t g_n_done;   /* of them, before the last whole look began */
+static _Atomic uint32_t g_n_notes;  /* times when a module may have come */
+static _Atomic uint32_t g_n_done;   /* notes before the begin of the last complete look */
 static _Atomic bool
-    g_is_awaiting; /* ld.so has an entry for a module, which it appends to its list later */
+    g_is_awaiting; /* ld.so has made a link map, which it appends to its list later */
 
 static bool is_following(void)
 {
@@ -45,11 +46,11 @@ void loading_expect(void)
 {
     if (state_is_off() || state_config()->is_attached)
         return;
-    module_bounds_note_start(); /* a constructor may come before ours */
+    module_bounds_note_start(); /* a constructor may have run before ours */
     if (!got_rebinding_prepare())
         return;
     atomic_store_explicit(&g_is_expecting, true, memory_order_relaxed);
-    if (!state_is_recording()) /* ld.so's calloc asks for no look then */
+    if (!state_is_recording()) /* ld.so's calloc requests no look then */
         atomic_fetch_add(&g_n_notes, 1);
 }
 
@@ -73,10 +74,9 @@ static void count(const struct got_rebinding_found *found)
     quiet_end(&quiet);
 }
 
-/*
- * A module that comes while we look needs another look. _dl_find_object_update frees a block once it has made a module known, and before ld.so
- * calls the constructors: that event makes the first look which finds the module. A look that finds it later is too late for these.
- */
+/* A module that comes during a look needs another look. _dl_find_object_update frees a block after
+ * it made a module known, and before ld.so calls the constructors. That event makes the first look
+ * that finds the module. A later look misses the constructors. */
 static bool look(bool is_late, bool *ret_is_busy)
 {
     const uint32_t n_notes = atomic_load(&g_n_notes);
@@ -96,7 +96,8 @@ static bool look(bool is_late, bool *ret_is_busy)
     return is_all;
 }
 
-/* Another look is over soon. Who holds ld.so's lock may wait for the caller. */
+/* A concurrent look is over soon. The thread that holds ld.so's lock may be waiting for the caller,
+ * so the number of naps is limited. */
 void loading_look(void)
 {
     bool is_busy = true;

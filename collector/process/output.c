@@ -17,12 +17,12 @@
 
 enum {
     MOST_NAMES = 10000, /* tried before giving up on %n or .<pid>.<n> */
-    LOG_MODE = 0600,    /* arguments and paths are its owner's business */
+    LOG_MODE = 0600,    /* arguments and paths are private to the owner */
 };
 
 static char g_path[CONFIG_PATH_BYTES];  /* of this log; written by output_open */
 static char g_first[CONFIG_PATH_BYTES]; /* of the first log of the run */
-static char g_later[CONFIG_PATH_BYTES]; /* of this log, once who attached has the place for it */
+static char g_later[CONFIG_PATH_BYTES]; /* name of this log after the attaching recorder moved it */
 static uint32_t g_image;
 
 const char *output_path(void)
@@ -63,8 +63,8 @@ void output_child_path(const struct config *config, uint32_t pid, struct fmt *ou
     child_name(g_first, pid, 0, config->recorder_pid != 0, out);
 }
 
-/* The program's umask is none of the log's: it may be 0, or leave nobody the right to open it again.
- */
+/* The program's umask must not apply to the log: it may be 0, or deny the owner to open it
+ * again. */
 static int create(const char *path)
 {
     int fd = (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, LOG_MODE);
@@ -74,7 +74,7 @@ static int create(const char *path)
     return fd;
 }
 
-/* The inode of our pid namespace, as the link says it: "pid:[4026531836]". 0: there is no /proc. */
+/* The inode of our PID namespace, from the link "pid:[4026531836]". 0: there is no /proc. */
 static uint32_t pid_space(void)
 {
     char text[32] = "";
@@ -85,7 +85,7 @@ static uint32_t pid_space(void)
     return digits && fmt_parse_decimal(&digits, &inode) ? (uint32_t)inode : 0;
 }
 
-/* A log whose writer has ended may be replaced; a running one, or any other file, may not. */
+/* A log whose writer has exited may be replaced. A log in use, or any other file, may not. */
 static bool is_replaceable(const char *path)
 {
     struct log_file header;
@@ -100,7 +100,7 @@ static bool is_replaceable(const char *path)
         return false;
     if (header.form == LOG_FORM_PACKED)
         return true;
-    if (header.pid_space != pid_space()) /* its pid is another one's here */
+    if (header.pid_space != pid_space()) /* its PID means another process here */
         return false;
     return header.pid == (uint32_t)sys_getpid() || sys_process_exists((long)header.pid) == -ESRCH;
 }
@@ -119,7 +119,8 @@ static bool is_packed_already(uint32_t pid, unsigned image)
     return fd >= 0;
 }
 
-/* OU-3: the recorder makes the packed log before it removes the live one, whose name may have become free since we looked. */
+/* OU-3: the recorder creates the packed log before it removes the live one, so the live name may
+ * have become free since the test. */
 static int create_live(uint32_t pid, unsigned image)
 {
     struct fmt path = FMT_BUFFER(g_path);
@@ -135,7 +136,7 @@ static int create_live(uint32_t pid, unsigned image)
     return -EEXIST;
 }
 
-/* Of a child or later image: the first free image number. */
+/* For a child or a later image: takes the first free image number. */
 static int create_child_file(const struct config *config)
 {
     bool is_live = config->recorder_pid != 0;
@@ -180,7 +181,7 @@ static int create_first_file(const struct config *config, const char *pattern)
     return create_child_file(config);
 }
 
-/* Where the first log may go: as asked for, to temporary files, into memory (LOG_FLAG_WEAK). */
+/* Places for the first log: as requested, for temporary files, in memory (LOG_FLAG_WEAK). */
 enum place {
     PLACE_WANTED,
     PLACE_TEMPORARY,
@@ -211,8 +212,8 @@ static int create_at(const struct config *config, enum place place)
                             place == PLACE_MEMORY ? "/dev/shm" : config->fallback_directory);
 }
 
-/* The last: else the first page touched brings in all that the kernel reads ahead, which can be a whole
- * pool of zeros and cost 3 ms. */
+/* MADV_RANDOM: otherwise the first page touched reads ahead, up to a whole pool of zeros, which
+ * costs 3 ms. */
 static void advise(struct log_file *file, size_t size_bytes)
 {
     sys_advise(file, size_bytes, MADV_DONTFORK);
@@ -275,7 +276,7 @@ static void fill_header(struct log_file *file, const struct config *config,
         atomic_store_explicit(&file->next_sequence, 1, memory_order_relaxed);
 }
 
-/* OU-2; release: whoever sees the magic sees the header. */
+/* OU-2. Release: a reader that sees the magic sees the header. */
 static void publish_header(struct log_file *file)
 {
     uint64_t magic;
@@ -296,7 +297,7 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     uint64_t n_segments;
     int fd;
 
-    make_absolute(config->output, &first); /* also where the pool is packed and gone by now */
+    make_absolute(config->output, &first); /* also if the pool is packed and removed already */
     fmt_string(&path, config->pool);
     if (config->is_attached) {
         fmt_string(&later, g_first);
@@ -326,13 +327,11 @@ static bool open_pool(const struct config *config, const struct output_parent *p
 }
 
 enum {
-    RAW_BYTES = LOG_FILE_HEADER_BYTES + SEGMENT_CHUNK * LOG_SEGMENT_BYTES /* of a new raw log */
+    RAW_BYTES = LOG_FILE_HEADER_BYTES + SEGMENT_CHUNK * LOG_SEGMENT_BYTES /* a new raw log */
 };
 
-/*
- * Closes fd; negative errno, and the file is gone, when it cannot be a log. must_keep: nor shall it be
- * one where what is reserved may be missing when it is written.
- */
+/* Closes fd. On failure removes the file and returns a negative errno. must_keep: also fails if
+ * reserved space may be missing when it is written. */
 static long reserve_and_map(int fd, bool must_keep, struct log_file **ret_file,
                             struct sys_file_id *ret_id)
 {
@@ -374,7 +373,7 @@ static struct log_file *make_first(const struct config *config, struct sys_file_
     return NULL;
 }
 
-/* In shared memory, with a link where the recorder looks for it. */
+/* Creates the log in shared memory, with a link where the recorder looks for it. */
 static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_id)
 {
     static char link[CONFIG_PATH_BYTES];
@@ -397,7 +396,7 @@ static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_i
     return result;
 }
 
-/* For the recorder, which else knows of a process only that it has no log. */
+/* Tells the recorder why there is no log; otherwise it only sees that the process has none. */
 static void leave_word(void)
 {
     struct fmt path = FMT_BUFFER(g_path);
@@ -406,7 +405,8 @@ static void leave_word(void)
     sys_link(FILE_SYSTEMS_NO_ROOM, g_path);
 }
 
-/* What the recorder will pack may be in shared memory until then; a log that stays is where it belongs. */
+/* A log that the recorder will pack may be in shared memory until then. A log that stays must be in
+ * its place. */
 static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
 {
     bool is_live = config->recorder_pid != 0;
@@ -461,10 +461,10 @@ bool output_open(const struct config *config, const struct output_parent *parent
     if (!parent->path && config->pool[0]) {
         if (open_pool(config, parent))
             return true;
-        if (config->is_attached) /* who asked for it is gone */
+        if (config->is_attached) /* the recorder that attached is gone */
             return false;
         own_pool = *parent;
-        own_pool.path = g_first; /* someone else has the pool: be named after it */
+        own_pool.path = g_first; /* another image has the pool: name the log after it */
         parent = &own_pool;
     }
     return open_raw(config, parent);

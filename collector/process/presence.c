@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Who has not found this log yet, or has let it go, has the pid that we were told. */
+/* A recorder that has not found this log yet, or has released it, has the PID from the
+ * configuration. */
 static uint32_t pid_of_recorder(struct log_file *log)
 {
     uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
@@ -18,8 +19,8 @@ static uint32_t pid_of_recorder(struct log_file *log)
 }
 
 static _Atomic uint32_t
-    g_heartbeat_without_recorder;   /* when the pid was last nobody's; 0: it never was */
-static _Atomic bool g_is_elsewhere; /* its pid is one of another namespace */
+    g_heartbeat_without_recorder; /* heartbeat when the PID last did not exist; 0: it always did */
+static _Atomic bool g_is_elsewhere; /* its PID belongs to another namespace */
 
 void presence_forget(void)
 {
@@ -27,7 +28,8 @@ void presence_forget(void)
     atomic_store_explicit(&g_is_elsewhere, false, memory_order_relaxed);
 }
 
-/* The beat was read after the pid was found to be nobody's: of who is gone no later one is another. */
+/* The heartbeat was read after the PID was found missing. If the recorder is gone, all such
+ * heartbeats are equal. */
 static void note_absent_recorder(uint32_t heartbeat)
 {
     uint32_t before =

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * presence: whether the recorder of this process' log is there.
+ * presence: is the recorder of this process' log alive?
  *
- * Model:   it has a pid, which may be another's by now, or one of another namespace, and a beat, which goes on while it lives, and stands
- *          still while it is stopped. So one look tells little: who asks looks again, and says how long it bears what it sees.
+ * The recorder has a PID, which may be reused or belong to another PID namespace. It also has a
+ * heartbeat, which stands still while the recorder is stopped. One look is not enough: the caller
+ * looks again, and decides how long it waits.
+ *
  * Invariants
- *   PS-1 Who has gone on after its pid was nobody's is of another pid namespace: from then on its pid says nothing, and it is never taken for gone, as one that
- *        stands still may be stopped.
- * Threads: any. Signals: safe. Failure: none.
+ *   PS-1 If the heartbeat advances although the PID does not exist here, the recorder runs in
+ *        another PID namespace. Its PID is ignored from then on, and it never counts as gone, since
+ *        it may be stopped.
+ *
+ * Threads: any. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_PRESENCE_H
 #define MTRACE_COLLECTOR_PRESENCE_H
@@ -15,15 +19,16 @@
 #include <stdint.h>
 
 enum presence {
-    PRESENCE_HEARTBEATS, /* it has gone on since the last look */
-    PRESENCE_STILL,      /* it has not, but the pid is somebody's, or says nothing */
-    PRESENCE_NONE,       /* it has not, and the pid is nobody's */
+    PRESENCE_HEARTBEATS, /* the heartbeat has advanced since the last look */
+    PRESENCE_STILL,      /* it has not, but the PID exists, or is ignored */
+    PRESENCE_NONE,       /* it has not, and the PID does not exist */
 };
 
-/* Of this process' log, which is there. *beat: of the last look, and then of this one; 0 before the first. */
+/* Looks at the recorder of this process' log, which must exist. *heartbeat: of the last look, and
+ * then of this one; 0 before the first. */
 enum presence presence_look(uint32_t *heartbeat);
 
-/* Of another log all is new. */
+/* For a new log. */
 void presence_forget(void);
 
 #endif

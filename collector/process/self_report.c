@@ -18,20 +18,18 @@
 enum {
     COPY_BYTES = 65536,
     NAP_NS = 1000000,
-    NAPS_PER_LOOK = 100, /* at whether there is still a recorder */
-    NAPS_OF_NEXT = 10,   /* until it looks whether who has the turn is still there */
+    NAPS_PER_LOOK = 100, /* between looks at the recorder */
+    NAPS_OF_NEXT = 10,   /* until the next thread checks that the holder of the slot exists */
     MOST_STILL_LOOKS = 100,
     MAX_STILL_LOOKS_WITHOUT_RECORDER =
-        10,                /* its pid is nobody's, which may mean another pid namespace */
+        10,                /* its PID does not exist, maybe because of another PID namespace */
     MOST_NAPS_IDLE = 3000, /* in_flight_wait takes a second at most */
     MOST_NAPS_FOR_RECORDER = 10000,
-    MOST_NAPS_FOR_EARLIER = 50, /* who came before may be gone, or have left by longjmp */
+    MOST_NAPS_FOR_EARLIER = 50, /* an earlier thread may be gone, or have left by longjmp */
 };
 
-/*
- * IQ-7: signals are blocked, but where it sleeps or writes. is_lost: the log was this process's when it fell asleep, and is
- * not any more; then it is not touched, and all that was begun ends with ECANCELED.
- */
+/* IQ-7: signals are blocked except during sleeps and writes. is_lost: after a sleep the log no
+ * longer belongs to this process. It is not touched then, and all functions return ECANCELED. */
 struct self_report {
     struct log_file *log;
     struct log_question *question;
@@ -39,7 +37,7 @@ struct self_report {
     uint32_t requester;
     bool is_lost;
     struct quiet quiet;
-    uintptr_t frame; /* where it was asked */
+    uintptr_t frame; /* of the request */
     void *answer;    /* mapped, of answer_bytes; NULL: none, or it is empty */
     size_t answer_bytes;
 };
@@ -55,14 +53,14 @@ static bool has_log(const struct self_report *self_report)
            == self_report->generation;
 }
 
-/* A handler may have forked meanwhile: this may be the child. */
+/* A handler may have forked during the sleep: this may be the child. */
 static void sleep_ended(struct self_report *self_report)
 {
     (void)quiet_begin_always(&self_report->quiet);
     self_report->is_lost = !has_log(self_report);
 }
 
-/* Of who waits for what others do meanwhile. False: the log is lost. */
+/* Sleeps. False: the log is lost. */
 static bool nap(void *user, uint64_t ns)
 {
     struct self_report *self_report = user;
@@ -73,13 +71,13 @@ static bool nap(void *user, uint64_t ns)
     return !self_report->is_lost;
 }
 
-/* Naps, and how long the recorder has been still meanwhile. */
+/* Time until the next look at the recorder, and how long it has been still. */
 struct time_limit {
     unsigned naps_until_look, still_looks;
     uint32_t heartbeat;
 };
 
-/* Before one sleeps. False: nobody will answer. */
+/* Before a sleep. False: no reply will come. */
 static bool is_answering(struct time_limit *time_limit)
 {
     enum presence presence;
@@ -95,8 +93,9 @@ static bool is_answering(struct time_limit *time_limit)
            <= (presence == PRESENCE_NONE ? MAX_STILL_LOOKS_WITHOUT_RECORDER : MOST_STILL_LOOKS);
 }
 
-/* Until somebody wakes who waits for `word` with one of the bits, as long as n naps at most; returns how many it was. A signal of the program's
- * ends a wait early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
+/* Sleeps until a wakeup of `word` with one of the bits, for n naps at most; returns their number. A
+ * signal ends a wait early, as does a kernel that cannot wait. Then one nap is taken and counted,
+ * so that neither ends the time limit nor makes it endless. */
 static unsigned sleep_on(struct self_report *self_report, const _Atomic uint32_t *word,
                          uint32_t seen, uint32_t bits, unsigned n, struct time_limit *time_limit)
 {
@@ -132,11 +131,11 @@ static bool wait_for_recorder(struct self_report *self_report)
     return atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0;
 }
 
-/* Of this thread's question: IQ-3 */
+/* The request of this thread: IQ-3 */
 static _Thread_local struct {
     uintptr_t frame;
     uint32_t number;
-    uintptr_t answer_frame; /* of the outermost answer that is being written */
+    uintptr_t answer_frame; /* of the outermost reply that is being written */
     void *answer;
     size_t answer_bytes;
 } g_asking __attribute__((tls_model("initial-exec")));
@@ -146,19 +145,19 @@ static bool is_left(uintptr_t asked, uintptr_t frame)
     return asked == 0 || thread_has_left(&g_thread, asked, frame);
 }
 
-/* Nothing is asked that is not answered: it is for the holder of the turn to go on. */
+/* No request waits for its reply: the holder of the slot must act. */
 static bool is_its_holders_turn(const struct log_question *question)
 {
     return atomic_load_explicit(&question->n_asked, memory_order_relaxed)
            == atomic_load_explicit(&question->n_answered, memory_order_relaxed);
 }
 
-/* IQ-6: of who waits, not of who has the turn. */
+/* IQ-6: a thread that waits for the slot. */
 struct place {
     uint32_t ticket;
-    uint32_t holder, number; /* the turn that was seen last, and its question */
-    unsigned naps_free;      /* of a turn that was nobody's all the time */
-    unsigned naps_idle;      /* of a holder that did nothing all the time */
+    uint32_t holder, number; /* the holder that was seen last, and its request */
+    unsigned naps_free;      /* while the slot was free all the time */
+    unsigned naps_idle;      /* while the holder did nothing */
 };
 
 static bool is_next(const struct log_question *question, const struct place *place)
@@ -194,13 +193,14 @@ static bool may_take_turn(const struct log_question *question, const struct plac
     return place->naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)place->holder) == -ESRCH;
 }
 
-/* Of the waiters for a turn one in so many is woken, who is next among them. */
+/* Only waiters with this bit are woken: one in 32, with the next one among them. */
 static uint32_t bit_of(uint32_t ticket)
 {
     return UINT32_C(1) << ticket % 32;
 }
 
-/* The others look more seldom, at a turn that nobody gives up any more: there may be many. */
+/* Threads that are not next look less often for a slot that its holder never releases: there may be
+ * many. */
 static void wait_for_turn(struct self_report *self_report, struct place *place,
                           struct time_limit *time_limit)
 {
@@ -215,7 +215,7 @@ static void wait_for_turn(struct self_report *self_report, struct place *place,
     place->naps_idle += n;
 }
 
-/* Who was passed over is first then. */
+/* A thread that was passed over is first then. */
 static void admit(struct log_question *question, const struct place *place)
 {
     uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
@@ -224,7 +224,7 @@ static void admit(struct log_question *question, const struct place *place)
         atomic_store_explicit(&question->n_admitted, place->ticket + 1, memory_order_relaxed);
 }
 
-/* From who was seen to have it. */
+/* Takes the slot from the holder that was seen. */
 static bool take_turn_of(struct log_question *question, uint32_t requester,
                          const struct place *place)
 {
@@ -237,7 +237,7 @@ static bool take_turn_of(struct log_question *question, uint32_t requester,
     return is_taken;
 }
 
-/* IQ-1, IQ-3, IQ-6. Nobody but this thread makes it the holder. */
+/* IQ-1, IQ-3, IQ-6. Only this thread can make itself the holder. */
 static int take_turn(struct self_report *self_report)
 {
     struct log_question *question = self_report->question;
@@ -260,7 +260,7 @@ static int take_turn(struct self_report *self_report)
     }
 }
 
-/* Also when it is another's by now. */
+/* Also works if another thread has taken the slot. */
 static void give_turn_up(const struct self_report *self_report)
 {
     struct log_question *question = self_report->question;
@@ -276,7 +276,8 @@ static void give_turn_up(const struct self_report *self_report)
                         bit_of(atomic_load_explicit(&question->n_admitted, memory_order_relaxed)));
 }
 
-/* What this thread did is before the marker, and nothing that anyone does from now on. False: no room. *ret_ticks: as record_event. */
+/* Writes the marker. All that this thread did comes before it; what any thread does from now on
+ * does not. False: no space. *ret_ticks: as record_named_event. */
 static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 {
     char name[32];
@@ -288,7 +289,7 @@ static bool put_marker(uint32_t number, uint64_t *ret_ticks)
     return record_labelled(LOG_MARK, 0, words, 3, name, ret_ticks);
 }
 
-/* Of the number that it should get to; ECANCELED: the turn was taken away. */
+/* Waits until the counter is `number`. ECANCELED: the slot was taken away. */
 static int wait_for(struct self_report *self_report, const _Atomic uint32_t *counter,
                     uint32_t number)
 {
@@ -308,7 +309,8 @@ static int wait_for(struct self_report *self_report, const _Atomic uint32_t *cou
     return 0;
 }
 
-/* What this thread has left by longjmp: not what it is about to go on with behind a handler. */
+/* Unmaps a reply that this thread left by longjmp, but not one that it will continue to write after
+ * a handler. */
 static void forget_left_answer(const struct self_report *self_report)
 {
     if (!g_asking.answer || !is_left(g_asking.answer_frame, self_report->frame))
@@ -341,8 +343,8 @@ static bool fits_in_memory(int64_t n_bytes)
     return n_bytes >= 0 && (int64_t)(size_t)n_bytes == n_bytes;
 }
 
-/* Maps it: what is written from there may take long, and no descriptor is held meanwhile. False: it may not be opened, or is larger than
- * memory can be. */
+/* Maps the reply: writing it may take long, and no descriptor is held during that. False: it may
+ * not be opened, or is too large for memory. */
 static bool open_answer(struct self_report *self_report)
 {
     const struct log_question *question = self_report->question;
@@ -367,7 +369,7 @@ static bool open_answer(struct self_report *self_report)
     return true;
 }
 
-/* The kernel reads what is mapped: where the file is shorter by now that is a failure, and no signal. */
+/* The kernel reads the mapping: if the file is shorter by now, the write fails without a signal. */
 static int copy_answer(struct self_report *self_report, int to)
 {
     int code = 0;
@@ -384,7 +386,7 @@ static int copy_answer(struct self_report *self_report, int to)
     return self_report->is_lost ? ECANCELED : code;
 }
 
-/* Of who may not open it, or not map it. */
+/* For a process that cannot open or map the reply. */
 static int copy_parts(struct self_report *self_report, int to)
 {
     struct log_question *question = self_report->question;
@@ -442,7 +444,7 @@ static int ask(struct self_report *self_report, const char *text, size_t n_bytes
                != self_report->requester)
         return ECANCELED;
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
-    if (!sys_is_forbidden()) /* else it is seen at the recorder's next look */
+    if (!sys_is_forbidden()) /* else the recorder sees it at its next look */
         sys_wake_shared(&question->n_asked, UINT32_MAX);
     return wait_for(self_report, &question->n_answered, number);
 }
@@ -467,7 +469,7 @@ static int ask_in_turn(struct self_report *self_report, const char *text, int fd
 
 _Static_assert(LOG_QUESTION_BYTES == 1536, "what is said of it here, in mtrace.h and docs/api.md");
 
-/* What the recorder is never asked. */
+/* A request that is not sent to the recorder. */
 static int refuse(int fd, const char *why, int code)
 {
     (void)sys_write_all(fd, why, fmt_length(why));

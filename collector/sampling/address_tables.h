@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address_tables: tables of places for what has an address, which grow without moving anything.
+ * address_tables: hash tables of places by address, which grow without moving anything.
  *
- * Model:   each table has buckets of ADDRESS_TABLES_PLACES places and is twice as large as the one before; an address leads to one bucket
- *          in each. What a place is, how it is taken, and in which order tables are looked at is the caller's business.
+ * Each table has buckets of ADDRESS_TABLES_PLACES places and twice the size of the previous table.
+ * An address maps to one bucket in each table. The caller decides what a place contains, how it is
+ * taken, and in which order tables are searched.
+ *
  * Invariants
- *   AT-1 A table that is there stays, at its address, in fork children, too. There is none behind one that is not there.
- *   AT-2 Who crowd in one bucket are apart in the next table.
- * Threads: any, without locks. Signals: safe. Failure: no memory, and there is no table more.
+ *   AT-1 A table stays at its address, in fork children, too. Tables are added in order, without
+ *        gaps.
+ *   AT-2 Addresses that share a bucket are spread over different buckets in the next table.
+ *
+ * Threads: any, without locks. Async-signal-safe. Without memory no table is added.
  */
 #ifndef MTRACE_COLLECTOR_ADDRESS_TABLES_H
 #define MTRACE_COLLECTOR_ADDRESS_TABLES_H
@@ -25,12 +29,12 @@ enum {
     ADDRESS_TABLES_MOST = 28,
 };
 
-/* All zero: none. */
+/* All zero: no tables. */
 struct address_tables {
     void *_Atomic tables[ADDRESS_TABLES_MOST];
 };
 
-/* The table must be there, or places are NULL. */
+/* Places of a table; NULL: the table does not exist. */
 static inline void *address_tables_places(struct address_tables *tables, unsigned table)
 {
     return atomic_load_explicit(&tables->tables[table], memory_order_acquire);
@@ -47,7 +51,8 @@ static inline size_t address_tables_bucket(unsigned table, uintptr_t address)
            * ADDRESS_TABLES_PLACES;
 }
 
-/* The table, the first that is not there. Two who both want it make one, and the second finds it there. */
+/* Adds table number `table`, the next one. If two threads add it at the same time, one finds it
+ * there. False: no memory. */
 MTRACE_NODISCARD bool address_tables_add(struct address_tables *tables, unsigned table,
                                          size_t place_bytes);
 

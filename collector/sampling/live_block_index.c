@@ -7,17 +7,18 @@
 
 enum {
     SAMPLE_PLACES = ADDRESS_TABLES_PLACES << ADDRESS_TABLES_FIRST_BUCKETS_LOG2,
-    LEAST_SHARE = 16, /* of a table that is not in vain: one place of so many is used */
+    LEAST_SHARE = 16, /* least part of a table that must be used: one of so many places */
 };
 
-/* A bit that no address has; beside it the address of the block, or nothing. */
+/* A bit that no address has. The other bits are the address of the block, or 0. */
 #define BEING_WRITTEN ((uint64_t)1 << 63)
 
-/* 32 bytes; the fields behind the address are atomic for readers who come too late, and see that. */
+/* 32 bytes. The fields after the address are atomic because late readers may read them; they detect
+ * that. */
 struct known_place {
     _Atomic uint64_t address; /* 0: empty */
     _Atomic size_t size_bytes;
-    _Atomic uint32_t slack_bytes; /* NO_USABLE: not known */
+    _Atomic uint32_t slack_bytes; /* NO_USABLE: unknown */
     _Atomic uint32_t group, thread, node;
 };
 
@@ -66,7 +67,7 @@ bool live_block_index_begin(void)
     return count_tables() > 0 || add_table(0);
 }
 
-/* KB-1: an empty place that is now ours. */
+/* KB-1: takes an empty place. */
 static struct known_place *claim(struct known_place *bucket, uintptr_t address)
 {
     for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++) {
@@ -110,7 +111,7 @@ static void count_lost(void)
 
 static void fill(struct known_place *place, const struct known_block *known)
 {
-    /* who sees a field sees that the place is not the old block's any more: live_block_index_find */
+    /* a reader that sees a new field also sees that the old block is gone: live_block_index_find */
     atomic_thread_fence(memory_order_release);
     STORE(place->size_bytes, known->size_bytes);
     STORE(place->slack_bytes, slack_of(known));
@@ -119,7 +120,7 @@ static void fill(struct known_place *place, const struct known_block *known)
     STORE(place->node, known->node);
 }
 
-/* The place that shows the address, or does so with one of these bits. */
+/* The place of the address, also if it is marked with one of these bits. */
 static inline struct known_place *find_with(uintptr_t address, uint64_t bits)
 {
     for (uint32_t table = count_tables(); table-- > 0;) {
@@ -136,7 +137,7 @@ static struct known_place *find(uintptr_t address)
     return find_with(address, 0);
 }
 
-/* KB-3; and by KB-2 nobody is writing what is being written for this address. */
+/* KB-3. By KB-2 no other thread is writing a place for this address. */
 void live_block_index_put(const void *block, const struct known_block *known)
 {
     struct known_place *old = find_with((uintptr_t)block, BEING_WRITTEN);
@@ -169,7 +170,7 @@ struct known_block live_block_index_held(const struct known_place *place)
     };
 }
 
-/* Of two who free the same block one gets it. */
+/* If two threads free the same block, one gets the place. */
 static struct known_place *hold(uintptr_t address, uint64_t shown)
 {
     struct known_place *place = is_address(address) ? find(address) : NULL;
@@ -183,7 +184,8 @@ static struct known_place *hold(uintptr_t address, uint64_t shown)
                : NULL;
 }
 
-/* Meanwhile the address may become another block's, whose place this is not. */
+/* While the place is held, the address may become that of another block, which gets another
+ * place. */
 struct known_place *live_block_index_hold(const void *block)
 {
     return hold((uintptr_t)block, BEING_WRITTEN);
@@ -219,10 +221,10 @@ bool live_block_index_find(const void *block, struct known_block *ret)
         return false;
     *ret = live_block_index_held(place);
     atomic_thread_fence(memory_order_acquire);
-    return LOAD(place->address) == address; /* else it ended meanwhile */
+    return LOAD(place->address) == address; /* else the block was freed during the read */
 }
 
-/* Of two who move the same block the second one takes it from the group that the first one gave it. */
+/* If two threads move one block, the second one sees the group that the first one set. */
 bool live_block_index_move(const void *block, uint32_t group, struct known_block *ret)
 {
     struct known_place *place = is_address((uintptr_t)block) ? find((uintptr_t)block) : NULL;
@@ -234,7 +236,7 @@ bool live_block_index_move(const void *block, uint32_t group, struct known_block
     return true;
 }
 
-/* What is being written for a block is who writes it's, or was left. */
+/* A place that is being written belongs to its writer, or was abandoned. */
 static void forget_place(struct known_place *place)
 {
     uint64_t address = atomic_load_explicit(&place->address, memory_order_relaxed);

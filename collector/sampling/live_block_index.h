@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_blocks: what is known of each live block, by its address, once the program has asked for it.
+ * live_block_index: properties of each live block by its address, once the program needs them.
  *
- * Model:   tables (address_tables.h) of places of 32 bytes; a block is in one of the buckets that its address leads to. The newest
- *          table is looked at first; when all buckets are full there is one table more. Nothing is ever moved or given back.
+ * The index consists of tables (address_tables.h) with places of 32 bytes. A block is in one of the
+ * buckets of its address. The newest table is searched first; if all buckets are full, a table is
+ * added. Nothing is ever moved or freed.
+ *
  * Invariants
- *   KB-1 A place is taken by one compare-and-swap, filled, and then shows its address by one release
- *        store; it is emptied the other way round. Who is left in between by siglongjmp costs one place, until the next
- *        block of that address is put there; one that was held (live_block_index_hold), as while its block is resized, for good.
- *   KB-2 The caller puts a block after the allocator made it, and takes it before the allocator gets it
- *        back: no two threads put the same address at once, and no address is there twice.
- *   KB-3 A block is put over what is there of one that ended unseen: its thread freed it while the
- *        first question was asked, or nobody can see who frees it.
- *   KB-4 Fork children inherit it as it was.
- *   KB-5 There is one table more only where one place of 16 in the newest is used: places of one address that are
- *        lost for good cost a block that is not known, not twice the memory.
- * Threads: any, without locks. Signals: safe. Failure: a block is not known, and counted.
+ *   KB-1 A place is taken by one compare-and-swap, filled, and then shows its address by one
+ *        release store; it is emptied in reverse order. A siglongjmp in between costs one place
+ *        until the next block of that address is put there. A held place (live_block_index_hold) is
+ *        lost for good.
+ *   KB-2 The caller puts a block after the allocator made it, and takes it before the allocator
+ *        gets it back. So no two threads put one address at the same time, and no address is there
+ *        twice.
+ *   KB-3 A block replaces an entry of its address whose free was not seen: a thread freed that
+ *        block while the index began, or the free cannot be observed.
+ *   KB-4 Fork children inherit the index unchanged.
+ *   KB-5 A table is added only if at least one place of 16 is used in a sample of the newest table.
+ *        So places of one address that are lost for good cost one unknown block, not twice the
+ *        memory.
+ *
+ * Threads: any, without locks. Async-signal-safe. On failure a block is unknown, and counted.
  */
 #ifndef MTRACE_COLLECTOR_LIVE_BLOCK_INDEX_H
 #define MTRACE_COLLECTOR_LIVE_BLOCK_INDEX_H
@@ -27,35 +33,35 @@
 #include <stdint.h>
 
 struct known_block {
-    size_t size_bytes, usable_bytes; /* usable 0: not known */
-    uint32_t group, thread, node;    /* of its birth, the group of its last move */
+    size_t size_bytes, usable_bytes; /* usable 0: unknown */
+    uint32_t group, thread, node;    /* of its allocation; the group of its last move */
 };
 
-/* Known are blocks that are put from now on. False: no memory for it. */
+/* Begins the index. Blocks that were allocated before are unknown. False: no memory. */
 MTRACE_NODISCARD bool live_block_index_begin(void);
 
 void live_block_index_put(const void *block, const struct known_block *known);
 
-/* Both: false: it is not known. */
+/* Removes a block, or only reads it. False: the block is unknown. */
 MTRACE_NODISCARD bool live_block_index_take(const void *block, struct known_block *ret);
 MTRACE_NODISCARD bool live_block_index_find(const void *block, struct known_block *ret);
 
-/* Takes it, but keeps what is known where it is, until it is let go, or given back to the block. NULL: it
- * is not known. */
+/* Removes a block, but keeps its place until live_block_index_let_go or live_block_index_give_back.
+ * NULL: the block is unknown. */
 struct known_place;
 struct known_place *live_block_index_hold(const void *block);
 struct known_block live_block_index_held(const struct known_place *place);
 void live_block_index_let_go(struct known_place *place);
 void live_block_index_give_back(struct known_place *place, const void *block);
 
-/* Its group is this one from now on; what it was known as until now. False: it is not known. */
+/* Sets the group of a block. *ret: its properties before. False: the block is unknown. */
 MTRACE_NODISCARD bool live_block_index_move(const void *block, uint32_t group,
                                             struct known_block *ret);
 
-/* Where nothing was recorded for a while: whose end was not seen then is not told from whose end is still to come, and all count as lost. */
+/* After a time without recording: frees in that time were not seen, so all blocks count as lost. */
 void live_block_index_forget_all(void);
 
-/* Blocks that there was no memory for, or whose end nobody saw. */
+/* Number of blocks without memory for their place, or whose free was not seen. */
 uint64_t live_block_index_count_lost(void);
 
 #endif

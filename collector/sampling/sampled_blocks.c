@@ -11,7 +11,7 @@ static struct address_tables g_tables;
 
 /* ---- tables ---- */
 
-/* NULL: there is no such table yet. */
+/* NULL: the table does not exist. */
 static place *bucket_of(unsigned table, uintptr_t address)
 {
     place *places = table < ADDRESS_TABLES_MOST ? address_tables_places(&g_tables, table) : NULL;
@@ -19,8 +19,8 @@ static place *bucket_of(unsigned table, uintptr_t address)
     return places ? places + address_tables_bucket(table, address) : NULL;
 }
 
-/* The address's bucket in each table. Millions of samples are far more than the cache has, and tables many: all buckets are
- * asked for before one is looked at, so that to wait for one is to wait for all. */
+/* The buckets of the address in all tables. Millions of samples exceed the cache. All buckets are
+ * prefetched before the first one is read, so that their cache misses overlap. */
 struct buckets {
     place *list[ADDRESS_TABLES_MOST];
     unsigned n;
@@ -37,7 +37,8 @@ static void ask_for_buckets(struct buckets *ret, uintptr_t address)
     }
 }
 
-/* The largest table, where most are, comes first. NULL is no block, though all empty places have its address. */
+/* Searches the largest table first, where most addresses are. NULL is not a block, but equals an
+ * empty place. */
 static place *find_in(const struct buckets *buckets, uintptr_t address)
 {
     if (address == 0)
@@ -91,7 +92,7 @@ static void count_less(_Atomic uint8_t *counter)
         ;
 }
 
-/* ---- from outside ---- */
+/* ---- public functions ---- */
 
 bool sampled_blocks_add(const void *block)
 {

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampled_blocks: the addresses of live blocks whose beginning was recorded, where not all are.
+ * sampled_blocks: the addresses of live blocks whose allocation was recorded, when sampling.
  *
- * Model:   a counter for each place in 4 MiB says how many of them have it: where it is 0, which it is for nearly all
- *          blocks that end, nothing else is asked. Neighbours have neighbouring counters, one for 64 bytes: who frees many blocks
- *          of a few pages finds those in the cache, and the program its own data. Else the exact set decides: tables of addresses
- *          (address_tables.h), of which a bucket is a line of the cache.
+ * Each 64-byte line of a 4 MiB range has a counter of the addresses in the set that map to it. If
+ * the counter is 0, as for nearly all frees, nothing else is examined. Neighbouring lines have
+ * neighbouring counters: a program that frees many small blocks finds the counters in the cache.
+ * Otherwise the exact set decides: tables of addresses (address_tables.h), in which a bucket is a
+ * cache line.
+ *
  * Invariants
- *   SB-1 The end of a block is recorded if and only if its beginning was: it is added after the allocator made it, and taken
- *        before the allocator gets it back, so no two threads add or take the same address at once.
- *   SB-2 A counter is at least the number of addresses in the set that have its place. One that came to its end stays there.
- *   SB-3 Fork children inherit it as it was.
- * Threads: any, without locks. Signals: safe; who is stopped in between leaves a counter too high, or an address without a
- * block. Failure: no memory, and the block is not to be recorded.
+ *   SB-1 The free of a block is recorded if and only if its allocation was. An address is added
+ *        after the allocator made the block, and taken before the allocator gets it back. So no two
+ *        threads add or take one address at the same time.
+ *   SB-2 A counter is at least the number of addresses in the set that map to it. A counter that
+ *        reached its maximum stays there.
+ *   SB-3 Fork children inherit the set unchanged.
+ *
+ * Threads: any, without locks. Async-signal-safe: an operation that is abandoned leaves a counter
+ * too high, or an address without a block. Without memory a block must not be recorded.
  */
 #ifndef MTRACE_COLLECTOR_SAMPLED_BLOCKS_H
 #define MTRACE_COLLECTOR_SAMPLED_BLOCKS_H
@@ -26,8 +31,7 @@
 
 enum {
     SAMPLED_BLOCKS_COUNTERS_LOG2 = 16,
-    SAMPLED_BLOCKS_PLACE_LOG2 =
-        6, /* a line of the cache is the place of all blocks that begin there */
+    SAMPLED_BLOCKS_PLACE_LOG2 = 6, /* one counter for all blocks that begin in a cache line */
 };
 
 _Static_assert(SAMPLED_BLOCKS_COUNTERS_LOG2 == 16, "a counter's number is cut to 16 bits");
@@ -40,10 +44,12 @@ static inline _Atomic uint8_t *sampled_blocks_counter(const void *block)
     return &g_sampled_blocks_counters[(uint16_t)((uintptr_t)block >> SAMPLED_BLOCKS_PLACE_LOG2)];
 }
 
-/* In a process that begins another recording: its blocks are none of that. Nobody adds or takes meanwhile. */
+/* For a process that begins another recording, which does not have these blocks. No other thread
+ * may add or take. */
 void sampled_blocks_forget_all(void);
 
-/* False: no memory. An address that is there already stays once: its block ended unseen. */
+/* Adds an address. It is not added twice: the free of the earlier block was not seen. False: no
+ * memory. */
 MTRACE_NODISCARD bool sampled_blocks_add(const void *block);
 
 MTRACE_COLD bool sampled_blocks_take_slow(const void *block);
@@ -55,13 +61,13 @@ static inline bool sampled_blocks_may_have(const void *block)
                            != 0);
 }
 
-/* Was it there? It is not any more. */
+/* Removes the address. True: it was in the set. */
 MTRACE_NODISCARD static inline bool sampled_blocks_take(const void *block)
 {
     return sampled_blocks_may_have(block) && sampled_blocks_take_slow(block);
 }
 
-/* Whether it was there or not. */
+/* Removes the address, if it is in the set. */
 static inline void sampled_blocks_forget(const void *block)
 {
     (void)!sampled_blocks_take(block);

@@ -21,9 +21,9 @@ _Thread_local struct sampler g_sampler;
 struct sampler_page g_sampler_page;
 
 static _Atomic bool g_has_begun;
-static uint64_t g_mean_bytes, g_seed; /* written before there is an event */
-static uint64_t g_lineage;            /* 0: no fork child; else like no sibling's */
-static uint32_t g_last_epoch;         /* inherited by fork children, so theirs are new */
+static uint64_t g_mean_bytes, g_seed; /* written before the first event */
+static uint64_t g_lineage;            /* 0: no fork child; else different from all siblings */
+static uint32_t g_last_epoch;         /* inherited by fork children, so that theirs are new */
 static _Atomic uint64_t g_n_threads, g_n_forks;
 
 /* ---- numbers ---- */
@@ -47,7 +47,7 @@ static uint64_t next_number(uint64_t *state)
     return x * 0x2545f4914f6cdd1du;
 }
 
-/* log2 of x / 2^63, for x from 2^63 on, in units of 2^-32: squaring shows one bit of it after the other. */
+/* log2 of x / 2^63 for x >= 2^63, in units of 2^-32. Each squaring yields one bit. */
 static uint64_t log2_fraction(uint64_t x)
 {
     uint64_t bits = 0;
@@ -61,7 +61,7 @@ static uint64_t log2_fraction(uint64_t x)
     return bits;
 }
 
-/* -ln(u) * mean for u = x / 2^64, which is uniform between 0 and 1; rounded up, as a byte is drawn whole. */
+/* -ln(u) * mean for u = x / 2^64, which is uniform in (0, 1). Rounded up: bytes are drawn whole. */
 uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state)
 {
     uint64_t x = next_number(state);
@@ -74,14 +74,14 @@ uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state)
 
 /* ---- processes ---- */
 
-/* All threads seed anew. */
+/* All threads seed again. */
 static void begin_epoch(void)
 {
     atomic_store_explicit(&g_n_threads, 0, memory_order_relaxed);
     atomic_store_explicit(&g_sampler_page.epoch, ++g_last_epoch, memory_order_release);
 }
 
-/* Where the kernel does not wipe the page, those fork children are noticed that our wrappers make. */
+/* If the kernel does not clear the page, only forks through our wrappers are detected. */
 void sampler_begin(uint64_t mean_bytes, uint64_t seed)
 {
     if (!atomic_load_explicit(&g_has_begun, memory_order_relaxed))
@@ -94,7 +94,7 @@ void sampler_begin(uint64_t mean_bytes, uint64_t seed)
     atomic_store_explicit(&g_has_begun, true, memory_order_release);
 }
 
-/* A fork that no wrapper counted has no number, but a time and a pid. */
+/* A fork without a number (no wrapper saw it) uses the time and the PID. */
 static void begin_in_child(void)
 {
     uint64_t number = g_sampler.fork;
@@ -112,7 +112,7 @@ void sampler_fork_begins(void)
     g_sampler.fork = atomic_fetch_add_explicit(&g_n_forks, 1, memory_order_relaxed) + 1;
 }
 
-/* In the child a handler of pthread_atfork may have been first. */
+/* In the child, a pthread_atfork handler may have done this already. */
 void sampler_fork_ended(bool is_child)
 {
     if (is_child && g_sampler.fork != 0)
@@ -122,7 +122,8 @@ void sampler_fork_ended(bool is_child)
 
 /* ---- threads ---- */
 
-/* The epoch comes last: a handler that is in here before seeds for itself, and one that leaves leaves nothing half done. */
+/* Stores the epoch last: a handler that runs before seeds for itself, and a siglongjmp leaves
+ * nothing half done. */
 static void seed_thread(struct sampler *sampler, uint32_t epoch)
 {
     uint64_t number = atomic_fetch_add_explicit(&g_n_threads, 1, memory_order_relaxed) + 1;
@@ -135,7 +136,7 @@ static void seed_thread(struct sampler *sampler, uint32_t epoch)
     sampler->epoch = epoch;
 }
 
-/* Where nothing was drawn yet, or by another process, what is left is drawn before the block is counted. */
+/* If this process has not drawn yet, draws the interval before it counts the block. */
 MTRACE_COLD bool sampler_draw(int64_t size_bytes)
 {
     struct sampler *sampler = &g_sampler;

@@ -5,14 +5,14 @@
 #include "collector/log/segment.h"
 #include "collector/thread/state.h"
 
-/* A fork child that has not asked yet takes its parent's log for its own. */
+/* Until state_is_recording runs in a fork child, it takes the parent's log for its own. */
 bool quiet_begin_always(struct quiet *ret_quiet)
 {
     ret_quiet->is_blocked = sys_block_signals(&ret_quiet->mask) >= 0;
     return state_is_recording();
 }
 
-/* Where nothing is recorded nothing is asked of the kernel. */
+/* Makes no system call if nothing is recorded. */
 bool quiet_begin(struct quiet *ret_quiet)
 {
     if (!state_is_recording())

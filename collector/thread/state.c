@@ -11,12 +11,12 @@
 struct state_shared g_state_shared = {.ways = STATE_TRACING_OFF};
 struct config g_state_config;
 
-static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
+static const _Atomic uint64_t g_no_generation; /* 0: every guard is closed */
 const _Atomic uint64_t *g_state_generation = &g_no_generation;
 
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
-static _Atomic uint64_t *g_is_begun;   /* in a fork child, by somebody; wiped as well */
-static uint64_t g_last_generation;     /* even; inherited by fork children, so theirs are new */
+static _Atomic uint64_t *g_is_begun;   /* in a fork child: a thread began it; cleared, too */
+static uint64_t g_last_generation; /* even; inherited by fork children, so that theirs are new */
 _Atomic uint32_t g_state_now;
 static uint32_t g_pid;             /* written by state_record and state_wait */
 static struct state_hooks g_hooks; /* written by state_init */
@@ -128,7 +128,7 @@ void state_record(uint64_t run_id, bool is_tracing)
     g_state_shared.run_id = run_id;
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    state_take_wakeup(); /* a parent's */
+    state_take_wakeup(); /* the parent's */
     (void)state_set_tracing(is_tracing);
     set(STATE_RECORDING);
 }
@@ -163,7 +163,7 @@ MTRACE_COLD bool state_begin_in_child(void)
 
 bool state_is_own_process(void)
 {
-    /* Behind a seccomp filter the kernel is not asked, and no one will exec. */
+    /* Behind a seccomp filter the call is avoided, and no thread will exec. */
     return sys_is_forbidden() || (uint32_t)sys_getpid() == g_pid;
 }
 

@@ -18,8 +18,8 @@
 
 enum {
     KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
-    MOST_KEYS_INLINE = 32, /* glibc allocates for keys above */
-    /* What a segment must have free to be worth passing on to another thread. */
+    MOST_KEYS_INLINE = 32, /* for higher keys glibc allocates memory */
+    /* free space that makes a segment worth passing on to another thread */
     PARTIAL_BYTES = 64 * sizeof(uint64_t),
 };
 
@@ -34,7 +34,7 @@ int __pthread_key_create(pthread_key_t *ret_key, void (*destroy)(void *));
 static pthread_key_t g_key;
 static bool g_has_key;
 
-/* libc's own, see real_find_in_libc; written by thread_init. */
+/* libc's own functions, see real_find_in_libc; written by thread_init. */
 static struct {
     pthread_t (*self)(void);
     int (*set_specific)(pthread_key_t key, const void *value);
@@ -109,7 +109,7 @@ void thread_define_name(const struct thread *of, const char *name)
     definition_text(LOG_DEF_THREAD_NAME, of->index, name, fmt_length(name));
 }
 
-/* What a shared number stands for is told once, and nothing of the first thread that has it. */
+/* Defines a shared number once, without properties of the first thread that has it. */
 static uint32_t define_shared(uint32_t number)
 {
     static const char name[] = "other threads";
@@ -151,10 +151,9 @@ static void define(struct thread *thread)
     thread_define_name(thread, NULL);
 }
 
-/*
- * Before the first event, and while nothing is recorded (after a detach), holes may have passed no
- * wrapper. The end is stored last: a handler may leave by siglongjmp before, and all is done again.
- */
+/* A hole in the stack may have been made without a wrapper before the first event, or while nothing
+ * was recorded (after a detach). stack_high is stored last: if a handler leaves by siglongjmp
+ * before, all this is repeated. */
 static void find_bounds(struct unwind_memory *own, bool is_first)
 {
     uintptr_t high = own->stack_high;
@@ -171,10 +170,8 @@ static void find_bounds(struct unwind_memory *own, bool is_first)
     own->stack_high = high;
 }
 
-/*
- * Threads of this process are unseen, or (after a fork) have fields about another process. The
- * generation comes last: who is abandoned before it begins again.
- */
+/* The thread is unseen, or its fields are about the process before a fork. The generation is stored
+ * last: if this is abandoned before, it is repeated. */
 static void begin(struct thread *thread, uint64_t generation)
 {
     if (thread->generation != 0 && thread->generation != generation)
@@ -197,15 +194,14 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->generation = generation;
 }
 
-/* ---- forks inside of a recording -----------------------------------------------------------------
- */
+/* ---- forks during a recording ---- */
 
 static bool is_open(uint64_t guard)
 {
     return !(guard & THREAD_GUARD_CLOSED);
 }
 
-static struct thread *g_stranded; /* in the child, where no other thread is; else NULL */
+static struct thread *g_stranded; /* set only in the child, which has no other thread */
 static _Atomic uint32_t g_n_stranded;
 
 bool thread_fork_begins(void)
@@ -220,7 +216,7 @@ bool thread_fork_begins(void)
     return true;
 }
 
-/* The first one who asks in the child may be a handler of pthread_atfork, before fork returns. */
+/* The first call in the child may come from a pthread_atfork handler, before fork returns. */
 static void strand(void)
 {
     g_thread.is_forking = false;
@@ -259,7 +255,7 @@ uint32_t thread_n_stranded(void)
 /* ---- segments ----------------------------------------------------------------------------------
  */
 
-/* The segment serves another thread, or is sealed. What was not committed never was. */
+/* Passes the segment on to another thread, or seals it. Uncommitted bytes are lost. */
 static void put_segment(struct thread *thread)
 {
     struct log_segment *segment = thread->segment;
@@ -278,10 +274,9 @@ static void put_segment(struct thread *thread)
         segment_seal(segment);
 }
 
-/* ---- the gate ----------------------------------------------------------------------------------
- */
+/* ---- the recursion guard ---- */
 
-/* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
+/* TH-4 (b). Behind a seccomp filter nothing is known of other stacks. */
 static bool is_return_gone(struct thread *thread, uintptr_t frame, uint16_t pc)
 {
     uintptr_t at = frame - sizeof(uintptr_t);
@@ -303,7 +298,7 @@ bool thread_has_left(const struct thread *thread, uintptr_t frame, uintptr_t now
            && thread_is_on_own_stack(thread, frame) && !sys_is_on_signal_stack();
 }
 
-/* TH-4: whoever closed the gate will not open it. */
+/* TH-4: the recording that closed the guard will not open it. */
 static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t guard,
                                          const struct unwind_origin *origin)
 {
@@ -322,7 +317,7 @@ static MTRACE_NOINLINE bool is_abandoned(struct thread *thread, uint64_t guard,
            && !sys_is_on_signal_stack();
 }
 
-/* What the thread remembered may be half of something (TH-5). */
+/* The remembered frames may be half written (TH-5). */
 static void recover(struct thread *thread)
 {
     thread->is_muted = false;
@@ -330,7 +325,7 @@ static void recover(struct thread *thread)
     put_segment(thread);
 }
 
-static void (*g_came_back)(void); /* the same for all */
+static void (*g_came_back)(void); /* the same for all threads */
 
 bool thread_will_exec(void (*came_back)(void))
 {
@@ -356,10 +351,8 @@ void thread_came_back(void)
     thread->guard = thread->generation;
 }
 
-/*
- * False in the child of a handler that forked since the generation was read: the gate is as it was, and nothing goes
- * on. A handler that came later has found it closed.
- */
+/* False in the child of a handler that forked since the generation was read: the guard is
+ * unchanged. A handler that forks later finds the guard closed. */
 static bool close_guard(struct thread *thread, const struct unwind_origin *origin,
                         uint64_t generation)
 {
@@ -393,7 +386,7 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
         return thread_enter(origin);
     }
     generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
-    /* Read once: a handler whose call is the thread's first opens it. */
+    /* Read once: a handler opens the guard if its call is the thread's first. */
     guard = thread->guard;
     atomic_signal_fence(memory_order_seq_cst);
     was_inside = !is_open(guard) && guard != THREAD_GUARD_CLOSED;
@@ -412,7 +405,8 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     return thread;
 }
 
-/* In the child of a handler that forked meanwhile a gate that was never open is as good as one that is. */
+/* In the child of a handler that forked during the look, a guard that was never opened counts as
+ * open. */
 void thread_look_ended(uint64_t guard)
 {
     struct thread *thread = &g_thread;
@@ -423,7 +417,8 @@ void thread_look_ended(uint64_t guard)
         g_stranded = NULL;
 }
 
-/* Who is nested in a recording need not close the gate, who is muted has it closed, and a dead thread cannot. */
+/* A call nested in a recording needs no guard. A muted thread has it closed, and a dead thread
+ * cannot close it. */
 bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard)
 {
     struct thread *thread = &g_thread;
@@ -442,7 +437,7 @@ bool thread_look_begins(const struct unwind_origin *origin, uint64_t *ret_guard)
     return false;
 }
 
-/* Whoever enters again later gets memory again, which then stays. */
+/* A scope that is entered later maps memory again, which then stays. */
 static void unmap_scopes(struct thread *thread)
 {
     for (unsigned i = 0; i < THREAD_SCOPE_PIECES; i++) {
@@ -453,7 +448,8 @@ static void unmap_scopes(struct thread *thread)
     }
 }
 
-/* What it does from here on is in the log under no number: this one may be another thread's. A handler sees either. */
+/* From here on the thread's events have no number, because this one may be another thread's. A
+ * handler sees either. */
 static void leave_number(struct thread *thread)
 {
     uint32_t number = thread->index;
@@ -463,12 +459,12 @@ static void leave_number(struct thread *thread)
     thread_numbers_leave(number);
 }
 
-/* Its gate is closed as that of a recording: a handler that forks meanwhile is told. */
+/* The guard is closed as for a recording, so that a fork by a handler is detected. */
 static void give_all_up(struct thread *thread, bool was_inside)
 {
     struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
 
-    if (was_inside) { /* another thread will have what this one remembers */
+    if (was_inside) { /* another thread gets what this one remembers */
         segment_count_drop(LOG_DROP_ABANDONED);
         unwind_memory_distrust(&thread->unwind);
     }
@@ -486,7 +482,8 @@ static void give_all_up(struct thread *thread, bool was_inside)
         definition_write(&def, NULL, 0, NULL, 0);
 }
 
-/* Dead comes last, but for the gate, which says no more from then on: a handler sees one or the other. */
+/* is_dead is stored last, except for the guard, which has no meaning afterwards. A handler sees
+ * either state. */
 static void end(struct thread *thread)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
@@ -502,10 +499,8 @@ static void end(struct thread *thread)
         g_stranded = NULL;
 }
 
-/*
- * glibc calls destructors in up to four rounds as long as values are set again: by asking for the
- * next round, all but the last destructors of the program still find a thread that is ready.
- */
+/* glibc calls destructors in up to four rounds while values are set again. Requesting the next
+ * round keeps the thread ready for all destructors of the program except the last ones. */
 static void destroy(void *value)
 {
     struct thread *thread = value;

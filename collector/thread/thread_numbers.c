@@ -4,10 +4,10 @@
 #include <stdatomic.h>
 
 static _Atomic uint32_t g_last;
-static _Atomic uint32_t g_n_waiting;                       /* or a few more, for a moment */
+static _Atomic uint32_t g_n_waiting;                       /* maybe too high for a moment */
 static _Atomic uint32_t g_waiting[THREAD_NUMBERS_WAITING]; /* 0: a free place */
 
-/* Acquire: what the thread wrote that left it comes before what this one writes. */
+/* Acquire: what the previous thread of the number wrote comes before what this one writes. */
 static uint32_t take_waiting(void)
 {
     if (atomic_load_explicit(&g_n_waiting, memory_order_relaxed) == 0)
@@ -32,7 +32,7 @@ uint32_t thread_numbers_take(bool *ret_is_new)
     return number ? number : atomic_fetch_add_explicit(&g_last, 1, memory_order_relaxed) + 1;
 }
 
-/* It is counted first: the count is never less than there are. */
+/* Counts first, so that the count is never too low. */
 void thread_numbers_leave(uint32_t number)
 {
     atomic_fetch_add_explicit(&g_n_waiting, 1, memory_order_relaxed);

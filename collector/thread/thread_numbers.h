@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_numbers: which number a thread has in the log.
+ * thread_numbers: numbers for the threads in the log.
  *
- * Model:   1, 2, … in order of their first events. Where no more than `most` are told apart (MTRACE_MAX_THREADS), those up to it are one thread's for good,
- *          and the others are shared: one that ended leaves its number to the next that begins, so there are as many as lived at once, or a few more.
+ * Numbers are 1, 2, … in the order of first events. With a limit `most` (MTRACE_MAX_THREADS),
+ * numbers up to it belong to one thread for good. Numbers above it are reused: a thread that ends
+ * leaves its number to the next that begins. So there are about as many as threads lived at the
+ * same time.
+ *
  * Invariants
- *   TN-1 At any time a number is one thread's; what it wrote as that is in its segment before another one has the number. What it still does afterwards, in
- *        destructors that come later, is in the log under the number 0, which is that of threads that are not known.
- *   TN-2 A number that finds no place among those that wait is nobody's from then on.
- *   TN-3 Before the first event that a thread writes under a number that was another one's there is a LOG_NEXT_OWNER: so no block of the one counts as
- *        the other's.
- * Threads: any. Signals: safe. Failure: none.
+ *   TN-1 A number belongs to one thread at a time. What the thread wrote under it is in its segment
+ *        before another thread gets the number. Events of its later destructors have number 0:
+ *        unknown.
+ *   TN-2 A number that finds no place among the waiting ones is not used again.
+ *   TN-3 Before the first event that a thread writes under a reused number there is a
+ *        LOG_NEXT_OWNER. So no block of one thread counts as the other's.
+ *
+ * Threads: any. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_THREAD_NUMBERS_H
 #define MTRACE_COLLECTOR_THREAD_NUMBERS_H
@@ -22,19 +27,19 @@ enum {
     THREAD_NUMBERS_WAITING = 1024
 };
 
-/* most 0: all are told apart. */
+/* True if the number is reused by other threads. most 0: no number is. */
 static inline bool thread_numbers_is_shared(uint32_t number, uint32_t most)
 {
     return most && number > most;
 }
 
-/* *ret_is_new: nobody had it yet in this log. */
+/* Takes a number. *ret_is_new: no thread of this log had it before. */
 uint32_t thread_numbers_take(bool *ret_is_new);
 
-/* Of a shared one whose thread has ended. */
+/* Returns a shared number. Its thread has ended. */
 void thread_numbers_leave(uint32_t number);
 
-/* The log is another one. */
+/* For a new log. */
 void thread_numbers_forget(void);
 
 #endif

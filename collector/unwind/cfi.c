@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Pointer encodings of .eh_frame: a format in the low nibble, what it is relative to above. */
+/* Pointer encodings of .eh_frame: a format in the low nibble, the base in the high one. */
 enum {
     ENCODING_OMIT = 0xff,
     ENCODING_FORMAT = 0x0f,
@@ -110,7 +110,7 @@ static uintptr_t read_pointer(struct cfi_cursor *cursor, uint8_t encoding, uintp
     }
 }
 
-/* A cursor over the body of the CIE or FDE at address; *ret_n_bytes counts its length field too. A
+/* A cursor over the body of the CIE or FDE at address; *ret_n_bytes includes its length field. A
  * terminator has an empty body. */
 static bool open_entry(const struct cfi_section *section, uintptr_t address, uint8_t *buffer,
                        struct cfi_cursor *ret_body, uint64_t *ret_n_bytes)
@@ -132,7 +132,7 @@ static bool open_entry(const struct cfi_section *section, uintptr_t address, uin
            && open_cursor(section, address + header, (size_t)length, buffer, ret_body);
 }
 
-/* Reads the augmentation's data; false when it has a part we cannot step over. */
+/* Reads the augmentation data; false if it has a part of unknown size. */
 static bool read_augmentation(struct cfi_cursor *cursor, const uint8_t *letter, struct cfi_cie *cie)
 {
     uint64_t n_bytes = cfi_cursor_uleb(cursor);
@@ -169,7 +169,7 @@ static bool read_cie(const struct cfi_section *section, uintptr_t address, uint8
     if (!open_entry(section, address, buffer, &cursor, &n_bytes))
         return false;
     *ret_cie = (struct cfi_cie){0};
-    if (cfi_cursor_unsigned(&cursor, 4) != 0) /* the id that tells a CIE from an FDE */
+    if (cfi_cursor_unsigned(&cursor, 4) != 0) /* the id of a CIE; an FDE has another one */
         return false;
     version = (uint8_t)cfi_cursor_unsigned(&cursor, 1);
     if (version != 1 && version != 3)
@@ -243,7 +243,7 @@ static bool search_table(const struct cfi_section *section, uintptr_t table, uin
     return true;
 }
 
-/* Without a table (some linkers leave it out) every entry is looked at; 0: none has address. */
+/* Some linkers omit the table. Then every entry is checked; 0: none contains address. */
 static bool search_entries(const struct cfi_section *section, uintptr_t eh_frame, uintptr_t address,
                            struct cfi_scratch *scratch, uintptr_t *ret_fde)
 {

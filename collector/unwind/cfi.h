@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi: how to find a frame's caller, from .eh_frame_hdr and .eh_frame of a loaded module.
+ * cfi: finds a frame's caller from .eh_frame_hdr and .eh_frame of a loaded module.
  *
- * Model:   cfi_find_row looks one code address up and runs its CFI program up to that address. The
- *          result, a row, says for the CFA and each register where its value is. Nothing is kept
- *          between calls.
+ * cfi_find_row looks up a code address and runs its CFI program up to that address. The result, a
+ * row, tells where the CFA and each register are. Nothing is kept between calls.
+ *
  * Invariants
- *   CF-1 Only bytes in [low, high) of the section are read; each read is checked against it.
- *   CF-2 With `copy` set every byte is read through it, never by a load of our own.
+ *   CF-1 Only bytes in [low, high) of the section are read; each read is checked.
+ *   CF-2 With `copy` set every byte is read through it, never by a direct load.
  *   CF-3 Any bytes give one of the results below in bounded time (linear in the section).
- *   CF-4 Expressions of a row point into the section or into `scratch`; they are good until either
- *        goes away.
- * Threads: any, with a scratch each. Signals: safe. Failure: CFI_MALFORMED.
+ *   CF-4 Expressions of a row point into the section or into `scratch`; they are valid until either
+ *        is gone.
+ *
+ * Any thread, each with its own scratch. Async-signal-safe. Damaged CFI gives CFI_MALFORMED.
  */
 #ifndef MTRACE_COLLECTOR_CFI_H
 #define MTRACE_COLLECTOR_CFI_H
@@ -26,12 +27,13 @@ enum {
     CFI_COPY_BYTES = 4096, /* largest CIE or FDE that can be read through `copy` */
 };
 
-/* Where the unwind information of one module is. */
+/* The unwind information of one module. */
 struct cfi_section {
     uintptr_t hdr;       /* address of .eh_frame_hdr */
     size_t n_entries;    /* of .ARM.exidx, where hdr is the address of that (exidx.h) */
     uintptr_t low, high; /* readable bytes around it */
-    /* Copies bytes that may be unmapped meanwhile; false when they are gone. NULL: load them. */
+    /* Copies bytes that may be unmapped at any time; false if they are gone. NULL: use direct
+     * loads. */
     bool (*copy)(void *ret_bytes, uintptr_t address, size_t n_bytes);
     bool *ret_is_gone; /* set when `copy` failed: the result says nothing about the module */
 };

@@ -70,7 +70,7 @@ static bool push(struct machine *machine, uintptr_t value)
     return true;
 }
 
-/* The element `index` below the top, NULL if there are not so many. */
+/* The element `index` below the top; NULL if there are fewer. */
 static uintptr_t *element(struct machine *machine, uint64_t index)
 {
     return index < machine->depth ? &machine->stack[machine->depth - 1 - index] : NULL;

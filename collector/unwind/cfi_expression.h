@@ -21,10 +21,10 @@ enum {
     CFI_EXPRESSION_DEPTH = 24
 };
 
-/* What an expression is evaluated in. */
+/* The environment of an evaluation. */
 struct cfi_context {
     const struct arch_registers *registers;
-    /* The 8 bytes at an address of the stack; false when they cannot be read. */
+    /* Loads the 8 bytes at an address of the stack; false if they cannot be read. */
     bool (*load)(void *loader, uintptr_t address, uintptr_t *ret_word);
     void *loader;
 };

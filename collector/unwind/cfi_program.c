@@ -39,14 +39,14 @@ enum {
 struct program {
     const struct cfi_cie *cie;
     struct cfi_cursor cursor;
-    uintptr_t location; /* the row built so far is that of the code from here on */
+    uintptr_t location; /* the current row is that of the code from here on */
     struct cfi_program_scratch *scratch;
     unsigned n_saved;
-    bool is_cie; /* of the CIE: it cannot restore what it is still defining */
+    bool is_cie; /* of the CIE: it cannot restore its own initial rules */
     struct cfi_row *row;
 };
 
-/* Registers we do not track (vector registers) are read and forgotten. */
+/* Rules of registers we do not track (vector registers) are read and ignored. */
 static void set_rule(struct program *program, uint64_t number, struct cfi_rule rule)
 {
     if (number < ARCH_N_REGISTERS)
@@ -136,8 +136,7 @@ static bool run_cfa_instruction(struct program *program, unsigned op)
         number = cfi_cursor_uleb(cursor);
         if (program->row->cfa.kind == CFI_IS_EXPRESSION)
             return false;
-        define_cfa(program, number,
-                   program->row->cfa.offset); /* 0 when it is the first word about it */
+        define_cfa(program, number, program->row->cfa.offset); /* 0 if not defined before */
         return true;
     case OP_DEF_CFA_OFFSET:
         define_cfa_offset(program, (int64_t)cfi_cursor_uleb(cursor));
@@ -199,10 +198,10 @@ static bool run_register_instruction(struct program *program, unsigned op)
     }
 }
 
-/* False for an instruction that is unknown or out of place. */
+/* False for an instruction that is unknown or misplaced. */
 static bool run_other_instruction(struct program *program, unsigned op)
 {
-    if ((int)op == ARCH_CFI_OP_SIGNS_RA) /* arch_code_address asks no row */
+    if ((int)op == ARCH_CFI_OP_SIGNS_RA) /* needs no action: arch_code_address uses no row */
         return true;
     switch (op) {
     case OP_NOP:
@@ -228,7 +227,7 @@ static bool run_other_instruction(struct program *program, unsigned op)
     }
 }
 
-/* Bytes of code an instruction steps over; 0 also for those that do not advance. */
+/* Bytes of code an instruction advances by; 0 also for other instructions. */
 static uint64_t read_advance(struct program *program, unsigned op, bool *ret_is_advance)
 {
     *ret_is_advance = true;

@@ -2,7 +2,7 @@
 /*
  * cfi_program: runs the instructions of a CIE and an FDE up to one code address.
  *
- * Only cfi.c uses this; its sentences (CF-1 … CF-4) hold here too.
+ * Used by cfi.c only; its invariants (CF-1 … CF-4) hold here too.
  */
 #ifndef MTRACE_COLLECTOR_CFI_PROGRAM_H
 #define MTRACE_COLLECTOR_CFI_PROGRAM_H
@@ -30,7 +30,7 @@ struct cfi_fde {
     struct cfi_cursor program;
 };
 
-/* Rows on the way; too large for the program's stack. */
+/* Intermediate rows; too large for the program's stack. */
 struct cfi_program_scratch {
     struct cfi_row initial; /* after the CIE's program */
     struct cfi_row saved[CFI_SAVED_ROWS];

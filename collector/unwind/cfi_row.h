@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi_row: what CFI says about one code address: where its frame is, and each register of the caller.
+ * cfi_row: CFI of one code address: where its frame is, and where each register of its caller is.
  *
  * An expression of a row points into the section or scratch memory that it was read from (CF-4).
  */
@@ -13,14 +13,14 @@
 #include <stdint.h>
 
 enum cfi_rule_kind {
-    CFI_UNSPECIFIED, /* no word about it: kept if callee-saved */
+    CFI_UNSPECIFIED, /* not mentioned: kept if callee-saved */
     CFI_SAME,
     CFI_UNDEFINED,
     CFI_AT_CFA,        /* saved at CFA + offset */
     CFI_IS_CFA,        /* is CFA + offset */
     CFI_IN_REGISTER,   /* in another register; of the CFA: register + offset */
-    CFI_AT_EXPRESSION, /* saved where the expression says */
-    CFI_IS_EXPRESSION, /* is what the expression says */
+    CFI_AT_EXPRESSION, /* saved at the address the expression yields */
+    CFI_IS_EXPRESSION, /* is the expression's value */
 };
 
 struct cfi_rule {
@@ -39,8 +39,8 @@ struct cfi_row {
     uintptr_t start;        /* first address of the function, or of its part */
     uint32_t return_column; /* < ARCH_N_REGISTERS */
     bool is_signal_frame;   /* its caller was interrupted, not calling */
-    bool is_guess;          /* true where the function calls, and this is another place of it */
-    bool is_from_code;      /* no CFI says so: instructions do (unwind_code.h) */
+    bool is_guess;          /* right at calls of the function; the address is not at a call */
+    bool is_from_code;      /* not from CFI but from instructions (unwind_code.h) */
 };
 
 #endif

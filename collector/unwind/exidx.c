@@ -14,22 +14,24 @@ enum {
     OP_FINISH = 0xb0,
 };
 
-/* A row of another processor may have fewer: a unit test that is built there must not write beyond. */
+/* A row of another processor may have fewer registers: a unit test built there must not write
+ * beyond it. */
 _Static_assert((int)ARCH_N_REGISTERS >= (int)N_REGISTERS, "a row has no place for ARM's registers");
 
 static const uint32_t COMPACT = 0x80000000u;
 
-/* Opcodes still to come: bytes of words, the highest first. */
+/* Opcodes to be read: bytes of words, the highest first. */
 struct opcodes {
     const struct cfi_section *section;
-    uintptr_t next; /* address of the word after this one */
+    uintptr_t next; /* address of the next word */
     uint32_t word;
-    unsigned n_bytes; /* of the word, left */
-    unsigned n_words; /* behind it, left */
+    unsigned n_bytes; /* left of the word */
+    unsigned n_words; /* left after it */
     bool is_bad;
 };
 
-/* vsp = the register `base` + offset. What is saved is at offsets from base while opcodes are read. */
+/* vsp = the register `base` + offset. While opcodes are read, saved registers are at offsets from
+ * base. */
 struct machine {
     struct cfi_row *row;
     uint32_t base;
@@ -54,13 +56,13 @@ static bool read_word(const struct cfi_section *section, uintptr_t address, uint
     return false;
 }
 
-/* A distance of 31 bits from where it is. */
+/* A 31-bit distance, relative to its own address. */
 static uintptr_t relative(uintptr_t address, uint32_t word)
 {
     return address + (uintptr_t)(intptr_t)((int32_t)(word << 1) >> 1);
 }
 
-/* The last entry that begins at or before an address; 0: none does. */
+/* The last entry that begins at or before an address; 0: none. */
 static bool search_index(const struct cfi_section *section, uintptr_t address, uintptr_t *ret_entry,
                          uintptr_t *ret_start)
 {
@@ -86,7 +88,8 @@ static bool search_index(const struct cfi_section *section, uintptr_t address, u
     return true;
 }
 
-/* Compact: bits 24 to 27 say which form. Else a routine is named, and what follows has the second form, as gcc's have it. */
+/* In a compact entry bits 24 to 27 give the form. Otherwise a routine is named, and what follows
+ * has the second form, as gcc writes it. */
 static bool open_table(const struct cfi_section *section, uintptr_t address, struct opcodes *ret)
 {
     uint32_t word;
@@ -112,7 +115,7 @@ static bool open_table(const struct cfi_section *section, uintptr_t address, str
     return true;
 }
 
-/* Behind the last one is as good as `finish`. */
+/* After the last opcode this returns `finish`. */
 static unsigned next(struct opcodes *opcodes)
 {
     unsigned byte;
@@ -158,12 +161,11 @@ static void pop(struct machine *machine, unsigned first, unsigned mask)
             (struct cfi_rule){.offset = machine->offset, .kind = CFI_AT_CFA};
         machine->offset += 4;
         machine->has_popped = true;
-        machine->is_done |=
-            number == SP; /* vsp is what was popped, and nothing is done after that */
+        machine->is_done |= number == SP; /* vsp is the popped value, and no opcode follows */
     }
 }
 
-/* vsp = a register, which has its value yet. Nobody pops before that; it would have to be said from where. */
+/* vsp = a register that still has its value. No pop comes before: its offset would be unknown. */
 static bool take_base(struct machine *machine, unsigned number)
 {
     if (number == SP || number == PC || machine->has_popped)
@@ -265,7 +267,7 @@ static bool run(struct machine *machine, struct opcodes *opcodes)
     }
 }
 
-/* From where vsp ended, which is the CFA, what is saved is below it. */
+/* Converts offsets to be relative to the final vsp, the CFA; saved registers are below it. */
 static void finish(const struct machine *machine)
 {
     struct cfi_row *row = machine->row;
@@ -278,7 +280,8 @@ static void finish(const struct machine *machine)
     row->return_column = row->registers[PC].kind == CFI_AT_CFA ? PC : LR;
 }
 
-/* svc #number, just behind it or before, where the kernel goes on; every function's table holds there. */
+/* svc #number, right before the address, where the kernel continues, or at it: there the function's
+ * tables hold. */
 static bool is_system_call(const struct cfi_section *section, uintptr_t address)
 {
     uint32_t before = 0;
@@ -314,7 +317,7 @@ enum cfi_result exidx_find_row(const struct cfi_section *section, uintptr_t addr
         if (!run(&machine, &opcodes) || opcodes.is_bad)
             return CFI_MALFORMED;
     finish(&machine);
-    /* what never moves its stack pointer is the same everywhere */
+    /* a function that never moves its stack pointer is the same everywhere */
     ret_row->is_guess = address % 2 == 0 && (machine.offset != 0 || machine.base != SP)
                         && !is_system_call(section, address);
     return CFI_FOUND;

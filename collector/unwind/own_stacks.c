@@ -13,12 +13,12 @@ enum {
 
     PENDING = 4,
 
-    MOST_PROVEN_PAGES = 4096, /* a larger part in use than 16 MiB is proven word by word */
+    MOST_PROVEN_PAGES = 4096, /* if more than 16 MiB are in use, each word is probed */
 
     /* Values of `high` that no stack or hole has. */
     FREE = 0,
     BEING_CHANGED = 1,
-    /* Bounds that hold no address, and are not taken for unknown ones. */
+    /* Bounds that contain no address, and differ from unknown ones. */
     NOWHERE = 1,
 };
 
@@ -30,11 +30,11 @@ static struct place {
     _Atomic bool is_lost; /* another thread made a hole in it */
 } g_places[OWN_STACKS_PLACES];
 
-static _Atomic uint32_t g_n_places; /* that were ever used */
-static _Atomic bool g_has_changed;  /* some bounds are not those in the table */
+static _Atomic uint32_t g_n_places; /* ever used */
+static _Atomic bool g_has_changed;  /* the bounds of some thread differ from the table */
 _Atomic uint32_t g_own_stacks_generation;
 
-/* Holes in stacks of other threads that are about to be made. high: stored last. */
+/* Holes that threads are about to make in other threads' stacks. high is stored last. */
 static struct pending {
     _Atomic uintptr_t low;
     _Atomic uintptr_t high;
@@ -61,7 +61,7 @@ static bool overlaps(const struct place *place, struct range range)
            && atomic_load_explicit(&place->low, memory_order_relaxed) < range.high;
 }
 
-/* From *place on; NULL: no other overlaps. */
+/* From *place on; NULL: no further one overlaps. */
 static struct place *next_in(struct place *place, struct range range)
 {
     struct place *end = g_places + atomic_load_explicit(&g_n_places, memory_order_acquire);
@@ -71,7 +71,7 @@ static struct place *next_in(struct place *place, struct range range)
     return place < end ? place : NULL;
 }
 
-/* The place of a thread whose stack has the address. */
+/* The entry of the thread whose stack contains the address. */
 static struct place *place_of(uintptr_t address)
 {
     return next_in(g_places, (struct range){address, address + 1});
@@ -86,7 +86,7 @@ static bool take(_Atomic uintptr_t *high)
     return now == FREE && atomic_compare_exchange_strong(high, &now, BEING_CHANGED);
 }
 
-/* The place to the right of all that were used is taken before it is counted. */
+/* Takes an entry after all used ones before the count includes it. */
 static struct place *take_any(void)
 {
     for (uint32_t i = 0; i < OWN_STACKS_PLACES; i++) {
@@ -140,7 +140,7 @@ static void end_bounds(struct unwind_memory *own)
     own->stack_low = own->stack_high = NOWHERE;
 }
 
-/* From an address that begins a page, as far as there is no hole before `end`. */
+/* From the start of a page up to the first hole before `end`. */
 static uintptr_t find_hole(uintptr_t from, uintptr_t end)
 {
     for (unsigned n = 0; n < MOST_PROVEN_PAGES && from < end && sys_is_readable(from); n++)
@@ -160,7 +160,7 @@ uintptr_t own_stacks_prove(uintptr_t low, uintptr_t high)
     return proven;
 }
 
-/* In the stack that the caller is on. Frames below its stack pointer are in no memory that counts. */
+/* In the caller's own stack. Frames below its stack pointer are not remembered. */
 static void begin_own_hole(struct unwind_memory *own, uintptr_t here, struct range hole)
 {
     g_has_changed = true;
@@ -220,8 +220,8 @@ void own_stacks_forget_others(void)
 }
 
 /*
- * On that stack, as the gate says. The kernel reads it: the thread may have ended, and another value
- * may be where its storage was.
+ * A recording on that stack, as its recursion guard shows. Read through the kernel: the thread may
+ * have ended, and its storage may have been reused.
  */
 static bool is_recording(const struct place *place)
 {
@@ -235,8 +235,8 @@ static bool is_recording(const struct place *place)
 }
 
 /*
- * A recording that begins from now on reads nothing in the hole. A handler that interrupted one may
- * take long: *looks are left for all threads together.
+ * A recording that begins from now on reads nothing in the hole. A signal handler inside an older
+ * one may take long, so *looks is a common limit for all threads.
  */
 static void begin_hole_of_other(struct place *place, unsigned *looks)
 {

@@ -7,7 +7,8 @@
 #include <libunwind.h>
 #include <pthread.h>
 
-/* libunwind asks the kernel whether addresses are mapped, by calls that are cancellation points. */
+/* libunwind asks the kernel whether addresses are mapped, through calls that are cancellation
+ * points. */
 static int forbid_cancel(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
@@ -45,7 +46,7 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
         unw_word_t sp;
 
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0
-            || pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
+            || pc == 0 || (pc == last_pc && sp == last_sp)) /* a step without progress */
             break;
         last_pc = pc;
         last_sp = sp;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle where libunwind is of no use (MIPS: it reads .eh_frame by accesses that are not aligned, which the processor
- * refuses and qemu-user does not make good): what libgcc's unwinder finds, that of C++ exceptions.
+ * The reference unwinder where libunwind cannot be used: libgcc's unwinder for C++ exceptions.
+ *
+ * On MIPS libunwind reads .eh_frame by unaligned accesses, which the processor refuses and
+ * qemu-user does not emulate.
  */
 #include "collector/unwind/reference_unwinder.h"
 #include "lib/abi/attr.h"
@@ -10,7 +12,7 @@
 
 struct walk {
     uintptr_t *pcs;
-    bool *exact; /* NULL: not asked for */
+    bool *exact; /* NULL: not needed */
     size_t n_frames, max;
 };
 
@@ -20,7 +22,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
     int is_before = 0;
     uintptr_t pc = _Unwind_GetIPInfo(context, &is_before);
 
-    if (pc & 2) { /* no instruction is there: it says so of what was interrupted */
+    if (pc & 2) { /* not an instruction address: bit 1 marks an interrupted pc */
         pc &= ~(uintptr_t)3;
         is_before = 1;
     }

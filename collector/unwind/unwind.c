@@ -16,7 +16,7 @@
 #include "lib/abi/log_format.h"
 
 enum {
-    NEARBY_STACK_BYTES = 1 << 20 /* a stack pointer further below is taken for another stack */
+    NEARBY_STACK_BYTES = 1 << 20 /* a stack pointer further below belongs to another stack */
 };
 
 static struct unwind_settings g_settings;
@@ -30,7 +30,7 @@ static uint32_t wanted_root(const struct unwind_record *record, bool is_tainted)
     return is_tainted ? LOG_NODE_GUESSED : LOG_NODE_COMPLETE;
 }
 
-/* pc, module and exact in one word; 0: they do not fit. */
+/* pc, module and exact in one word; 0: they do not fit */
 static inline uint64_t known_key(const struct unwind_frame *frame)
 {
     uint64_t place = frame->pc >> ARCH_CODE_SHIFT;
@@ -41,7 +41,8 @@ static inline uint64_t known_key(const struct unwind_frame *frame)
     return place | (uint64_t)frame->module << 47 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
 }
 
-/* By what is known of a frame before its caller's node is: so its line can be asked for early. */
+/* Depends only on the frame, so its cache line can be prefetched before the node of its caller is
+ * known. */
 static inline struct unwind_known *known_pair(struct unwind_state *state,
                                               const struct unwind_frame *frame)
 {
@@ -73,7 +74,7 @@ static MTRACE_NOINLINE uint32_t child_in_tree(const struct unwind_frame *frame, 
     return node;
 }
 
-/* Most nodes are right behind their parents; they never displace the others, in pair[0]. */
+/* Most nodes directly follow their parents; these never displace the others, in pair[0]. */
 static inline uint32_t child_of(struct unwind_state *state, const struct unwind_frame *frame,
                                 uint32_t parent)
 {
@@ -91,11 +92,11 @@ static inline void intern(struct unwind_state *state, struct unwind_frame *frame
 {
     uint32_t node = child_of(state, frame, parent);
 
-    /* no room: hang it on the caller */
+    /* no space: use the caller's node */
     frame->node = mtrace_likely(node != LOG_NODE_NONE) ? node : parent;
 }
 
-/* The words that a frame has its caller from, behind those of the frames outside of it. */
+/* Stores the words that the frame found its caller from, after those of the frames outside it. */
 static inline void remember_words(const struct unwind_record *record, struct unwind_frame *slot)
 {
     const struct unwind_frame *outer = slot - 1;
@@ -112,7 +113,7 @@ static inline void remember_words(const struct unwind_record *record, struct unw
     slot->n_words = (uint16_t)(word - record->words);
 }
 
-/* Whether its frame pointer matters further out (UF-4). */
+/* FRAME_READS_FP if its frame pointer matters further out (UF-4). */
 static inline uint16_t inherited_flags(const struct unwind_frame *slot)
 {
     if (mtrace_unlikely(slot->link <= LINK_FULL))
@@ -120,7 +121,7 @@ static inline uint16_t inherited_flags(const struct unwind_frame *slot)
     return slot->link == LINK_FP_KEPT ? (slot - 1)->flags & FRAME_READS_FP : 0;
 }
 
-/* The outermost frame: what it has its caller from is not for words to say. */
+/* The outermost frame: words cannot verify that it has no caller. */
 static inline void link_to_none(const struct unwind_record *record, struct unwind_frame *slot)
 {
     slot->flags |= FRAME_READS_FP;
@@ -130,8 +131,8 @@ static inline void link_to_none(const struct unwind_record *record, struct unwin
 }
 
 /*
- * Writes a frame just found into the next slot. Not copied as a whole: the last stores to it were
- * narrower, and wider loads would wait for them.
+ * Writes a new frame into the next slot. Not copied as a whole: its last stores were narrower, and
+ * wider loads would wait for them.
  */
 MTRACE_INLINE uint32_t place(struct unwind_state *state, const struct unwind_frame *found,
                              uint32_t parent)
@@ -168,7 +169,7 @@ static MTRACE_NOINLINE void move_below_root(struct unwind_state *state, uint32_t
     record->root = root;
 }
 
-/* On a stack whose bounds are not known, what a guess led to is found anew each time (US-3). */
+/* On a stack with unknown bounds, frames after a guess are found again each time (US-3). */
 static void distrust_behind_guess(struct unwind_state *state)
 {
     const struct unwind_memory *memory = state->memory;
@@ -184,7 +185,7 @@ static void distrust_behind_guess(struct unwind_state *state)
     }
 }
 
-/* Says of each fresh frame whether its step, or that of one outside it, was guessed. */
+/* Marks each fresh frame whose step, or that of one outside it, was guessed. */
 static bool taint_fresh(struct unwind_fresh *fresh, bool is_tainted)
 {
     for (size_t i = fresh->n_frames; i-- > 0;) {
@@ -196,7 +197,7 @@ static bool taint_fresh(struct unwind_fresh *fresh, bool is_tainted)
     return is_tainted;
 }
 
-/* Hangs the fresh frames below those of the record that were proven. */
+/* Interns the fresh frames below the verified frames of the record. */
 static bool place_fresh(struct unwind_state *state)
 {
     struct unwind_record *record = state->record;
@@ -208,7 +209,7 @@ static bool place_fresh(struct unwind_state *state)
 
     if (!unwind_record_reserve(record, n_kept + fresh->n_frames))
         return false;
-    /* else no frame that was walked over or met is tainted */
+    /* otherwise no frame walked or reached is tainted */
     if (mtrace_unlikely(!state->walk.is_trusted)) {
         distrust_behind_guess(state);
         is_tainted =
@@ -220,7 +221,7 @@ static bool place_fresh(struct unwind_state *state)
     record->root = root;
     node = n_kept > 0 ? record->frames[n_kept - 1].node : root;
     for (size_t i = fresh->n_frames; i-- > 0;) {
-        /* The innermost frame gets no words: with most calls it is another one. */
+        /* No words for the innermost frame: it differs at most calls. */
         if (record->n_frames > 1)
             remember_words(record, &record->frames[record->n_frames - 1]);
         node = place(state, &fresh->frames[i], node);
@@ -229,8 +230,8 @@ static bool place_fresh(struct unwind_state *state)
 }
 
 /*
- * With a depth limit, of a stack that grew longer than it in several captures: the node of the
- * innermost frames alone, below TRUNCATED. Those further out are remembered, but not proven.
+ * With a depth limit, for a stack that became deeper than it over several captures: the node of the
+ * innermost frames, below TRUNCATED. Frames further out are remembered, but not verified.
  */
 static MTRACE_NOINLINE uint32_t cut(struct unwind_state *state)
 {
@@ -265,7 +266,7 @@ static inline uint32_t result(struct unwind_state *state)
 
 /* ---- the walk ---- */
 
-/* Frames further in than the stack pointer are gone. */
+/* Removes frames inside the stack pointer, which have returned. */
 static inline void drop_inner(struct unwind_record *record, uintptr_t sp)
 {
     size_t n = record->n_frames;
@@ -275,7 +276,7 @@ static inline void drop_inner(struct unwind_record *record, uintptr_t sp)
     record->n_frames = n;
 }
 
-/* No memory for frames: this stack is known by its innermost frame only, and not remembered. */
+/* No memory for frames: this stack consists of its innermost frame and is not remembered. */
 static MTRACE_COLD uint32_t give_up(struct unwind_state *state)
 {
     struct unwind_frame frame = {.pc = state->origin.pc};
@@ -288,7 +289,7 @@ static MTRACE_COLD uint32_t give_up(struct unwind_state *state)
     return frame.node;
 }
 
-/* Remembers where the stack of this capture begins, for choosing a record next time. */
+/* Remembers where the stack of this capture begins, for the next choice of a record. */
 static void note_segment(struct unwind_state *state, bool is_whole_new)
 {
     struct unwind_record *record = state->record;
@@ -326,7 +327,7 @@ static MTRACE_COLD uint32_t capture_full(struct unwind_state *state)
     return finish(state);
 }
 
-/* Proven frames [i, n) get another caller: they will be placed again. */
+/* Verified frames [i, n) get another caller, so they will be placed again. */
 static bool take_back(struct unwind_state *state, size_t i)
 {
     struct unwind_record *record = state->record;
@@ -339,8 +340,8 @@ static bool take_back(struct unwind_state *state, size_t i)
 }
 
 /*
- * Tries to end the walk where it is with remembered frames. VERDICT_DIFFERS: step on from where it
- * is then, which is no frame of the record.
+ * Tries to end the walk with remembered frames. VERDICT_DIFFERS: continue from the current frame,
+ * which is not in the record.
  */
 static inline enum unwind_verdict join(struct unwind_state *state)
 {
@@ -361,12 +362,12 @@ static inline enum unwind_verdict join(struct unwind_state *state)
         return verdict;
     unwind_verify_find_fp(record->frames, record->n_frames - 1, i);
     if (!take_back(state, i))
-        return VERDICT_FULL; /* without memory the walk ends there, too */
+        return VERDICT_FULL; /* without memory the walk also ends there */
     state->fresh.n_frames--;
     return VERDICT_DIFFERS;
 }
 
-/* Steps to the caller; the frame stepped from becomes fresh. */
+/* Steps to the caller; the current frame becomes fresh. */
 static inline enum unwind_step step_on(struct unwind_state *state)
 {
     struct unwind_walk *walk = &state->walk;
@@ -381,7 +382,7 @@ static inline enum unwind_step step_on(struct unwind_state *state)
     return unwind_step_compact(state, at, at + 1);
 }
 
-/* From where the walk is, outwards to the first frame from which on the record is proven. */
+/* Walks outwards from the current frame to the first one from which the record is verified. */
 static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
 {
     state->walk.has_gap = false;
@@ -402,12 +403,10 @@ static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
     }
 }
 
-/* ---- the commonest stacks ----
- * If they are not that after all, no more is lost than frames that another walk finds again.
- */
+/* ---- the most common stacks ----
+ * A wrong guess here costs only that another walk finds the frames again. */
 
-/* The remembered frames but for the innermost n_left are proven to be there, none of them guessed.
- */
+/* All remembered frames except the innermost n_left are verified, and none is guessed. */
 MTRACE_INLINE bool is_proven(struct unwind_state *state, size_t innermost)
 {
     struct unwind_record *record = state->record;
@@ -438,7 +437,7 @@ static inline bool is_as_before(struct unwind_state *state, const struct unwind_
     return is_proven(state, record->n_frames - 1);
 }
 
-/* The return address of a frame, where its place is not always inside of the bounds; false if it is not. */
+/* The return address of a frame, where it may be outside the bounds; false if it is. */
 static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *pc)
 {
@@ -450,7 +449,7 @@ static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_r
     return true;
 }
 
-/* The frame pointer of the caller of `frame`; false when its word is not surely readable. */
+/* The frame pointer of the caller of `frame`; false if its word may be unreadable. */
 static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *fp)
 {
@@ -464,7 +463,7 @@ static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_r
     return true;
 }
 
-/* The first step, of a frame with an ordinary rule; false: not that simple, nothing is changed. */
+/* The first step, if the frame has an ordinary rule; false: it has not, nothing is changed. */
 static inline bool first_step(struct unwind_state *state, struct unwind_frame *frame,
                               struct unwind_frame *caller)
 {
@@ -488,8 +487,8 @@ static inline bool first_step(struct unwind_state *state, struct unwind_frame *f
 }
 
 /*
- * Another call of the same function, or of one that the same caller has called since. If it is
- * neither, the walk goes on from the frame's caller.
+ * Another call of the same function, or of one that the same caller has called since. If neither,
+ * the walk continues from the frame's caller.
  */
 static inline bool is_sibling(struct unwind_state *state)
 {
@@ -515,7 +514,7 @@ static inline bool is_sibling(struct unwind_state *state)
 
 /* ---- which record ---- */
 
-/* OS-3: of other stacks a part may be unreadable now. */
+/* OS-3: parts of other stacks may be unreadable now. */
 static void forget_other_stacks(struct unwind_state *state, uint32_t generation)
 {
     for (unsigned i = 1; i < UNWIND_RECORDS; i++)
@@ -523,7 +522,7 @@ static void forget_other_stacks(struct unwind_state *state, uint32_t generation)
     state->generation = generation;
 }
 
-/* Of the stacks that are not the thread's own, the one that begins least above sp. */
+/* Of the stacks that are not the thread's own: the one that begins closest above sp. */
 static MTRACE_NOINLINE struct unwind_record *choose_record(struct unwind_state *state, uintptr_t sp)
 {
     struct unwind_record *nearest = NULL;
@@ -549,7 +548,8 @@ static MTRACE_NOINLINE struct unwind_record *choose_record(struct unwind_state *
     return nearest;
 }
 
-/* Chooses the record and the bounds of the segment that sp is in; sp itself is certainly live. */
+/* Chooses the record and the bounds of the segment that contains sp; sp itself is certainly
+ * readable. */
 static inline void begin(struct unwind_state *state, uintptr_t sp)
 {
     const struct unwind_memory *memory = state->memory;
@@ -598,8 +598,8 @@ static MTRACE_COLD struct unwind_state *prepare(struct unwind_memory *memory, ui
     return state;
 }
 
-/* Costs about 10 ns and 0.5 ns per frame while the stack is as before or has a sibling as its
- * innermost frame, 10 ns more per new frame. */
+/* Costs about 10 ns and 0.5 ns per frame while the stack is unchanged or has a sibling as its
+ * innermost frame, and 10 ns more per new frame. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_origin *origin)
 {
     struct unwind_state *state = memory->state;

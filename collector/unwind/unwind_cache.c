@@ -74,15 +74,15 @@ static void write_entry(struct unwind_cache_entry *entry, uintptr_t address, uin
         || !atomic_compare_exchange_strong_explicit(&entry->key, &key, key | 1,
                                                     memory_order_acquire, memory_order_relaxed))
         return;
-    /* a reader that sees the word below sees the odd key, too (its acquire fence) */
+    /* a reader that sees the word below also sees the odd key (its acquire fence) */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&entry->word, word, memory_order_relaxed);
     atomic_store_explicit(&entry->key, (uint64_t)address << 16 | sequence, memory_order_release);
 }
 
 /*
- * The entry to overwrite: of this address, or an empty one; else the first is evicted. Not one that
- * is being written: its writer may have been left by siglongjmp, and then it never comes to its end.
+ * The entry to overwrite: that of this address, an empty one, or else the first. Not one that is
+ * being written: if its writer left by siglongjmp, it never finishes.
  */
 static struct unwind_cache_entry *choose_entry(struct unwind_cache *cache, uintptr_t address)
 {
@@ -114,7 +114,7 @@ static void copy_entries(struct unwind_cache *to, const struct unwind_cache *fro
     }
 }
 
-/* Its size is still read. */
+/* Keeps its head: other threads still read its size. */
 static void forget_all_but_head(struct unwind_cache *old)
 {
     const size_t head_bytes = sys_page_bytes();
@@ -125,9 +125,9 @@ static void forget_all_but_head(struct unwind_cache *old)
 }
 
 /*
- * With signals blocked: who is left in the middle would keep all others from growing it for ever.
- * What other threads put into the old one meanwhile is made again when it is missed. Readers still
- * in the old one find zeros there, which means absent.
+ * With signals blocked: a handler that left by siglongjmp would stop all growth for ever. Rules
+ * that other threads add to the old cache during the copy are made again when missed. Readers of
+ * the old cache find zeros, which mean absent.
  */
 static void grow_unblocked(struct unwind_cache *old)
 {

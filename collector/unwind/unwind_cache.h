@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_cache: the rules made so far, by code address, for all threads.
+ * unwind_cache: all rules made so far, by code address, for all threads.
  *
- * Model:   entries of 16 bytes, four to a line of the processor's cache, found without a lock.
- *          Addresses close to each other share a line. A crowded cache is replaced by a larger one.
+ * Entries have 16 bytes, four per cache line, and are found without a lock. Nearby addresses share
+ * a line. A crowded cache is replaced by a larger one.
+ *
  * Invariants
- *   UC-1 A rule found was made, or its module found unchanged, in the epoch asked for.
- *   UC-2 No lock, no wait: an entry being written counts as absent, a lost race as not cached.
- * Threads: any. Signals: safe. Failure: a rule is not cached.
+ *   UC-1 A rule that is found was made, or its module was found unchanged, in the requested epoch.
+ *   UC-2 No lock and no wait: an entry being written counts as absent; after a lost race a rule is
+ *        not cached.
+ *
+ * Any thread. Async-signal-safe. On failure a rule is not cached.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_CACHE_H
 #define MTRACE_COLLECTOR_UNWIND_CACHE_H
@@ -24,20 +27,20 @@ enum {
     UNWIND_CACHE_WAYS = 4,          /* entries of a line */
     UNWIND_CACHE_CODE_BITS = 6,     /* addresses that differ only in these share a line */
     UNWIND_CACHE_MODULES = 1 << 19, /* rules of modules with higher ids are not cached */
-    UNWIND_CACHE_CFA_BITS = 24,     /* of the offset, signed; nor are rules of larger frames */
+    UNWIND_CACHE_CFA_BITS = 24,     /* of cfa_offset, signed; larger frames are not cached */
 };
 
 /*
- * key: address in the high 48 bits, then a sequence number, bit 0: being written. 0: empty.
+ * key: the address in the high 48 bits, then a sequence number; bit 0: being written. 0: empty.
  * word: the rule, or the epoch of code without a module (unwind_cache_unpack). A reader reads key,
- * word and key again.
+ * word, and key again.
  */
 struct unwind_cache_entry {
     _Atomic uint64_t key;
     _Atomic uint64_t word;
 };
 
-/* An address has two lines: its own, and the neighbour of that. */
+/* An address has two lines: its own and the neighbour. */
 struct unwind_cache {
     uint32_t n_lines;
     unsigned hash_shift; /* 64 - log2(n_lines) */
@@ -47,22 +50,22 @@ struct unwind_cache {
 
 extern MTRACE_HIDDEN _Atomic(struct unwind_cache *) g_unwind_cache; /* NULL: no memory */
 
-/* The last epoch in which a module was found to be there: its rules hold in that one. */
+/* The last epoch in which a module was found unchanged; its rules hold in that epoch. */
 extern MTRACE_HIDDEN _Atomic uint32_t g_unwind_cache_epochs[UNWIND_CACHE_MODULES];
 
 /* Makes an empty cache. Called again in a fork child, where the old one is not mapped. */
 void unwind_cache_init(void);
 
-/* Keeps a rule made in an epoch, in which its module was found. */
+/* Caches a rule made in an epoch in which its module was found. */
 void unwind_cache_put(uintptr_t address, uint32_t epoch, const struct unwind_rule *rule);
 
-/* The rule of an address in a module that held in some epoch; false if there is none. */
+/* The rule of an address in a module, from any earlier epoch; false if there is none. */
 bool unwind_cache_find_former(uintptr_t address, struct unwind_rule *ret_rule);
 
-/* A module with former rules was found to be there in this epoch. */
+/* A module with earlier rules was found unchanged in this epoch. */
 void unwind_cache_confirm(uint32_t module, uint32_t epoch);
 
-/* The entry to look at first; the others are those at index ^ 1 … index ^ 7. */
+/* The entry to check first; the others are at index ^ 1 … index ^ 7. */
 static inline size_t unwind_cache_index(const struct unwind_cache *cache, uintptr_t address)
 {
     uint64_t hash = (address >> UNWIND_CACHE_CODE_BITS) * 0x9e3779b97f4a7c15ull;
@@ -71,7 +74,7 @@ static inline size_t unwind_cache_index(const struct unwind_cache *cache, uintpt
            + ((address ^ address >> 2) & (UNWIND_CACHE_WAYS - 1));
 }
 
-/* Asks for the line of an address that will soon be looked up. */
+/* Prefetches the line of an address that will soon be looked up. */
 static inline void unwind_cache_prefetch(uintptr_t address)
 {
     const struct unwind_cache *cache = atomic_load_explicit(&g_unwind_cache, memory_order_acquire);
@@ -89,14 +92,14 @@ static inline struct unwind_rule unwind_cache_unpack(uint64_t word)
                                 .fp_kind = (uint8_t)(word >> 19 & 3)};
 }
 
-/* Of code without a module, whose rule is always UNWIND_RULE_GUESS. */
+/* For code without a module, whose rule is always UNWIND_RULE_GUESS. */
 static inline uint32_t unwind_cache_unpack_epoch(uint64_t word)
 {
     return (uint32_t)(word >> 40) << 16 | (word & 0xffff);
 }
 
-/* Reads an entry; false when it is another address's or being written. An empty one is that of 0.
- */
+/* Reads an entry; false if it belongs to another address or is being written. An empty one is that
+ * of address 0. */
 static inline bool unwind_cache_read(const struct unwind_cache_entry *entry, uintptr_t address,
                                      uint64_t *ret_word)
 {

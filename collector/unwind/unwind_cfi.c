@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 enum {
-    ELF_HEADER_BYTES = 4096 /* program headers behind these are not looked for */
+    ELF_HEADER_BYTES = 4096 /* program headers beyond these are ignored */
 };
 
 /* ---- where a module's CFI is ---- */
@@ -21,14 +21,15 @@ struct programs {
     size_t n;
 };
 
-/* Of the executable, which the kernel may have mapped with gaps: each part is a module then. */
+/* Of the executable. The kernel may have mapped it with gaps: then each part is a module. */
 static struct programs programs_of_executable(void)
 {
     return (struct programs){(const ElfW(Phdr) *)auxiliary_value(AT_PHDR),
                              auxiliary_value(AT_PHNUM)};
 }
 
-/* Of an object that ld.so mapped in one piece, or the first part of one with gaps: the ELF header is first. */
+/* Of an object that ld.so mapped in one piece, or of the first part of one with gaps; the ELF
+ * header is first. */
 static struct programs programs_of_object(const struct module *module)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->start;
@@ -45,7 +46,7 @@ static struct programs programs_of_object(const struct module *module)
                              header->e_phnum};
 }
 
-/* Bounds of the loaded segment that an address is in; between segments there may be holes. */
+/* Bounds of the loaded segment that contains an address; there may be holes between segments. */
 static bool find_bounds(struct programs programs, uintptr_t load_address, uintptr_t address,
                         uintptr_t *ret_low, uintptr_t *ret_high)
 {
@@ -62,7 +63,7 @@ static bool find_bounds(struct programs programs, uintptr_t load_address, uintpt
     return false;
 }
 
-/* Bounds of a module's CFI that can be read by plain loads. */
+/* Bounds of a module's CFI if plain loads can read it. */
 static bool find_plain_bounds(const struct module *module, bool is_trusted, uintptr_t *ret_low,
                               uintptr_t *ret_high)
 {
@@ -75,7 +76,8 @@ static bool find_plain_bounds(const struct module *module, bool is_trusted, uint
            && *ret_low >= module->start && *ret_high <= module->end;
 }
 
-/* Known last, and not while it is changed: whoever is left in the middle by siglongjmp leaves none (TH-5). */
+/* The last section is cached, except during a change: a handler that leaves by siglongjmp then
+ * leaves no section (TH-5). */
 static bool find_section(const struct module *module, uint32_t epoch, bool is_trusted,
                          struct unwind_cfi_scratch *scratch)
 {
@@ -97,7 +99,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
         scratch->section_module = module->id;
         return true;
     }
-    /* readable or not is left to the copying, also next time */
+    /* copying detects what is unreadable, now and later */
     section->low = module->start;
     section->high = module->end;
     section->copy = unwind_code_copy;
@@ -114,10 +116,10 @@ static enum cfi_result find_row(uintptr_t address, struct unwind_cfi_scratch *sc
 }
 
 /*
- * A return address that no call can have left, because it is the first byte of a function and the
- * byte before is nobody's: the bottom of a stack made by hand, as makecontext does. Its row says
- * that there is no caller. Where much code has no rows a call that does not return may be the last
- * of such a function.
+ * A return address that no call can have left: it is the first byte of a function, and the byte
+ * before belongs to none. This is the bottom of a stack made by hand, as by makecontext; its row
+ * says that there is no caller. Where much code has no rows, a function without CFI may end there
+ * with a call that does not return.
  */
 static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
 {
@@ -131,7 +133,7 @@ static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
     return true;
 }
 
-/* What the kernel says by its layout alone: each register is a word above the stack pointer. */
+/* The kernel's layout: each register is a word above the stack pointer. */
 static void describe_signal_frame(int context, struct cfi_row *row)
 {
     *row = (struct cfi_row){.cfa = {.n = ARCH_SP, .kind = CFI_IN_REGISTER},
@@ -145,7 +147,7 @@ static void describe_signal_frame(int context, struct cfi_row *row)
     }
 }
 
-/* The bottom of a stack made by hand, where libc's code for it has no CFI. */
+/* The bottom of a stack made by hand, where libc's code has no CFI. */
 static void describe_bottom(struct cfi_row *row)
 {
     *row =
@@ -168,7 +170,8 @@ static bool is_thread_bottom(uintptr_t pc)
     return false;
 }
 
-/* Behind the address is code that is known by its instructions alone: what a signal handler returns to, or a bottom. */
+/* Code that is recognized by its instructions alone: the return of a signal handler, or a
+ * bottom. */
 static bool find_by_code(uintptr_t address, bool is_trusted, struct unwind_cfi_scratch *scratch)
 {
     uint8_t code[8];
@@ -219,7 +222,7 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
 
 /* ---- rules and the cache ---- */
 
-/* A rule of an older epoch still holds when the same module (by generation) is still there. */
+/* A rule of an older epoch holds if the same module (by generation) is still loaded. */
 static bool renew(uintptr_t address, uint32_t epoch, struct unwind_rule *ret_rule)
 {
     struct module module;
@@ -243,7 +246,7 @@ struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, 
         rule = unwind_rule_of_row(&scratch->row, module);
     else
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
-    /* what is no module is cached as code to guess in */
+    /* addresses outside of modules are cached as code to guess in */
     if (!scratch->is_gone && (module != 0 || rule.kind == UNWIND_RULE_GUESS))
         unwind_cache_put(address, epoch, &rule);
     return rule;

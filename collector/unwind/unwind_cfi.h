@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_cfi: rows and rules of code addresses, from the CFI of the module that they are in.
+ * unwind_cfi: makes rows and rules of code addresses from the CFI of their modules.
  *
- * Threads: any, with a scratch each. Signals: safe. Failure: no row; the rule is then
+ * Any thread, each with its own scratch. Async-signal-safe. Without a row the rule is
  * UNWIND_RULE_GUESS, as for code without CFI.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_CFI_H
@@ -23,19 +23,19 @@ struct unwind_cfi_scratch {
     uint32_t section_module; /* whose section it is, 0: none yet */
     uint32_t section_epoch;
     struct cfi_section section;
-    bool
-        is_gone; /* CFI could not be copied: its module was being unmapped, or the kernel refused */
+    bool is_gone; /* CFI was not copied: module being unmapped, or refused by the kernel */
 };
 
 /*
- * The row of a code address into scratch->row, and the module's id (0: none). is_trusted: the
- * address is certainly on a stack, so its module cannot be unmapped meanwhile; else its CFI is read
- * through copies.
+ * Puts the row of a code address into scratch->row, and returns the module's id (0: none) in
+ * *ret_module. is_trusted: the address is certainly on a stack, so its module cannot be unmapped
+ * during the call; else its CFI is read through copies.
  */
 enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
                                     struct unwind_cfi_scratch *scratch, uint32_t *ret_module);
 
-/* Where a thread's first function returns to, which some C libraries have no table for: 0 for pthread_create's, 1 for thrd_create's. */
+/* The return address of a thread's first function, for which some C libraries have no CFI: 0 for
+ * pthread_create, 1 for thrd_create. */
 void unwind_cfi_set_bottom(unsigned which, uintptr_t pc);
 
 /* Makes the rule of an address that is not in the cache, and caches it unless its CFI was gone. */

@@ -31,7 +31,8 @@ static void describe(const struct unwind_frame *top, size_t n_ours, const uintpt
     message(CONFIG_LEVEL_WARN, "a stack differs from libunwind's ", text, 0);
 }
 
-/* Where code tells what CFI does not, libgcc's unwinder ends there, and up to there it finds the same; libunwind guesses on ARM, too. */
+/* libgcc's unwinder (MIPS) ends at a frame that we found by instructions; the frames up to there
+ * can be compared. On ARM libunwind guesses there, so such stacks are not compared. */
 static bool is_comparable(uint32_t root)
 {
     return root == LOG_NODE_COMPLETE

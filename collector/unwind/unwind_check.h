@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_check: MTRACE_UNWINDER=check. Compares our stacks with libunwind's and counts.
+ * unwind_check: MTRACE_UNWINDER=check. Compares our stacks with libunwind's and counts differences.
  *
- * A stack of ours that says of itself that it is truncated or guessed is not counted, neither as
- * checked nor as different: libunwind guesses there, too. The first differences are described in
- * messages.
- * Threads: any. Signals: safe.
+ * A stack that is marked truncated or guessed is counted neither as checked nor as different:
+ * libunwind guesses there, too. Messages describe the first differences.
+ *
+ * Any thread. Async-signal-safe.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_CHECK_H
 #define MTRACE_COLLECTOR_UNWIND_CHECK_H

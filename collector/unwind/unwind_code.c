@@ -61,11 +61,12 @@ static void describe(const struct arch_code_frame *frame, bool has_fp, struct cf
                 (struct cfi_rule){.offset = frame->offset[number], .kind = CFI_AT_CFA};
 }
 
-/* From what makes a frame to the address that is asked about, and as far as a frame pointer is not known to be one. */
+/* Reads from the instructions that make a frame to the address in question, or until it is known
+ * whether there is a frame pointer. */
 static bool read_rest(struct arch_code_rest *rest, struct unwind_code_scratch *scratch)
 {
     for (unsigned i = 0; i < 2 * MOST_WINDOWS; i++) {
-        /* behind the page may be nothing */
+        /* the next page may be unmapped */
         const size_t of_page = ARCH_PAGE_BYTES - rest->at % ARCH_PAGE_BYTES;
         size_t n_bytes = PART_BYTES;
         enum arch_code_answer answer;
@@ -80,7 +81,8 @@ static bool read_rest(struct arch_code_rest *rest, struct unwind_code_scratch *s
     return false;
 }
 
-/* A frame pointer is one that the function returns by; else it is any register, which may be something else by now. */
+/* A register counts as frame pointer only if the function returns by it; any other register may
+ * have been changed. */
 static bool finish(const struct arch_code_frame *frame, uintptr_t window, uintptr_t pc,
                    struct unwind_code_scratch *scratch, struct cfi_row *ret_row)
 {
@@ -95,7 +97,7 @@ static bool finish(const struct arch_code_frame *frame, uintptr_t window, uintpt
     return rest.has_fp || !frame->needs_fp;
 }
 
-/* Windows overlap, so that what makes a frame is whole in one of them. */
+/* Windows overlap, so that the instructions that make a frame are whole in one of them. */
 bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_scratch *scratch,
                           struct cfi_row *ret_row)
 {
@@ -106,7 +108,7 @@ bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_s
     if (!ARCH_HAS_CODE_FRAMES || !unwind_code_is_behind_call(end))
         return false;
     for (unsigned i = 0; i < MOST_WINDOWS && end > low; i++) {
-        const bool is_first = end - low <= window_bytes; /* of the code there is */
+        const bool is_first = end - low <= window_bytes; /* of the available code */
         const size_t n_bytes = is_first ? end - low : window_bytes;
         const size_t n_before = is_first ? 0 : ARCH_CODE_BEFORE_BYTES;
         const uintptr_t start = (end - n_bytes + WORD_BYTES - 1) & -(uintptr_t)WORD_BYTES;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_code: rows of code without CFI, from the instructions before a call (ARCH_HAS_CODE_FRAMES).
+ * unwind_code: rows of code without CFI, from the instructions before a call
+ * (ARCH_HAS_CODE_FRAMES).
  *
- * Threads: any, with a scratch each. Signals: safe. Failure: no row.
+ * Any thread, each with its own scratch. Async-signal-safe. On failure there is no row.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_CODE_H
 #define MTRACE_COLLECTOR_UNWIND_CODE_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    /* words of instructions looked at at once */
+    /* words of instructions examined together */
     UNWIND_CODE_WINDOW =
         ARCH_HAS_CODE_FRAMES ? (2048 + ARCH_CODE_BEFORE_BYTES) / sizeof(uint32_t) : 1,
 };
@@ -23,14 +24,15 @@ struct unwind_code_scratch {
     uint32_t window[UNWIND_CODE_WINDOW];
 };
 
-/* Copies bytes of the program that may not be there. A kernel that copies nothing is asked for each page. */
+/* Copies bytes of the program that may be unmapped. If the kernel refuses to copy, each page is
+ * probed. */
 bool unwind_code_copy(void *ret_bytes, uintptr_t address, size_t n_bytes);
 
-/* The row of a return address minus one, of a function that begins not before `low`. */
+/* The row of a return address minus one; its function does not begin before `low`. */
 bool unwind_code_find_row(uintptr_t address, uintptr_t low, struct unwind_code_scratch *scratch,
                           struct cfi_row *ret_row);
 
-/* A call is before this return address. */
+/* There is a call right before this return address. */
 bool unwind_code_is_behind_call(uintptr_t pc);
 
 #endif

@@ -10,14 +10,14 @@ enum {
     FIRST_CAPACITY = 256
 };
 
-/* An array of frames where it belongs. */
+/* References to an array of frames and its size. */
 struct frame_array {
     struct unwind_frame **frames;
     size_t *capacity;
     bool *is_lent;
 };
 
-/* A larger copy takes the place of an array; false without memory, and then the old one stays. */
+/* Replaces an array by a larger copy; false without memory, and then the old one stays. */
 static bool grow_unblocked(const struct frame_array *array, size_t n_used, size_t n_wanted)
 {
     struct unwind_frame *old = *array->frames;
@@ -40,7 +40,8 @@ static bool grow_unblocked(const struct frame_array *array, size_t n_used, size_
     return true;
 }
 
-/* A handler that leaves by siglongjmp would leave an array that is not as long as it says. */
+/* With signals blocked: a handler that leaves by siglongjmp would leave an array with a wrong
+ * size. */
 static bool grow(struct frame_array array, size_t n_used, size_t n_wanted)
 {
     struct sys_signals mask;
@@ -79,7 +80,8 @@ bool unwind_record_reserve(struct unwind_record *record, size_t n_frames)
 
 MTRACE_COLD bool unwind_fresh_reserve_slow(struct unwind_fresh *fresh)
 {
-    size_t n_used = fresh->frames != NULL ? fresh->n_frames + 1 : 0; /* where the walk is, too */
+    size_t n_used = fresh->frames != NULL ? fresh->n_frames + 1
+                                          : 0; /* includes the current frame of the walk */
 
     return grow((struct frame_array){&fresh->frames, &fresh->capacity, &fresh->is_lent}, n_used,
                 fresh->n_frames + 2);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_frames: frames of a stack, in arrays that grow.
+ * unwind_frames: frames of a stack, in growing arrays.
  *
- * Words
+ * Terms
  *   frame    an activation: pc, and the stack and frame pointer it will have when its callee has
  *            returned. The callee's CFA is therefore its `sp`.
- *   link     how the frame's caller was found, as far as verifying it again needs to know.
+ *   link     how the frame's caller was found, as far as verification needs it.
  *   record   one remembered stack; frames[0] is the outermost.
- *   fresh    frames found in this capture that are in no record yet, innermost first. The one
- *            behind them, fresh.frames[fresh.n_frames], is where the walk is: its caller is wanted
- *            next.
- *   sibling  a frame whose caller is the remembered one, at another place of the same function.
+ *   fresh    frames found in this capture that are in no record yet, innermost first. The element
+ *            after them, fresh.frames[fresh.n_frames], is the position of the walk: its caller is
+ *            found next.
+ *   sibling  a frame whose caller is the remembered one, at another call of the same function.
  *   segment  a run of frames on one stack; crossing a signal frame may begin another.
  *
  * Invariants
- *   UF-1 frames[i-1] of a record was the caller of frames[i] in the record's epoch. With a limit on
- *        depth, frames behind it may have changed since; they are proven before they count again.
+ *   UF-1 frames[i-1] of a record was the caller of frames[i] in the record's epoch. With a depth
+ *        limit, frames beyond it may have changed since; they are verified before they count again.
  *   UF-2 frames[i].node was interned below frames[i-1].node, frames[0].node below the root.
  *   UF-3 FRAME_TAINTED is set in a frame iff its step or that of a frame outside it was guessed.
- *   UF-4 fp of a remembered frame is right where FRAME_READS_FP is set; elsewhere it may be that of a
- *        former stack, as nothing depends on it.
+ *   UF-4 fp of a remembered frame is right if FRAME_READS_FP is set. Otherwise it may be that of a
+ *        former stack, since nothing depends on it.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_FRAMES_H
 #define MTRACE_COLLECTOR_UNWIND_FRAMES_H
@@ -38,7 +38,7 @@ enum unwind_frame_flags {
     FRAME_TAINTED = 1 << 3,
     FRAME_OUTERMOST = 1 << 4, /* nothing calls this code, whatever the stack holds */
     FRAME_LOW_SP = 1 << 5,    /* sp is not known to be more than the end of its callee's record */
-    FRAME_GIVEN = FRAME_EXACT | FRAME_LOW_SP, /* known before its caller is looked for */
+    FRAME_GIVEN = FRAME_EXACT | FRAME_LOW_SP, /* known before its caller is found */
 };
 
 enum unwind_link {
@@ -56,11 +56,11 @@ struct unwind_frame {
     uint32_t module;
     int16_t link;     /* enum unwind_link */
     uint16_t flags;   /* enum unwind_frame_flags */
-    uint16_t n_words; /* of the record that prove it and all outside of it; 0: see the frames */
+    uint16_t n_words; /* words of the record that verify this and all outer frames; 0: use frames */
     int16_t ra;       /* its return address is at CFA + ra; unwind_frame_ra */
 };
 
-/* A place so many bytes above another, or below. */
+/* An address that is offset bytes away. */
 static inline uintptr_t unwind_at(uintptr_t base, int32_t offset)
 {
     return base + (uintptr_t)(intptr_t)offset;
@@ -71,22 +71,22 @@ static inline uintptr_t unwind_frame_ra(const struct unwind_frame *frame)
     return (uintptr_t)(intptr_t)(ARCH_HAS_FIXED_RA ? ARCH_RA_AT_CFA : frame->ra);
 }
 
-/* A word of the stack as it was. */
+/* A word of the stack as it was at the capture. */
 struct unwind_word {
     const uintptr_t *at;
     uintptr_t value;
 };
 
 enum {
-    /* Outermost frames of a stack whose words are remembered in a row, at most two for each. */
+    /* Outermost frames whose words are remembered, at most two words each. */
     UNWIND_WORD_FRAMES = 512,
     UNWIND_WORDS = 1 + 2 * UNWIND_WORD_FRAMES,
 };
 
 /*
- * words[0] is unlike what is there, so that a search for the first word that differs ends there.
- * frames[i].n_words: words[1] to words[n_words - 1] are those that frames[i] and all outside of it
- * have their callers from. Frames behind one whose step must be taken again have none.
+ * words[0] never equals memory, so a search for the first word that differs ends there.
+ * frames[i].n_words: words[1] to words[n_words - 1] hold what frames[i] and all outer frames found
+ * their callers from. Frames inside one whose step must be repeated have none.
  */
 struct unwind_record {
     struct unwind_frame *frames;
@@ -108,11 +108,11 @@ struct unwind_fresh {
     bool is_lent; /* as in unwind_record */
 };
 
-/* A first array, of somebody else, for one that has none. */
+/* Gives a record without an array the caller's array as its first one. */
 void unwind_record_lend(struct unwind_record *record, struct unwind_frame *frames, size_t n_frames);
 void unwind_fresh_lend(struct unwind_fresh *fresh, struct unwind_frame *frames, size_t n_frames);
 
-/* Forgets its frames, and where its stack is. */
+/* Forgets the frames, and where their stack is. */
 static inline void unwind_record_reset(struct unwind_record *record)
 {
     record->n_frames = 0;
@@ -120,11 +120,11 @@ static inline void unwind_record_reset(struct unwind_record *record)
     record->proven_high = 0;
 }
 
-/* Room for n_frames; false without memory. */
+/* Reserves n_frames; false without memory. */
 bool unwind_record_reserve(struct unwind_record *record, size_t n_frames);
 bool unwind_fresh_reserve_slow(struct unwind_fresh *fresh);
 
-/* Room for one more frame and for the one behind it. */
+/* Reserves one more frame and the element after it. */
 static inline bool unwind_fresh_reserve(struct unwind_fresh *fresh)
 {
     return mtrace_likely(fresh->n_frames + 1 < fresh->capacity) || unwind_fresh_reserve_slow(fresh);

@@ -40,7 +40,7 @@ static bool find_cfa(struct unwind_state *state, const struct cfi_row *row, uint
     return true;
 }
 
-/* The caller's value of a register; false when it is lost. */
+/* The caller's value of a register; false if it is lost. */
 static bool find_register(struct unwind_state *state, const struct cfi_rule *rule, uint32_t number,
                           uintptr_t cfa, uintptr_t *ret_value)
 {
@@ -96,7 +96,7 @@ static enum unwind_step step_row(struct unwind_state *state, struct unwind_frame
     struct unwind_walk *walk = &state->walk;
     const struct cfi_row *row = &state->scratch.row;
     struct arch_registers caller;
-    /* A function that was interrupted may have its return address in a register, and no frame. */
+    /* An interrupted function may have its return address in a register, and no frame. */
     uintptr_t low = frame->sp + (ARCH_HAS_FIXED_RA || !(frame->flags & FRAME_EXACT));
     uintptr_t cfa;
 
@@ -140,7 +140,7 @@ static enum unwind_step step_guess(struct unwind_state *state, struct unwind_fra
     return step;
 }
 
-/* What a later capture may rely on: the words of this step, or that only this walk can tell. */
+/* What verification may rely on: the words of this step, or only a full walk. */
 static void set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
 {
     const struct unwind_rule said = unwind_rule_of_code(rule);
@@ -155,7 +155,7 @@ static void set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
     }
 }
 
-/* The same as unwind_step_code, with all registers. */
+/* Like unwind_step_code, with all registers. */
 static enum unwind_step step_code(struct unwind_state *state, struct unwind_frame *frame)
 {
     enum unwind_step result;
@@ -230,7 +230,7 @@ static bool skip_own_frames(struct unwind_state *state)
     return false;
 }
 
-/* Without them all that is known is what the wrapper said. */
+/* If that fails, only what the wrapper passed is known. */
 static void begin_at_origin(struct unwind_state *state)
 {
     struct arch_registers *registers = &state->registers;

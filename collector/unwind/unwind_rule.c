@@ -8,7 +8,7 @@ enum {
     OP_BREG0 = 0x70,
 };
 
-/* `breg n, offset` and nothing behind it, or only a deref. */
+/* `breg n, offset`, alone or followed by a deref. */
 static bool parse_address(const struct cfi_rule *rule, bool is_deref, unsigned *ret_register,
                           int64_t *ret_offset)
 {
@@ -82,7 +82,7 @@ static bool parse_fp(const struct cfi_rule *fp, struct unwind_rule *rule)
     return rule->fp_offset == offset;
 }
 
-/* How far behind the frame pointer's word it is goes into the low bits of that word's place. */
+/* The distance from the frame pointer's word goes into the low bits of that word's offset. */
 static bool parse_ra_behind_fp(int64_t offset, struct unwind_rule *rule)
 {
     const int64_t far_bytes = offset - rule->fp_offset - ARCH_RA_BEHIND_FP;
@@ -100,7 +100,7 @@ static bool parse_ra_behind_fp(int64_t offset, struct unwind_rule *rule)
     return rule->fp_offset == packed;
 }
 
-/* The word of the return address; behind that of the frame pointer where the function saves both. */
+/* The word of the return address; after that of the frame pointer if the function saves both. */
 static bool parse_ra(const struct cfi_rule *ra, struct unwind_rule *rule)
 {
     if (ra->kind != CFI_AT_CFA)
@@ -115,7 +115,7 @@ static bool parse_ra(const struct cfi_rule *ra, struct unwind_rule *rule)
     return rule->fp_offset == ra->offset;
 }
 
-/* Its words as arch_signal_offset says they are. */
+/* Its words are as arch_signal_offset says. */
 static bool parse_known_signal_frame(const struct cfi_row *row, struct unwind_rule *rule)
 {
     rule->kind = UNWIND_RULE_SIGNAL;

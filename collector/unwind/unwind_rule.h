@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_rule: what one code address needs to find its frame's caller, in 12 bytes.
+ * unwind_rule: how to find the caller of the frame at one code address, in 12 bytes.
  *
- * Model:   stack pointer, frame pointer and pc are all that a rule knows; rows that need more are
- *          UNWIND_RULE_FULL and go to the interpreter (unwind_full.h). Made once from the module's
- *          CFI (unwind_cfi.h), then found in unwind_cache.h.
- * Threads: any. Signals: safe. Failure: none.
+ * A rule knows only stack pointer, frame pointer and pc. A row that needs more becomes
+ * UNWIND_RULE_FULL and is left to the interpreter (unwind_full.h). A rule is made once from the
+ * module's CFI (unwind_cfi.h) and then found in unwind_cache.h.
+ *
+ * Any thread. Async-signal-safe. Cannot fail.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_RULE_H
 #define MTRACE_COLLECTOR_UNWIND_RULE_H
@@ -18,11 +19,11 @@ enum unwind_rule_kind {
     UNWIND_RULE_SP,     /* CFA = SP + cfa_offset */
     UNWIND_RULE_FP,     /* CFA = FP + cfa_offset */
     UNWIND_RULE_DEREF,  /* CFA = *(FP + cfa_offset): the function realigned its stack */
-    UNWIND_RULE_SIGNAL, /* SP, FP and pc at SP + cfa_offset, + fp_offset, and behind SP's word */
+    UNWIND_RULE_SIGNAL, /* SP, FP and pc at SP + cfa_offset, + fp_offset, and after SP's word */
     UNWIND_RULE_END,    /* outermost frame: the return address is undefined */
     UNWIND_RULE_GUESS,  /* no CFI */
     UNWIND_RULE_FULL,   /* needs other registers or expressions */
-    UNWIND_RULE_CODE, /* as SP; as FP with UNWIND_FP_AT_FP, where FP is saved at the CFA. From code without CFI */
+    UNWIND_RULE_CODE,   /* as SP; as FP if UNWIND_FP_AT_FP (FP is saved at the CFA); without CFI */
 };
 
 enum unwind_fp_kind {
@@ -44,7 +45,7 @@ enum {
     UNWIND_FAR_RA_MASK = (1 << ARCH_FAR_RA_BITS) - 1, /* of fp_offset of UNWIND_FP_AT_CFA: words */
 };
 
-/* Where the frame pointer is saved, of a function that does. */
+/* Where the frame pointer is saved, if the function saves it. */
 static inline int32_t unwind_rule_fp(const struct unwind_rule *rule)
 {
     if (ARCH_FAR_RA_BITS != 0 && rule->fp_kind == UNWIND_FP_AT_CFA)
@@ -52,7 +53,8 @@ static inline int32_t unwind_rule_fp(const struct unwind_rule *rule)
     return rule->fp_offset;
 }
 
-/* Where the return address is, as seen from the CFA: behind the frame pointer's word if there is one. */
+/* Where the return address is, relative to the CFA: after the saved frame pointer if there is
+ * one. */
 static inline int32_t unwind_rule_ra(const struct unwind_rule *rule)
 {
     if (ARCH_HAS_FIXED_RA)
@@ -63,7 +65,7 @@ static inline int32_t unwind_rule_ra(const struct unwind_rule *rule)
            + (rule->fp_offset & UNWIND_FAR_RA_MASK) * (int32_t)sizeof(uintptr_t);
 }
 
-/* Of UNWIND_RULE_CODE: what it would be if CFI said so. */
+/* The equivalent rule, as if from CFI, of an UNWIND_RULE_CODE. */
 static inline struct unwind_rule unwind_rule_of_code(const struct unwind_rule *rule)
 {
     struct unwind_rule said = *rule;
@@ -74,7 +76,7 @@ static inline struct unwind_rule unwind_rule_of_code(const struct unwind_rule *r
     return said;
 }
 
-/* The rule that a row amounts to. */
+/* The rule for a row. */
 struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module);
 
 #endif

@@ -4,10 +4,10 @@
 #include "collector/os/sys.h"
 
 enum {
-    ROOM_BYTES = 8192 /* of the program's stack that must be left: four times what is needed */
+    ROOM_BYTES = 8192 /* free bytes required on the program's stack: four times the need */
 };
 
-/* An alternate signal stack may be a piece of the thread's own: its low end is the nearer one. */
+/* An alternate signal stack may be part of the thread's own: the nearer low end counts. */
 static bool has_room(const struct unwind_memory *memory, uintptr_t here)
 {
     return here >= memory->stack_low + ROOM_BYTES && here < memory->stack_high
@@ -15,11 +15,11 @@ static bool has_room(const struct unwind_memory *memory, uintptr_t here)
 }
 
 /*
- * No handler of the program may find itself on our stack: one that stops threads and scans their
- * stacks would miss all of this one, and one with large variables would overrun ours. Nor may one
- * with SA_ONSTACK start at the top of an alternate stack that we came from. So signals are blocked
- * while the stack pointer is elsewhere. Where system calls are forbidden, stay: a stack with too
- * little room is the lesser risk.
+ * No handler of the program may run on our stack. One that stops threads and scans their stacks
+ * would miss the thread's own stack. One with large variables would overrun ours. One with
+ * SA_ONSTACK could start at the top of an alternate stack that is in use. So signals are blocked
+ * while the stack pointer is on ours. Where system calls are forbidden, stay on the program's
+ * stack: too little space is the lesser risk.
  */
 void unwind_stack_run(struct unwind_state *state, void (*function)(void *state))
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MOST_KEPT = 64, /* of threads that ended: some 50 KiB each are in use */
+    MOST_KEPT = 64, /* states of ended threads; each uses some 50 KiB */
 };
 
 static struct block_pool g_states = {.block_bytes = sizeof(struct unwind_state),
@@ -17,7 +17,7 @@ void unwind_state_init(void)
     block_pool_forget(&g_states);
 }
 
-/* What an earlier thread knew of nodes and rules is true for this one, too; its frames are not. */
+/* Nodes and rules known to an earlier thread are valid for this one, too; its frames are not. */
 struct unwind_state *unwind_state_new(struct unwind_memory *memory)
 {
     struct unwind_state *state = block_pool_take(&g_states);

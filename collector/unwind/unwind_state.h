@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_state: what a thread remembers of its stacks, and the walk in progress.
+ * unwind_state: a thread's remembered stacks, and the walk in progress.
  *
- * Threads: each its own. Signals: the guard of thread.h keeps nested captures away. Failure: NULL.
+ * Each thread has its own; the recursion guard (thread.h) prevents nested captures. NULL without
+ * memory.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STATE_H
 #define MTRACE_COLLECTOR_UNWIND_STATE_H
@@ -26,13 +27,13 @@ enum {
     UNWIND_PRIVATE_STACK_BYTES = 16 * 1024,
 };
 
-/* The stack cut to max_depth frames that belongs to a whole one. */
+/* A stack cut to max_depth frames, and the whole one it belongs to. */
 struct unwind_window {
     uint32_t node;
     uint32_t cut_node;
 };
 
-/* A node that was interned before: saves the search in the tree that all threads share. */
+/* A node that was interned before: saves the lookup in the shared tree. */
 struct unwind_known {
     uint64_t key; /* of a frame: pc, module and exact; 0: empty */
     uint32_t parent;
@@ -46,7 +47,7 @@ struct unwind_walk {
     bool is_trusted;   /* no step so far was guessed */
     bool is_own_stack; /* on the thread's stack, whose bounds are known */
     bool is_truncated;
-    bool has_gap; /* a word was loaded with pages before it that may be unreadable */
+    bool has_gap; /* loaded a word beyond pages that may be unreadable */
 };
 
 /* Arguments and result of a rule made through unwind_stack_run. */
@@ -56,7 +57,7 @@ struct unwind_rule_request {
 };
 
 struct unwind_state {
-    struct block_link link; /* of the pool that states of ended threads wait in */
+    struct block_link link; /* link in the pool of ended threads' states */
     const struct unwind_memory *memory;
     uintptr_t stack_end; /* of the whole own stack, where parts may be unreadable; else 0 */
     uint32_t epoch;
@@ -75,7 +76,7 @@ struct unwind_state {
     struct unwind_rule_request request;
     struct unwind_window windows[UNWIND_WINDOWS];
     _Alignas(64) struct unwind_known known[1 << UNWIND_KNOWN_BITS];
-    /* The first arrays of records[0] and fresh: a thread that stays flat maps nothing more. */
+    /* The first arrays of records[0] and fresh: a thread with flat stacks maps nothing more. */
     struct unwind_frame first_frames[2][UNWIND_FIRST_FRAMES];
     _Alignas(64) struct unwind_word words[UNWIND_WORDS]; /* of records[0] */
     _Alignas(64) unsigned char private_stack[UNWIND_PRIVATE_STACK_BYTES];
@@ -84,24 +85,24 @@ struct unwind_state {
 /* Before the first state; again in a fork child, where no state is mapped. */
 void unwind_state_init(void);
 
-/* Makes memory->state; NULL when there is no memory. */
+/* Creates memory->state; NULL without memory. */
 struct unwind_state *unwind_state_new(struct unwind_memory *memory);
 void unwind_state_free(struct unwind_state *state);
 
 /* Forgets every frame: the epoch changed. */
 void unwind_state_reset(struct unwind_state *state, uint32_t epoch);
 
-/* The next capture of this memory begins by forgetting every frame; a capture under way goes on. */
+/* The next capture of this memory first forgets every frame; a capture in progress continues. */
 void unwind_state_forget_later(const struct unwind_memory *memory);
 
-/* Forgets whatever it knows; the next capture begins as a first one. */
+/* Forgets everything; the next capture starts empty. */
 void unwind_state_distrust(struct unwind_state *state);
 
-/* The frames of the last capture, outermost first, those behind a limit left out; NULL if there was
+/* The frames of the last capture, outermost first, without those beyond a limit; NULL if there was
  * none. */
 const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory,
                                               size_t *ret_n_frames);
-/* What it hangs below: LOG_NODE_COMPLETE, _TRUNCATED or _GUESSED. */
+/* Their root: LOG_NODE_COMPLETE, _TRUNCATED or _GUESSED. */
 uint32_t unwind_last_root(const struct unwind_memory *memory);
 
 #endif

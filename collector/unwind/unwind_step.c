@@ -9,7 +9,7 @@
 #include "collector/unwind/unwind_stack.h"
 
 enum {
-    MAX_PROBED_PAGES = 4096, /* of one proof; a foreign stack larger than 16 MiB is cut */
+    MAX_PROBED_PAGES = 4096, /* per probe; a foreign stack beyond 16 MiB is cut */
 
     LOWEST_CODE = 4096,
 };
@@ -45,11 +45,11 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
     return true;
 }
 
-/* One word, whatever is between it and the stack pointer. */
+/* Only this word, whatever lies between it and the stack pointer. */
 static bool prove_word(struct unwind_walk *walk, uintptr_t address)
 {
     walk->has_gap = true;
-    return is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
+    return is_readable(address & ~(8 - sizeof(address))); /* probes 8 bytes */
 }
 
 bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
@@ -88,7 +88,7 @@ MTRACE_COLD struct unwind_rule unwind_step_rule_slow(struct unwind_state *state,
     return state->request.rule;
 }
 
-/* The frame outside of which there is certainly nothing: ld.so's entry code has no CFI. */
+/* The outermost frame of the program: ld.so's entry code has no CFI. */
 static bool is_program_entry(const struct unwind_frame *frame)
 {
     return (uintptr_t)__libc_stack_end - frame->sp <= (uintptr_t)ARCH_ENTRY_BYTES;
@@ -101,7 +101,7 @@ void unwind_step_distrust(struct unwind_state *state)
         state->walk.high = state->walk.low; /* US-3 */
 }
 
-/* Whatever is found further out is found on a guess. */
+/* Everything further out depends on a guess. */
 static void distrust(struct unwind_state *state, struct unwind_frame *frame)
 {
     frame->flags |= FRAME_GUESSED;
@@ -114,7 +114,7 @@ static enum unwind_step end_at_entry(struct unwind_frame *frame)
     return STEP_END;
 }
 
-/* Where frame pointers lead to frames by some compilers only, a word is an address to return to if a call is before it. */
+/* Where only some compilers make chains of frame pointers: is a call before this return address? */
 static bool is_plausible(uintptr_t word)
 {
 #if ARCH_HAS_EXIDX
@@ -155,7 +155,8 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     ret_caller->pc = arch_code_address(ret_caller->pc);
     if (ret_caller->pc < LOWEST_CODE)
         return ret_caller->pc == 0 ? STEP_END : STEP_TRUNCATED;
-    /* all is forgotten before words of our own stack become unreadable (OS-2): they can be verified */
+    /* everything is forgotten before words of our own stack become unreadable (OS-2), so they can
+     * be verified */
     if (state->walk.is_own_stack)
         frame->link = -2 * (int16_t)sizeof(uintptr_t);
     frame->ra = -(int16_t)sizeof(uintptr_t);
@@ -164,7 +165,7 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     return STEP_CALLER;
 }
 
-/* A return address, as far as can be told. One that was looked at before has a rule. */
+/* Does the address look like a return address? One examined before has a rule. */
 static bool is_behind_call(const struct unwind_state *state, uintptr_t pc)
 {
     struct unwind_rule rule;
@@ -218,7 +219,7 @@ MTRACE_COLD enum unwind_step unwind_step_signal(struct unwind_state *state,
 
     frame->flags &= FRAME_GIVEN;
     frame->link = LINK_STEP;
-    if (frame->flags & FRAME_LOW_SP) /* of what was interrupted the record knows only pc */
+    if (frame->flags & FRAME_LOW_SP) /* only pc of an interrupted frame is in the record */
         return STEP_TRUNCATED;
     if (walk->n_jumps == UNWIND_MAX_JUMPS || !unwind_load(state, sp_word, &ret_caller->sp)
         || !unwind_load(state, sp_word + (uintptr_t)ARCH_SIGNAL_PC_BEHIND_SP, &ret_caller->pc)

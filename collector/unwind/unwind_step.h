@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_step: from one frame to its caller, with the stack words proven readable first.
+ * unwind_step: steps from a frame to its caller, after proving that the stack words are readable.
  *
  * Invariants
- *   US-1 A word is loaded only from [walk.low, walk.high): the thread's stack outside the segment's
- *        first stack pointer, or pages of another stack that were probed; or it was probed itself.
- *   US-3 On another stack a guess proves nothing: behind it [low, high) is empty, every word is
- *        probed just before it is loaded, and no word there is verified but by the same step again.
- *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted. The
- *        interrupted function may not have saved its return address yet: then it is the same.
+ *   US-1 A word is loaded only from [walk.low, walk.high): the thread's stack above the segment's
+ *        first stack pointer, or probed pages of another stack; or the word itself was probed.
+ *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted. If
+ *        the interrupted function has not saved its return address yet, sp is the same.
+ *   US-3 On another stack a guess proves nothing: after one, [low, high) is empty, each word is
+ *        probed just before it is loaded, and no word is verified except by repeating the step.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STEP_H
 #define MTRACE_COLLECTOR_UNWIND_STEP_H
@@ -20,37 +20,38 @@
 enum unwind_step {
     STEP_CALLER,    /* *ret_caller is the caller */
     STEP_END,       /* the frame is the outermost */
-    STEP_TRUNCATED, /* it has a caller that cannot be found */
+    STEP_TRUNCATED, /* it has a caller that was not found */
     STEP_FULL,      /* the interpreter must walk the stack from its innermost frame */
 };
 
-/* The address is on the thread's own stack, beyond a hole: each word there is probed before it is loaded. */
+/* The address is on the thread's own stack, beyond a hole: each word there is probed before it is
+ * loaded. */
 static inline bool unwind_is_cut_off(const struct unwind_state *state, uintptr_t address)
 {
     return address >= state->memory->stack_high && address < state->stack_end;
 }
 
-/* Begins a segment at a stack pointer; false when nothing is readable there. */
+/* Begins a segment at a stack pointer; false if nothing is readable there. */
 bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp);
 
-/* Makes [address, address + 8) readable for the walk by probing pages, or says no. */
+/* Makes [address, address + 8) readable for the walk by probing pages; false if it is not. */
 bool unwind_prove_slow(struct unwind_state *state, uintptr_t address);
 
-/* The rule for a frame that is not in the cache. */
+/* Finds the rule of a frame that is not in the cache. */
 struct unwind_rule unwind_step_rule_slow(struct unwind_state *state, uintptr_t address);
 
-/* What is found from here on follows from a guess. */
+/* Everything found from here on depends on a guess. */
 void unwind_step_distrust(struct unwind_state *state);
 
 /* A step through code without CFI, by the frame pointer when it is plausible. */
 enum unwind_step unwind_step_guess(struct unwind_state *state, struct unwind_frame *frame,
                                    struct unwind_frame *ret_caller);
 
-/* A step through code without CFI, by a rule that its instructions gave. */
+/* A step through code without CFI, by a rule made from its instructions. */
 enum unwind_step unwind_step_code(struct unwind_state *state, struct unwind_frame *frame,
                                   const struct unwind_rule *rule, struct unwind_frame *ret_caller);
 
-/* What goes before such a step, and behind it. False: nobody has called the frame. */
+/* Checks before and after such a step. False: the frame has no caller. */
 bool unwind_step_begin_code(struct unwind_state *state, struct unwind_frame *frame);
 enum unwind_step unwind_step_end_code(const struct unwind_state *state, struct unwind_frame *frame,
                                       enum unwind_step step, uintptr_t pc);
@@ -77,7 +78,7 @@ static inline uintptr_t unwind_lookup_address(const struct unwind_frame *frame)
     return frame->pc - !(frame->flags & FRAME_EXACT);
 }
 
-/* Sets what verifying the step again needs, from the rule and the CFA it gave. */
+/* Stores what verification of the step needs, from the rule and the CFA it gave. */
 static inline void unwind_set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
 {
     int32_t fp_place = unwind_rule_fp(rule);
@@ -124,7 +125,7 @@ static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
     return ret_caller->pc != 0 ? STEP_CALLER : STEP_END;
 }
 
-/* The caller of *frame by its rule; sets the frame's module, link and flags. */
+/* Finds the caller of *frame by its rule; sets the frame's module, link and flags. */
 static inline enum unwind_step unwind_step_compact(struct unwind_state *state,
                                                    struct unwind_frame *frame,
                                                    struct unwind_frame *ret_caller)

@@ -3,7 +3,7 @@
 
 #include "collector/unwind/unwind_step.h"
 
-/* The outermost remembered frame has no caller, or it is the last one wanted and has one. */
+/* The outermost remembered frame still has no caller, or it is the last one wanted and has one. */
 static bool ends_as_before(const struct unwind_state *state, enum unwind_step step)
 {
     const struct unwind_record *record = state->record;
@@ -36,7 +36,7 @@ enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind
                                                                        : VERDICT_DIFFERS;
 }
 
-/* Behind a step that was taken again it is right already. */
+/* After a repeated step it is already right. */
 void unwind_verify_find_fp(struct unwind_frame *frames, size_t first, size_t i)
 {
     for (size_t k = first; k > i; k--) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_verify: what is remembered of a stack, proven frame by frame from the inside.
+ * unwind_verify: verifies a remembered stack frame by frame, from the inside outwards.
  *
  * Invariants
- *   UV-1 The words loaded for a frame follow from the frame inside it, which is proven already.
- *   UV-2 An fp that nothing outside depends on is neither loaded nor compared (UF-4); when the walk
- *        goes on from a proven frame, its fp is found first.
+ *   UV-1 The words loaded for a frame follow from the frame inside it, which is verified already.
+ *   UV-2 An fp that no outer frame depends on is neither loaded nor compared (UF-4). When the walk
+ *        continues from a verified frame, its fp is found first.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_VERIFY_H
 #define MTRACE_COLLECTOR_UNWIND_VERIFY_H
@@ -14,9 +14,9 @@
 #include "lib/abi/attr.h"
 
 enum unwind_verdict {
-    VERDICT_WHOLE,   /* every frame of the record is proven, or as many as are wanted */
-    VERDICT_DIFFERS, /* the caller of the frame reached is another now */
-    VERDICT_FULL,    /* a frame was reached that only the interpreter can step over */
+    VERDICT_WHOLE,   /* all frames of the record are verified, or as many as wanted */
+    VERDICT_DIFFERS, /* the frame reached has another caller now */
+    VERDICT_FULL,    /* only the interpreter can step over the frame reached */
 };
 
 static inline bool unwind_is_same_key(const struct unwind_frame *a, const struct unwind_frame *b)
@@ -24,7 +24,7 @@ static inline bool unwind_is_same_key(const struct unwind_frame *a, const struct
     return a->pc == b->pc && !((a->flags ^ b->flags) & FRAME_EXACT);
 }
 
-/* The remembered frame is the one at hand; takes over an fp that nothing depends on. */
+/* The remembered frame equals the current one; copies an fp that nothing depends on. */
 static inline bool unwind_is_same_frame(struct unwind_frame *remembered,
                                         const struct unwind_frame *now)
 {
@@ -38,12 +38,12 @@ static inline bool unwind_is_same_frame(struct unwind_frame *remembered,
     return true;
 }
 
-/* Steps again from a frame whose words are not two plain ones; compares with what is remembered.
- * outer NULL: frame is the outermost one remembered. */
+/* Repeats the step of a frame whose words are not two plain ones and compares the result. outer
+ * NULL: frame is the outermost remembered one. */
 enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind_frame *frame,
                                        struct unwind_frame *outer);
 
-/* One frame's caller, from its words or its step. */
+/* Verifies a frame's caller, by its words or its step. */
 static inline enum unwind_verdict unwind_verify_frame(struct unwind_state *state,
                                                       struct unwind_frame *frame,
                                                       struct unwind_frame *outer)
@@ -61,7 +61,7 @@ static inline enum unwind_verdict unwind_verify_frame(struct unwind_state *state
     return VERDICT_WHOLE;
 }
 
-/* Of words[1] to words[n - 1] the last one that differs from what is there now; 0: none does. */
+/* The last of words[1] to words[n - 1] that differs from memory; 0: none. */
 MTRACE_INLINE size_t unwind_verify_words(const struct unwind_word *words, size_t n)
 {
     const struct unwind_word *word = &words[n - 1];
@@ -72,10 +72,10 @@ MTRACE_INLINE size_t unwind_verify_words(const struct unwind_word *words, size_t
     return (size_t)(word - words);
 }
 
-/* The fp of frames[i], which is proven from frames[first], whose fp is right (UF-4). */
+/* Finds the fp of frames[i], verified from frames[first], whose fp is right (UF-4). */
 void unwind_verify_find_fp(struct unwind_frame *frames, size_t first, size_t i);
 
-/* The outermost of the remembered frames that is wanted, beside the fresh ones inside frames[i]. */
+/* The outermost remembered frame that is wanted, besides the fresh ones inside frames[i]. */
 static inline struct unwind_frame *unwind_verify_last(const struct unwind_state *state,
                                                       struct unwind_frame *frames, size_t i)
 {
@@ -86,11 +86,12 @@ static inline struct unwind_frame *unwind_verify_last(const struct unwind_state 
 }
 
 /*
- * Proves frames[*i - 1] from frames[*i], which is proven, and so on outwards, as far as a limit on
- * depth wants it. The addresses loaded follow from the proven frame alone. Leaves in *i the
- * outermost frame that is proven.
+ * Verifies frames[*i - 1] from the verified frames[*i], and so on outwards, as far as a depth limit
+ * requires. The addresses loaded follow from verified frames only. Sets *i to the outermost
+ * verified frame.
  */
-/* Whole, as it runs for each allocation. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
+/* In one piece, because it runs for each allocation.
+ * NOLINTNEXTLINE(readability-function-cognitive-complexity) */
 MTRACE_INLINE enum unwind_verdict unwind_verify(struct unwind_state *state,
                                                 struct unwind_frame *frames, size_t *i)
 {

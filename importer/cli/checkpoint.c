@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a standing import as bytes: what it keeps, and by what it goes on. */
+/* The checkpoint of an incremental import: results so far, and what is needed to continue. */
 #include "importer/cli/incremental_import.h"
 #include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
@@ -24,7 +24,7 @@ bool incremental_import_is_done(const struct incremental_import *incremental, ui
 
 /* ---- what is visited ---- */
 
-/* What the rest is made with: limits, room for as much, and the clocks. */
+/* Data needed to construct the rest: limits, capacities and clocks. */
 static void visit_head(struct incremental_import *incremental, struct statistics_room *room,
                        struct checkpoint_io *io)
 {
@@ -70,7 +70,7 @@ static void visit_pasts(struct incremental_import *incremental, struct checkpoin
     }
 }
 
-/* By process - 1. */
+/* Visits the sample positions, by process - 1. */
 static void visit_places(struct incremental_import *incremental, struct checkpoint_io *io)
 {
     size_t most = incremental->import.logs->n_inputs;
@@ -136,7 +136,7 @@ int incremental_import_save(struct incremental_import *incremental, const struct
 
 /* ---- loading ---- */
 
-/* All logs that the state has something of must be there: without one its numbers mean nothing. */
+/* Every log that the checkpoint has data of must exist: without one its numbers are meaningless. */
 static int check_logs(const struct incremental_import *incremental, struct error *err)
 {
     const struct log_set *logs = incremental->import.logs;
@@ -156,7 +156,7 @@ static int check_logs(const struct incremental_import *incremental, struct error
                      : 0;
 }
 
-/* The log must be open, and for that its clocks be known. */
+/* The log must be open first, and that requires its clocks. */
 static int load_head(struct incremental_import *incremental, struct statistics_room *room,
                      struct checkpoint_io *io, struct error *err)
 {
@@ -210,9 +210,9 @@ int incremental_import_load(struct incremental_import *incremental,
     return code;
 }
 
-/* ---- more room ---- */
+/* ---- larger capacity ---- */
 
-/* Chunks one behind the other, each with its length before it. */
+/* Concatenated chunks, each preceded by its length. */
 struct chunks {
     uint8_t *bytes;
     size_t n, capacity, at;

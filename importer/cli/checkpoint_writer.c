@@ -9,13 +9,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A pause before a state that little room wants, or what was left: after one that made room; after one that made none, until all that was there is
- * certain, and a little for the clocks; the longest, where such states make none. */
+/* Pauses before a checkpoint that is due to low disk space or a backlog. LEAST: after one that
+ * freed space. CERTAIN: after one that freed none, until everything written by then is certain,
+ * plus a margin for the clocks. MOST: upper limit while such checkpoints free none. */
 #define LEAST_HURRY_NS   UINT64_C(1000000000)
 #define CERTAIN_HURRY_NS (SOLE_TIME_LIMIT_NS + SOLE_TIME_LIMIT_NS / 16)
 #define MOST_HURRY_NS    UINT64_C(60000000000)
 
-/* SK-4: as much as is likely, or else at least as much as the last one. */
+/* SK-4: reserves 1.5 times the last size, or at least that size. */
 static void reserve(const struct checkpoint_writer *follower, struct state_writer **writer)
 {
     uint64_t n_bytes = follower->state_bytes;
@@ -69,7 +70,7 @@ static uint64_t due_bytes(const struct checkpoint_writer *follower)
                                                         : log_rotation_bytes();
 }
 
-/* One generation stays at any rate. */
+/* The last rotated log always stays, so a single one is no reason. */
 static bool must_hurry(struct checkpoint_writer *follower, uint64_t n_bytes)
 {
     uint64_t now_ns = monotonic_now_ns();
@@ -81,7 +82,8 @@ static bool must_hurry(struct checkpoint_writer *follower, uint64_t n_bytes)
     return true;
 }
 
-/* A quarter of what there is: so the headers of frames, which are read for each piece, are read four times in all, however much there is. */
+/* A quarter of the backlog: each piece reads all frame headers, so they are read four times in
+ * total, whatever the size of the backlog. */
 uint64_t checkpoint_writer_piece_bytes(const struct checkpoint_writer *follower)
 {
     uint64_t n_due = due_bytes(follower);
@@ -102,7 +104,8 @@ bool checkpoint_writer_is_due(struct checkpoint_writer *follower)
     return follower->is_hurried;
 }
 
-/* The first of its generations that has an event which was not taken in; behind the last, where none has. */
+/* The first rotated log with an event that was not imported; the number after the last if there is
+ * none. */
 static size_t first_with_events(const struct incremental_import *incremental,
                                 const struct log_input *input)
 {
@@ -117,7 +120,8 @@ static size_t first_with_events(const struct incremental_import *incremental,
     return first;
 }
 
-/* Was the last sample of the frame, which was taken last, taken in? One that is damaged never will be. */
+/* Was the last sample of the frame imported? A damaged frame counts as done, since it never will
+ * be. */
 static bool are_samples_done(const struct incremental_import *incremental, size_t input_index,
                              size_t frame)
 {
@@ -133,7 +137,7 @@ static bool are_samples_done(const struct incremental_import *incremental, size_
            || samples[n - 1].monotonic_ns <= incremental_import_sample_ns(incremental, input_index);
 }
 
-/* The same with samples, up to `end`. */
+/* The same for samples, in files before `end`. */
 static size_t first_with_samples(const struct incremental_import *incremental, size_t input_index,
                                  size_t end)
 {
@@ -145,7 +149,8 @@ static size_t first_with_samples(const struct incremental_import *incremental, s
     return end;
 }
 
-/* In their order, so that one number says which are to be there. Of a log that grows the last one stays (SK-2), and was perhaps read too early. */
+/* Removal is in order, so that one number describes which files must exist. The last file of a
+ * growing log stays (SK-2); it may have been read before it was complete. */
 static void note_done(struct incremental_import *incremental)
 {
     const struct log_set *logs = incremental_import_logs(incremental);
@@ -160,7 +165,7 @@ static void note_done(struct incremental_import *incremental)
     }
 }
 
-/* True: there was one. */
+/* Returns true if any file was removed. */
 static bool remove_done(const struct incremental_import *incremental)
 {
     const struct log_set *logs = incremental_import_logs(incremental);
@@ -199,7 +204,8 @@ static int write_state(struct checkpoint_writer *follower, struct incremental_im
     return code;
 }
 
-/* Longer each time only where haste was in vain: what came meanwhile, and was too new, says nothing of what is certain later. */
+/* The pause doubles only if an early checkpoint freed nothing. If it left events because they were
+ * too new, that does not predict what will be certain later. */
 static uint64_t pause_before_hurry(const struct checkpoint_writer *follower, bool has_made_some)
 {
     uint64_t pause_ns = follower->is_hurried ? 2 * follower->hurry_pause_ns : 0;
@@ -211,7 +217,7 @@ static uint64_t pause_before_hurry(const struct checkpoint_writer *follower, boo
     return pause_ns < MOST_HURRY_NS ? pause_ns : MOST_HURRY_NS;
 }
 
-/* What is removed makes room, if anything does. */
+/* Removed files are the only thing that frees disk space. */
 static void note_room(struct checkpoint_writer *follower, bool has_made_some)
 {
     follower->left_bytes = follower->seen_bytes = log_rotation_run_bytes(follower->log_path);

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint_writer: takes the events of a bounded log in, puts what they amount to on the disk, and removes them (lib/logfile/log_rotation.h).
+ * checkpoint_writer: imports the events of a bounded log, writes checkpoints, and removes what they
+ * contain (lib/logfile/log_rotation.h).
  *
- * Model:   a state is written when the generations of the log have grown by log_rotation_bytes, or by as much as the last state has,
- *          whichever is more: so no more is written for states than was for events. Then those generations go of which nothing
- *          lies behind the mark of the state. Where there is more, as we were held up or the program is faster, it is taken in in pieces of so
- *          much, or of a quarter of what there is, the oldest first, with a state after each.
+ * A checkpoint is due when the rotated logs have grown by log_rotation_bytes or by the size of the
+ * last checkpoint, whichever is more. So checkpoints never cost more writes than events. Then those
+ * rotated logs are removed that have nothing after the checkpoint's mark. A backlog is imported in
+ * pieces of that size, or of a quarter of the backlog, the oldest first, with a checkpoint after
+ * each.
+ *
  * Invariants
- *   SK-1 A generation is removed only after a state that has all of it is on the disk under its name: so each event is in a generation,
- *        in the pool, or in the state, at every instant, whoever is killed.
- *   SK-2 Generations are removed in their order, which the state says; the last one that was seen only if its log has an end: its recorder may
- *        be writing to it.
- *   SK-3 The log has, beside what is defined and the state, 2 x the bytes of the Model, and what comes while a look lasts.
- *   SK-4 The next state has its room on the disk, so that generations can go when the disk is full: half as much again as the last one. It is that of the state
- *        before the last one, which is not given back in between: who waits for room would have it at once. Where there is little room left, states are taken sooner.
- *   SK-5 Where so much is left that a state would be due, as the mark was too old, there is another look, though nothing more comes, when the mark can be
- *        behind all that was there: what a program wrote before it was stopped goes, too. Only where such looks remove nothing they come ever less often.
- * Threads: one. Failure: nothing is removed; the next look tries again.
+ *   SK-1 A rotated log is removed only after a checkpoint that contains all of it is on disk under
+ *        its name. So whichever process is killed, each event is in a rotated log, the pool or the
+ *        checkpoint.
+ *   SK-2 Rotated logs are removed in order, and the checkpoint contains the number of the first one
+ *        left. The last one is removed only if its log has its end: its recorder may be writing to
+ *        it.
+ *   SK-3 Beside definitions and the checkpoint, the log has at most twice the bytes that make a
+ *        checkpoint due, and what is written during one import.
+ *   SK-4 Space for the next checkpoint, 1.5 times the last one, is reserved on disk, so that
+ *        rotated logs can be removed when the disk is full. It is the file of the checkpoint before
+ *        the last one, which is never freed in between: a process that waits for space would take
+ *        it immediately. When space is low, checkpoints are more frequent.
+ *   SK-5 If a checkpoint leaves a backlog because the mark was too old, another import follows when
+ *        the mark can be after all of it, even if nothing more is written. So the events of a
+ *        stopped program are removed, too. The pause grows only while such imports remove nothing.
+ *
+ * Threads: one. On failure nothing is removed; the next attempt tries again.
  */
 #ifndef MTRACE_IMPORTER_CHECKPOINT_WRITER_H
 #define MTRACE_IMPORTER_CHECKPOINT_WRITER_H
@@ -28,34 +38,35 @@
 
 struct checkpoint_writer {
     const char *log_path;
-    uint64_t state_bytes;      /* of the last state */
-    uint64_t left_bytes;       /* that were in generations after the last look */
-    uint64_t seen_bytes;       /* that are in them, as of the last time that was counted */
-    struct state_writer *next; /* SK-4; NULL: it is still to be opened */
+    uint64_t state_bytes;      /* size of the last checkpoint */
+    uint64_t left_bytes;       /* size of the rotated logs after the last import */
+    uint64_t seen_bytes;       /* their size when it was last counted */
+    struct state_writer *next; /* SK-4; NULL: not open */
     struct state_writer
-        *spare;      /* what comes after the first one, which replaces none; NULL: none */
-    bool is_behind;  /* the last advance left something */
-    bool is_hurried; /* what is due is so by hurry_ns alone */
+        *spare;      /* for the second checkpoint, since the first replaces none; NULL: none */
+    bool is_behind;  /* the last advance was incomplete */
+    bool is_hurried; /* the next import is due because of hurry_ns alone */
     uint64_t
-        hurry_ns; /* when the next state is due because there is little room, or much is left */
-    uint64_t hurry_pause_ns; /* between two of those */
+        hurry_ns; /* earliest time of a checkpoint that is due to low disk space or a backlog */
+    uint64_t hurry_pause_ns; /* pause between two of those */
 };
 
-/* Before the first advance: from the state that the log has, if it has one. */
+/* Call it before the first advance. Loads the log's checkpoint, if there is one. */
 int checkpoint_writer_begin(struct checkpoint_writer *follower, const char *log_path,
                             struct incremental_import *incremental, struct error *err);
 
-/* Is there so much, or so little room, that a look is due? */
+/* True if there are enough new events, or little enough disk space, for an import. */
 bool checkpoint_writer_is_due(struct checkpoint_writer *follower);
 
-/* As much as an advance may take in at once. */
+/* Most bytes for the next advance. */
 uint64_t checkpoint_writer_piece_bytes(const struct checkpoint_writer *follower);
 
-/* After an advance: writes the state, and removes what it has. May be tried again. */
+/* After an advance: writes a checkpoint and removes the rotated logs that it contains. May be
+ * repeated after a failure. */
 int checkpoint_writer_save(struct checkpoint_writer *follower,
                            struct incremental_import *incremental, struct error *err);
 
-/* All zero is fine. */
+/* Accepts a zeroed struct. */
 void checkpoint_writer_done(struct checkpoint_writer *follower);
 
 #endif

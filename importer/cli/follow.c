@@ -24,7 +24,7 @@ static void take_a_nap(void)
     nanosleep(&look, NULL);
 }
 
-/* Until a signal, or until nobody writes any more: the last round need not wait. */
+/* Waits until a signal, or until the log is complete, since the last round need not wait. */
 static void rest(const struct incremental_import *incremental, uint64_t rest_ns,
                  const volatile sig_atomic_t *interrupted)
 {
@@ -35,7 +35,7 @@ static void rest(const struct incremental_import *incremental, uint64_t rest_ns,
         take_a_nap();
 }
 
-/* Has a program begun to write? The recorder makes the file a moment before. */
+/* Has a program begun to write? The recorder creates the file a moment earlier. */
 static bool has_begun(const char *path)
 {
     struct log_file header;
@@ -47,7 +47,7 @@ static bool has_begun(const char *path)
     return n == sizeof(header) && header.clock != 0;
 }
 
-/* A directory, a pipe or a loop of links will not become a log by waiting. */
+/* Waiting does not turn a directory, a pipe or a loop of links into a log. */
 static bool may_become_log(const char *path, bool *ret_is_missing)
 {
     struct stat status;
@@ -56,7 +56,7 @@ static bool may_become_log(const char *path, bool *ret_is_missing)
     return *ret_is_missing ? errno == ENOENT : S_ISREG(status.st_mode);
 }
 
-/* Afterwards the first round says what is missing. */
+/* Waits for the log. If it does not appear, the first round reports this. */
 static void await_log(const char *path, const volatile sig_atomic_t *interrupted)
 {
     uint64_t until_ns = monotonic_now_ns() + FOLLOW_START_NS;
@@ -78,7 +78,7 @@ static uint64_t ns_of(const struct timeval *time)
     return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-/* Of all threads, and of the children that wrote databases. */
+/* Processor time of all threads and of the children that wrote databases. */
 static uint64_t used_cpu_ns(void)
 {
     static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
@@ -92,7 +92,7 @@ static uint64_t used_cpu_ns(void)
     return used_ns;
 }
 
-/* Not by the clock on the wall: a round that others held up long has cost them nothing. */
+/* Uses processor time: other processes may delay a round at no cost to them (FO-3). */
 static uint64_t pause_after(uint64_t cpu_ns)
 {
     uint64_t pause_ns = cpu_ns * FOLLOW_MIN_REST;
@@ -118,7 +118,7 @@ static void report_lost_writer(const struct import_result *result, bool *has_sai
     *has_said |= result->has_lost_writer;
 }
 
-/* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
+/* After SIGTERM there is time for one more round, so that the database is current. */
 static int end_soon(struct incremental_import *incremental, const struct import_options *round,
                     volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                     struct error *err)
@@ -148,7 +148,7 @@ static int follow(struct incremental_import *incremental, const struct import_op
         uint64_t cpu_ns = used_cpu_ns();
         code = one_round(incremental, &round, false, ret_result, err);
         if (code == 0) {
-            round.force = true; /* from now on the target is ours */
+            round.force = true; /* this process created the target */
             report_lost_writer(ret_result, &has_said);
         }
         if (code || !ret_result->is_growing)

@@ -20,29 +20,33 @@
 
 #define LEAST_REST_NS UINT64_C(100000000)
 #define MOST_REST_NS  UINT64_C(30000000000)
-/* Between looks how much the program has worked. */
+/* Least pause between two checks of the program's processor time. */
 #define WORK_REST_NS UINT64_C(100000000)
-/* Between looks whether a program still asks. */
+/* Pause between two checks whether a program still waits for an answer. */
 #define ASKED_REST_NS UINT64_C(20000000)
-/* As many times what a look takes before it reads an event: the shorter the rests, the more of that. */
+/* The rest is at least this many times the import's work before its first event: with short rests
+ * that work would dominate. */
 #define OPENING_REST 40
-/* Before the first look, as the first request comes soon; and of a bounded log, where there was no room. */
+/* Before the first import, because the first request comes soon; and after a full disk, for a
+ * bounded log. */
 #define LONG_REST_NS UINT64_C(1000000000)
-/* Between looks how much there is of a bounded log. */
+/* Pause between two checks of the size of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
-/* Behind an answer, and in all, as it has a bound. */
+/* After an answer, and in total, because a bounded log must not grow. */
 #define ASKED_WAIT_NS      UINT64_C(1000000000)
 #define MOST_ASKED_WAIT_NS UINT64_C(5000000000)
-/* And until there is so much, as what is behind must be caught up with: a quarter of what makes the recorder drop events (log_rotation.h). */
+/* The wait also ends at this backlog, a quarter of the size at which the recorder drops events
+ * (log_rotation.h). */
 #define PATIENT_BYTES (UINT64_C(64) << 20)
-/* Between pieces of one that we are behind with; who asks has an answer then. */
+/* Pause between pieces of a backlog, in which requests are answered. */
 #define PIECE_REST_NS UINT64_C(1000000)
-/* Or as many times what a look takes of the processor, which grows with the files of the folder. */
+/* The rest is at least this many times the processor time of a check, which grows with the number
+ * of files in the folder. */
 #define STATE_LOOK_REST 50
 
 enum {
     LEAST_MAPPED_BYTES = 1 << 17,
-    ORDER_WAIT_MS = 1000, /* until who asks says how much: meanwhile nothing is taken in (KP-3) */
+    ORDER_WAIT_MS = 1000, /* for the requester's extent; nothing is imported while waiting (KP-3) */
 };
 
 struct follower {
@@ -51,15 +55,15 @@ struct follower {
     struct incremental_import *incremental;
     struct checkpoint_writer state;
     bool has_state;
-    bool is_of_instants; /* somebody named one by its time, which the log does not show */
-    uint64_t unasked_ns; /* all that a program asks for is later; 0: that is not known */
-    uint64_t taken_ns;   /* of a bounded log: when it was last taken in unasked */
-    uint64_t patient_ns; /* and until when a question that waits is waited for; 0: none does */
-    uint64_t rest_ns;    /* while the log stands still */
-    uint64_t earliest_ns,
-        due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
-    uint64_t work_ns,
-        latest_ns; /* program_cpu_ns from which on it may be; when it may be whatever that is */
+    bool is_of_instants; /* a request named a time, which the log does not show in advance */
+    uint64_t unasked_ns; /* any time that a program requests is later; 0: unknown */
+    uint64_t taken_ns;   /* bounded log: time of the last unrequested import */
+    uint64_t patient_ns; /* bounded log: end of the wait for a pending request; 0: none */
+    uint64_t rest_ns;    /* pause while the log does not grow */
+    /* of the next import: limited by the cost of the last one; also by rest_ns */
+    uint64_t earliest_ns, due_ns;
+    /* least program_cpu_ns for the next import, and the time when it may start regardless */
+    uint64_t work_ns, latest_ns;
     struct program_cpu program;
 };
 
@@ -92,7 +96,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* 0: not known. */
+/* Processor time of the program; 0: unknown. */
 static uint64_t work_of_program(struct follower *follower)
 {
     const struct log_set *logs = incremental_import_logs(follower->incremental);
@@ -100,7 +104,8 @@ static uint64_t work_of_program(struct follower *follower)
     return logs ? program_cpu_ns(&follower->program, log_set_definitions(logs)) : 0;
 }
 
-/* KP-3: up to when does nobody ask? One whose turn it is may have put its marker already, or will want a second database. */
+/* KP-3: sets the time up to which no request can come. A program that holds the request slot may
+ * have written its marker already, or may want a second database. */
 static bool is_asked(struct follower *follower)
 {
     const struct log_set *logs = incremental_import_logs(follower->incremental);
@@ -114,7 +119,7 @@ static bool is_asked(struct follower *follower)
     return true;
 }
 
-/* KP-2: may the next look be now? */
+/* KP-2: may the next import start now? */
 static bool has_worked(struct follower *follower)
 {
     uint64_t began_ns = own_cpu_ns();
@@ -124,7 +129,7 @@ static bool has_worked(struct follower *follower)
 
     if (work_ns == 0 || work_ns >= follower->work_ns || now_ns >= follower->latest_ns)
         return true;
-    follower->work_ns += rest_ns; /* to ask costs, too, where there are many */
+    follower->work_ns += rest_ns; /* reading the times of many processes has a cost, too */
     follower->due_ns =
         now_ns + later(later(WORK_REST_NS, rest_ns), (follower->work_ns - work_ns) / 4);
     if (follower->due_ns > follower->latest_ns)
@@ -132,7 +137,7 @@ static bool has_worked(struct follower *follower)
     return false;
 }
 
-/* KP-2. What cannot be read now may be later, and whoever asks is told why not. */
+/* KP-2. Errors are ignored: a later attempt may succeed, and a requester gets the reason. */
 static void look(struct follower *follower)
 {
     uint64_t n_kept = incremental_import_n_kept(follower->incremental);
@@ -154,8 +159,9 @@ static void look(struct follower *follower)
     follower->latest_ns = later(follower->due_ns, now_ns + MOST_REST_NS);
 }
 
-/* KP-3: behind the instant of a question that waits for its answer nothing is taken in, as nothing could be cut there any more; but for one that takes
- * so long, or while the log grows so fast, that it would lose its bound. Until the log was opened nobody can tell, so nothing is. */
+/* KP-3: while a request is pending, nothing after its time is imported, since it could not be cut
+ * there any more. A request that takes too long, or a log that grows too fast for its bound, ends
+ * this. Before the log is opened this is unknown, and nothing is imported. */
 static uint64_t instant_to_take_in(struct follower *follower)
 {
     const struct log_set *logs = incremental_import_logs(follower->incremental);
@@ -174,7 +180,8 @@ static uint64_t instant_to_take_in(struct follower *follower)
                : now_ns;
 }
 
-/* Who asked may want a second database as of that instant, a moment before; a later question is of a later one. */
+/* The requester may want a second database as of that time, minus a margin. Later requests name
+ * later times. */
 static void note_answer(struct follower *follower, uint64_t asked_ns)
 {
     if (asked_ns > FOLLOWER_MARGIN_NS)
@@ -182,7 +189,8 @@ static void note_answer(struct follower *follower, uint64_t asked_ns)
     follower->patient_ns = 0;
 }
 
-/* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
+/* Imports events of a bounded log. After a full disk it tries again; any other failure ends the
+ * follower, and another one starts with the last checkpoint. */
 static int take_in(struct follower *follower, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
@@ -199,7 +207,7 @@ static int take_in(struct follower *follower, struct error *err)
         code = advance(follower, instant_ns, err);
         if (code == 0)
             code = checkpoint_writer_save(&follower->state, follower->incremental, err);
-        if (code && error_is_disk_full(err)) { /* what is reserved would be gone with us */
+        if (code && error_is_disk_full(err)) { /* exiting would free the reserved space */
             rest_ns = later(LONG_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
             code = 0;
         } else if (follower->state.is_behind) {
@@ -233,7 +241,8 @@ static struct import_options options_of(const struct follower *follower,
     return options;
 }
 
-/* The first request has all to be read; a little before its instant it is the beginning of what is kept. */
+/* The first request reads everything: the part up to shortly before its time is kept for later
+ * ones. */
 static int open_cut(struct follower *follower, const struct cut_request *request, struct error *err)
 {
     const struct cut_order any = {.extent = CUT_SLIM};
@@ -246,7 +255,8 @@ static int open_cut(struct follower *follower, const struct cut_request *request
     return code ? code : incremental_import_open_cut(follower->incremental, &options, err);
 }
 
-/* Who asked may ask again: of a bounded log about the same instant, which is to be ahead of what is kept, as nothing can be read anew. */
+/* The requester may ask again, in a bounded log for the same time. What is kept must end before it,
+ * because nothing can be read again. */
 static void look_soon(struct follower *follower, uint64_t asked_ns)
 {
     if (follower->has_state) {
@@ -272,7 +282,8 @@ static int cut(struct follower *follower, const struct cut_request *request,
     return incremental_import_cut(follower->incremental, &options, &result, err);
 }
 
-/* CR-1. The log is opened while who asks finds out how much he needs; all of it is not read for who may need nothing. */
+/* CR-1. The log is opened while the requester determines its extent. The first import, which reads
+ * everything, waits for the extent, since the requester may need nothing. */
 static void serve(struct follower *follower, const struct cut_request *request, int reply_fd)
 {
     bool is_soon = incremental_import_n_beginnings(follower->incremental) > 0;
@@ -292,7 +303,7 @@ static void serve(struct follower *follower, const struct cut_request *request, 
     look_soon(follower, request->asked_ns);
 }
 
-/* False: nobody asks any more. */
+/* Returns false if no requester is left. */
 static bool take(struct follower *follower)
 {
     struct cut_request request;
@@ -306,7 +317,8 @@ static bool take(struct follower *follower)
     return n != 0 && n != -ENOTCONN && n != -ENOTSOCK && n != -EBADF;
 }
 
-/* A signal that comes between the look whether one came and the wait ends the wait. */
+/* Signals are blocked between the check and ppoll, so that one which arrives in between ends the
+ * wait. */
 static bool await_request(const struct follower *follower, uint64_t ns)
 {
     struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -323,7 +335,8 @@ static bool await_request(const struct follower *follower, uint64_t ns)
     return has_come;
 }
 
-/* False: it is time to look. However often they come, requests do not keep us from it, as each would cost more and more. */
+/* Returns false when an import is due. Frequent requests do not delay it, since each would cost
+ * more and more. */
 static bool wait_for_request(const struct follower *follower)
 {
     uint64_t now_ns = monotonic_now_ns();
@@ -334,7 +347,8 @@ static bool wait_for_request(const struct follower *follower)
 int follower_run(const struct import_options *options, bool has_state, struct progress *progress,
                  struct error *err)
 {
-    /* What a child gets is new pages: it would copy those that lie on our heap, to empty them. */
+    /* A freed block on the heap would be written and so copied by a child process. Blocks of their
+     * own mappings are just unmapped. */
     (void)mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED_BYTES);
     struct follower follower = {.options = options,
                                 .has_state = has_state,
@@ -362,5 +376,5 @@ int follower_run(const struct import_options *options, bool has_state, struct pr
     checkpoint_writer_done(&follower.state);
     program_cpu_done(&follower.program);
     incremental_import_close(follower.incremental);
-    return is_interrupted(&follower) ? 0 : code; /* who ends us knows why */
+    return is_interrupted(&follower) ? 0 : code; /* the sender of the signal knows the reason */
 }

@@ -23,10 +23,10 @@
 #include <sys/stat.h>
 
 enum {
-    DATABASE_BYTES_PER_EVENT = 28, /* half of a row and of what pass 1 puts aside; and totals */
+    DATABASE_BYTES_PER_EVENT = 28, /* half of a row and of what pass 1 spools; and totals */
     SPILL_BYTES_PER_EVENT = 12,
-    DATABASE_BYTES_PER_ROW = 48, /* with all that comes with it */
-    INDEX_BYTES_PER_ROW = 24,    /* what is put aside, and what stays */
+    DATABASE_BYTES_PER_ROW = 48, /* with everything that belongs to it */
+    INDEX_BYTES_PER_ROW = 24,    /* temporary and permanent */
     LEAST_BYTES = 1 << 20,
 };
 
@@ -68,12 +68,12 @@ static int read_samples(struct import *import, struct sample_stream *samples, ui
     return sample_stream_read(samples, process, until_ns, on_sample, &sink, err);
 }
 
-/* In a function that is called once the compiler would make its loop small, not fast. */
+/* MTRACE_HOT: the compiler would optimize the loop of a function that is called once for size. */
 static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *samples,
                                  const struct event_batch *batch, struct error *err)
 {
     uint32_t process = 0;
-    uint64_t due_ns = 0; /* of its next sample */
+    uint64_t due_ns = 0; /* time of its next sample */
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
@@ -132,7 +132,7 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
     for (uint32_t id = 1; code == 0 && id <= n_processes; id++) {
         if (mark == UINT64_MAX)
             code = read_samples(import, samples, id, UINT64_MAX, err);
-        else if (import->stream && import->stream->is_sole) /* their frames may go */
+        else if (import->stream && import->stream->is_sole) /* their frames may be removed */
             code = read_samples(import, samples, id, mark >> CLOCK_MAP_FRACTION_BITS, err);
         if (import->samples)
             import->samples[id - 1] = sample_stream_place(samples, id);
@@ -142,7 +142,7 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
     return code;
 }
 
-/* NULL: rows of single blocks are not wanted. */
+/* NULL: no rows of blocks are wanted. */
 static const struct definitions *definitions_for_rows(const struct import *import)
 {
     return import->options->slim ? NULL : log_set_definitions(import->logs);
@@ -216,7 +216,7 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
     return code;
 }
 
-/* Every frame has a level, also when nobody looks for names. */
+/* Every frame has a level, also without symbols. */
 static int write_no_symbols(sqlite3 *db, struct error *err)
 {
     return database_execute(
@@ -236,7 +236,7 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
     return write_symbols(db, &import->options->symbols, import->progress, err);
 }
 
-/* What needs to know who is to blame. */
+/* Writes the tables that need call sites. */
 static int write_sites(struct import *import, sqlite3 *db, struct error *err)
 {
     enum left_out left_out = import->options->left_out;
@@ -255,7 +255,8 @@ static int write_sites(struct import *import, sqlite3 *db, struct error *err)
     return code;
 }
 
-/* Modules whose code has no names because the file is gone or another one: the note begins with its path then. */
+/* Counts modules without names because the file is missing or differs: their note begins with the
+ * path. */
 static int take_nameless(sqlite3 *db, struct import_result *result, struct error *err)
 {
     sqlite3_stmt *select = NULL;
@@ -316,7 +317,7 @@ static int write_left_out_kind(sqlite3_stmt *insert, const char *name, uint64_t 
     return n ? database_insert(insert, err, "tu", key, n) : 0;
 }
 
-/* Of which rows other ones are, too: of any log. */
+/* Notes which thread rows stand for several threads; for every log. */
 static int write_joined_threads(sqlite3_stmt *insert, const struct import *import,
                                 struct error *err)
 {
@@ -334,7 +335,7 @@ static int write_joined_threads(sqlite3_stmt *insert, const struct import *impor
     return code;
 }
 
-/* What a bounded log has no room for. */
+/* Notes what a bounded log omits because of its limits. */
 static int write_left_out(sqlite3_stmt *insert, const struct import *import, struct error *err)
 {
     const char *name;
@@ -351,7 +352,7 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
     return code;
 }
 
-/* What was asked for. */
+/* Stores the options of the import. */
 static int write_options_meta(sqlite3_stmt *insert, const struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
@@ -451,7 +452,7 @@ static void take_result(struct import *import, struct import_result *result)
 static int create_database(struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
-    /* what is kept was put aside before, and a lean database has no rows */
+    /* the kept rows were spooled before, and a slim database has no rows */
     uint64_t n_events =
         options->left_out && import->facts ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
@@ -460,7 +461,7 @@ static int create_database(struct import *import, struct error *err)
 
     if (code == 0 && options->is_passing)
         database_let_pass(import->database);
-    /* after it: what a killed import left has made room */
+    /* afterwards, because it removes what a killed import left */
     return code ? code
                 : database_check_space(options->target,
                                        LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes,
@@ -480,7 +481,7 @@ static int make_facts(struct import *import, struct error *err)
                           &import->facts, err);
 }
 
-/* Before, a row was thought to be two events; where little is freed it is one. */
+/* The first estimate assumed two events per row; correct it now that the count is known. */
 static int check_space_for_rows(const struct import *import, struct error *err)
 {
     uint64_t n_rows = import->options->slim ? 0 : statistics_n_allocations(import->facts);
@@ -526,7 +527,7 @@ int import_write(struct import *import, struct import_result *result, struct err
                                 result->seconds, err);
     statistics_free(import->facts);
     import->facts = NULL;
-    event_rows_free(import->rows); /* its statements would keep the database open */
+    event_rows_free(import->rows); /* its statements would keep the database from closing */
     if (code == 0)
         code = database_commit(import->database, err);
     database_close(import->database);
@@ -535,7 +536,7 @@ int import_write(struct import *import, struct import_result *result, struct err
     return code;
 }
 
-/* ---- up to an instant ---- */
+/* ---- cuts ---- */
 
 int import_find_marker(struct import *import, const char *name, uint32_t process,
                        bool *ret_is_found, uint64_t *ret_ns, struct error *err)
@@ -566,7 +567,7 @@ int import_find_marker(struct import *import, const char *name, uint32_t process
     return code || more >= 0 ? code : more;
 }
 
-/* A marker's instant must be known before anything is made of the definitions. */
+/* The marker's time must be known before the definitions are used. */
 static int open_logs(struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
@@ -604,7 +605,7 @@ int import_run(const struct import_options *options, struct progress *progress,
     return code;
 }
 
-/* Names that came with the recording are all there is: addresses in it say nothing here. */
+/* The only names are those in the recording: its addresses are meaningless on this machine. */
 static bool has_given_names(sqlite3 *db)
 {
     sqlite3_stmt *statement = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mtrace-import: the command. */
+/* mtrace-import: the command line. */
 #include "importer/cli/follow.h"
 #include "importer/cli/follower.h"
 #include "importer/cli/import.h"
@@ -54,7 +54,7 @@ static const struct argp_option argp_options[] = {
      "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
      "Ctrl-C",
      0},
-    {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* of mtrace-record, by follower.h */
+    {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* used by mtrace-record (follower.h) */
     {"keep-state", KEY_KEEP_STATE, 0, OPTION_HIDDEN, 0, 0},
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
      "Look up functions and lines anew in an existing database", 0},
@@ -208,7 +208,7 @@ static int name_files(struct arguments *arguments, char **ret_made, struct error
     return import->target ? 0 : error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void warn_of_missed_frees(const struct import_result *result)
 {
@@ -315,8 +315,8 @@ enum {
 
 static volatile sig_atomic_t may_end_at_once;
 
-/* Most of an import looks at `interrupted` every few milliseconds. What does not, a log made for it
- * may keep busy for long. */
+/* Most of an import checks `interrupted` every few milliseconds. A hostile log may keep the rest
+ * busy for long. */
 static void on_signal(int number)
 {
     interrupted = number;
@@ -347,7 +347,7 @@ static void catch_signals(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, not the end */
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit becomes an error of write, not a fatal signal */
 }
 
 static int resymbolize(struct arguments *arguments, struct progress *progress, struct error *err)
@@ -367,7 +367,7 @@ static int import(struct arguments *arguments, struct progress *progress, struct
         && (arguments->import.until_ns || arguments->import.until_marker))
         code = error_set(err, ERROR_USAGE, "--follow has no end, so --until does not go with it");
 
-    may_end_at_once = !arguments->follow; /* one that follows has a round to do yet */
+    may_end_at_once = !arguments->follow; /* --follow still has a round to do */
     if (code == 0 && arguments->follow)
         code = ring_import_check_follow(&arguments->import, err);
     if (code == 0 && arguments->follow)

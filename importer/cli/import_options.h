@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * import_options: what an import is asked for, and what it says of itself.
- */
+/* import_options: options and results of an import. */
 #ifndef MTRACE_IMPORTER_IMPORT_OPTIONS_H
 #define MTRACE_IMPORTER_IMPORT_OPTIONS_H
 
@@ -19,44 +17,45 @@ struct import_options {
     size_t n_logs;
     const char *target;
     bool force;               /* replace the target */
-    bool is_passing;          /* the target is removed soon, and need not get to the disk */
-    bool only;                /* not the logs of children */
-    const char *until_marker; /* of log_set_options, both */
+    bool is_passing;          /* the target is temporary: it need not be synced to the disk */
+    bool only;                /* without the logs of children */
+    const char *until_marker; /* as in log_set_options, both */
     uint64_t until_ns;
-    uint64_t
-        marker_ticks; /* of the first log; 0: not known. incremental_import_cut need not look for the marker then */
-    uint64_t
-        run_id; /* of incremental_import_cut: the log whose process alone is told, and whose marker it is; 0: of all */
-    bool slim;  /* no rows of allocations */
-    bool is_early;          /* of a log that grows: what is left out comes with its end */
-    bool is_aggregate;      /* with slim: of a bounded log, which has no more */
-    enum left_out left_out; /* with slim: what else */
-    bool index;             /* a sorted list of allocations by stack */
-    bool no_symbols;        /* no functions and lines */
+    /* time of the marker in the first log, which saves incremental_import_cut the search; 0:
+     * unknown */
+    uint64_t marker_ticks;
+    /* for incremental_import_cut: the only process reported, which also has the marker; 0: all */
+    uint64_t run_id;
+    bool slim;              /* no rows of allocations */
+    bool is_early;          /* of a growing log: a later round adds what is omitted */
+    bool is_aggregate;      /* with slim: the log is bounded and has no more */
+    enum left_out left_out; /* with slim: what else is omitted */
+    bool index;             /* with a sorted list of allocations by stack */
+    bool no_symbols;        /* without functions and lines */
     struct symbols_options symbols;
 };
 
 struct import_result {
     uint64_t n_events, n_dropped, n_anomalies;
-    uint64_t n_allocations; /* those without a row, too */
+    uint64_t n_allocations; /* including those without a row */
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
-    uint32_t n_partial;      /* of them recorded late, or not all the time */
-    uint64_t n_missed_frees; /* of blocks at whose address another one was allocated */
+    uint32_t n_partial;      /* of n_processes: recorded late or not all the time */
+    uint64_t n_missed_frees; /* blocks whose address was allocated again without a free */
     struct unreached unreached;
-    uint64_t n_nameless;      /* modules without names, as their files are not here */
-    char nameless_path[1024]; /* of one of them */
-    uint64_t
-        n_unreported;  /* modules whose code has no names, because too many were loaded at once */
-    uint32_t n_unseen; /* of them with an allocator inside, whose blocks are missing */
+    uint64_t n_nameless;      /* modules without names because their files are missing */
+    char nameless_path[1024]; /* path of one of them */
+    uint64_t n_unreported;    /* modules without names because too many were loaded */
+    uint32_t n_unseen; /* of n_processes: with an embedded allocator, whose blocks are missing */
     double seconds;
-    bool is_bounded; /* its log is one of --aggregate */
-    bool is_growing; /* somebody still wrote to the log when it was opened */
-    bool
-        has_lost_writer; /* the process that a round is written by was killed; it was written all the same */
-    bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */
-    struct log_damage_report damage; /* strings are gone with the logs: use only numbers */
-    char damage_text[1024];          /* a line for each of the first, "" if none */
+    bool is_bounded; /* the log is bounded (--aggregate) */
+    bool is_growing; /* the log was still being written when it was opened */
+    /* the child that wrote the database was killed; it was written without a child */
+    bool has_lost_writer;
+    /* the program's malloc is not mtrace's: nothing was recorded */
+    bool foreign_malloc;
+    struct log_damage_report damage; /* use only the numbers: strings were freed with the logs */
+    char damage_text[1024];          /* a line for each of the first entries; "" if none */
     char unseen_text
         [512]; /* "jemalloc inside '/the/program' are not …" (why): the first of n_unseen */
 };

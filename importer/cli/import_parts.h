@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import_parts: one import as its steps, for what keeps the first of them between rounds.
+ * import_parts: the steps of an import, for incremental imports, which keep the first ones between
+ * rounds.
  *
- * Model, invariants, threads and failure are those of import.h.
+ * Everything else is described in import.h.
  */
 #ifndef MTRACE_IMPORTER_IMPORT_PARTS_H
 #define MTRACE_IMPORTER_IMPORT_PARTS_H
@@ -21,25 +22,26 @@ struct import {
     const struct import_options *options;
     struct progress *progress;
     struct log_set *logs;
-    const struct database_blank *blank; /* NULL: none */
+    const struct database_blank *blank; /* template of an empty database; NULL: none */
     struct database *database;
     struct event_rows *rows;
     struct statistics *facts;
-    /* of what was read before; all zero: nothing */
+    /* results of earlier reading; all zero: none */
     struct row_spool *kept;
     struct statistics_ids ids;
     struct stream_state *stream;
     struct sample_place *samples; /* by process - 1 */
 };
 
-/* Facts of the events up to `mark` (event_stream_resume). */
+/* Reads the events up to `mark` (event_stream_resume) into import->facts. */
 int import_read(struct import *import, uint64_t mark, struct error *err);
 
-/* When the first marker of the name is among the events of the set, which is then to be cut (log_set_cut). process 0: of any. */
+/* Time of the first marker of this name in the set. process 0: of any. The set must be cut
+ * afterwards (log_set_cut). */
 int import_find_marker(struct import *import, const char *name, uint32_t process,
                        bool *ret_is_found, uint64_t *ret_ns, struct error *err);
 
-/* Reads what is left and makes the database. The facts are used up. */
+/* Reads the remaining events and writes the database. The facts cannot be used afterwards. */
 int import_write(struct import *import, struct import_result *result, struct error *err);
 
 #endif

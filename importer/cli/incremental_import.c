@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MIN_PROCESSES = 64, /* room for as many more, at least */
+    MIN_PROCESSES = 64, /* least spare capacity */
     MIN_THREADS = 256,
     MIN_NODES = 1 << 16,
     MIN_POOLS = 64,
@@ -160,14 +160,14 @@ int incremental_import_open_logs(struct incremental_import *incremental, struct 
         .pasts = incremental->pasts,
         .n_pasts = incremental->n_pasts,
         .only = incremental->options->only,
-        .keeps_later = incremental->is_sole}; /* they have numbers, which nobody can take back */
+        .keeps_later = incremental->is_sole}; /* they have stable ids, which cannot be withdrawn */
 
     log_set_close(incremental->import.logs);
     incremental->import.logs = NULL;
     int code = log_set_open(incremental->options->logs, incremental->options->n_logs, &options,
                             &incremental->import.logs, err);
 
-    /* now, as all is listed: what a cut or log_set_skip_done leaves out is not gone */
+    /* while everything is listed: what a cut or log_set_skip_done omits is not removed */
     if (code == 0 && incremental->is_sole
         && log_set_forget_gone(incremental->import.logs, &incremental->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
@@ -217,7 +217,7 @@ static int take_definitions(struct incremental_import *incremental, bool *ret_is
     return incremental_import_reserve_samples(incremental, err);
 }
 
-/* Where threads are held up for longer than was thought, which made us begin anew, they will be again. */
+/* If delayed threads forced a new start, expect such delays again: use an earlier mark. */
 static uint64_t wary_mark(const struct incremental_import *incremental)
 {
     uint64_t mark =
@@ -236,7 +236,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* In fixed point, at most until_ns. */
+/* The mark in fixed point, at most until_ns. */
 static uint64_t mark_before(const struct incremental_import *incremental, uint64_t until_ns)
 {
     const struct log_set *logs = incremental->import.logs;
@@ -312,7 +312,7 @@ static int begin(struct incremental_import *incremental, struct error *err)
     return code ? code : incremental_import_make_facts(incremental, &least, err);
 }
 
-/* A sample that was written after events that it was taken before. */
+/* Finds samples that were written after events with a later time. */
 static int find_late_sample(struct incremental_import *incremental, bool *ret_is_late,
                             struct error *err)
 {
@@ -325,7 +325,7 @@ static int find_late_sample(struct incremental_import *incremental, bool *ret_is
         if (!event_ns || sample_stream_time(samples, id) > event_ns)
             continue;
         *ret_is_late |= !incremental->is_sole;
-        if (incremental->is_sole) /* those are left out */
+        if (incremental->is_sole) /* skip them */
             import->samples[id - 1] =
                 (struct sample_place){.last_ns = import->logs->origin_ns + event_ns,
                                       .n_at = UINT64_MAX,
@@ -336,7 +336,7 @@ static int find_late_sample(struct incremental_import *incremental, bool *ret_is
     return code;
 }
 
-/* What was made coarser has another digest. */
+/* Thinned clocks have another digest. */
 static void digest_pasts(struct incremental_import *incremental)
 {
     for (size_t i = 0; i < incremental->n_clocks && i < incremental->n_pasts; i++)
@@ -345,13 +345,15 @@ static void digest_pasts(struct incremental_import *incremental)
                 clock_past_digest(&incremental->pasts[i].clock, incremental->clocks[i].final_ticks);
 }
 
-/* LI-4: of a log whose first segment is still to be packed all readings are there, and may change by a rounding. */
+/* LI-4: until the first segment of a log is packed, all readings are present but may still be
+ * rounded. */
 static bool is_rounded(const struct log_input *input)
 {
     return input->has_time_shift || input->n_files == 1;
 }
 
-/* Up to when events were taken in, as the map of its clock has it. Where nothing is read any more all readings have had their say. */
+/* Time up to which events were imported, on the log's clock. If the log is complete, no further
+ * readings can change it. */
 static uint64_t absolute_mark(const struct incremental_import *incremental,
                               const struct log_input *input)
 {
@@ -416,7 +418,6 @@ static bool are_clocks_kept(const struct incremental_import *incremental)
     return true;
 }
 
-/* Nothing can begin anew where segments may be gone. */
 int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err)
 {
     return error_set(
@@ -424,7 +425,7 @@ int incremental_import_fail_sole(const struct incremental_import *incremental, s
         incremental->why ? incremental->why : "a part of it is missing, or was added late");
 }
 
-/* The first reason counts. */
+/* Keeps the first reason. */
 static void note_other(struct incremental_import *incremental, bool is_other, const char *why)
 {
     if (is_other && !incremental->why)
@@ -439,7 +440,8 @@ static bool can_continue(const struct incremental_import *incremental)
                                incremental->is_sole);
 }
 
-/* From here on the facts know the definitions of now, be it that they need more room for them: those of before are gone. */
+/* From here on the facts refer to the current definitions, with larger capacity if needed; the
+ * previous definitions are freed. */
 static int continue_facts(struct incremental_import *incremental, bool *ret_is_other,
                           struct error *err)
 {
@@ -453,7 +455,6 @@ static int continue_facts(struct incremental_import *incremental, bool *ret_is_o
     return code;
 }
 
-/* *ret_is_other: what is kept is not the beginning of the log any more. */
 int incremental_import_go_on(struct incremental_import *incremental, bool *ret_is_other,
                              struct error *err)
 {
@@ -520,7 +521,7 @@ static int try_advance(struct incremental_import *incremental, uint64_t until_ns
     incremental->keeps_logs = false;
     incremental->sure_mark = incremental->final_ticks = 0;
     incremental->is_behind = false;
-    if (code == 0 && incremental->most_bytes) /* who takes pieces has no haste */
+    if (code == 0 && incremental->most_bytes) /* an import in pieces is not urgent */
         log_set_be_frugal(incremental->import.logs);
     if (code || !incremental_import_is_fit(incremental))
         return code;
@@ -541,7 +542,7 @@ int incremental_import_advance(struct incremental_import *incremental, uint64_t 
     bool is_other;
 
     incremental->opening_ns = 0;
-    do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
+    do { /* at most twice: a new start has no earlier part that could differ, or is unfit */
         is_other = false;
         code = try_advance(incremental, until_ns, &is_other, err);
         if (code == 0 && incremental->is_sole

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standing_import_parts: the inside of a standing import, for what saves and loads its state and for what writes databases of it.
+ * incremental_import_parts: struct incremental_import, for the files that save, load and write it.
  *
- * Model, invariants, threads and failure are those of incremental_import.h.
+ * Everything else is described in incremental_import.h.
  */
 #ifndef MTRACE_IMPORTER_INCREMENTAL_IMPORT_PARTS_H
 #define MTRACE_IMPORTER_INCREMENTAL_IMPORT_PARTS_H
@@ -11,37 +11,40 @@
 #include "importer/model/stable_ids.h"
 #include "importer/read/log_set.h"
 
-/* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
- * down may change it. */
+/* Identifies the clock map that the kept times were made with. A clock pair that a delayed thread
+ * writes late may change it. */
 struct kept_clock {
     uint64_t final_ticks, digest;
 };
 
 struct incremental_import {
     const struct import_options *options;
-    struct import import; /* facts NULL: nothing is kept */
+    struct import import; /* facts NULL: nothing was imported */
     struct stream_state stream;
     struct stable_ids stable_ids;
-    struct state_memo memo; /* of the state that was saved last */
+    struct state_memo memo; /* of the last saved state */
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;
     struct log_set_past *pasts; /* by process - 1; only if is_sole */
     size_t n_pasts, pasts_capacity;
-    const char *why;                 /* it is not the beginning of the log any more; NULL: it is */
-    struct statistics_limits limits; /* all 0 if not is_sole */
+    /* why the kept part is no longer the beginning of the log; NULL: it is */
+    const char *why;
+    struct statistics_limits limits; /* all 0 unless is_sole */
     bool keeps_logs;                 /* the next advance does not open them again */
-    bool is_sole;        /* segments that were taken in may be gone: nothing can begin anew */
-    uint64_t most_bytes; /* of events that an advance takes in; 0: any */
-    bool is_behind;      /* the last one left some for that */
-    bool has_no_rows;    /* none can be written of what is kept */
-    bool is_unfit;       /* nothing can be kept of this recording */
-    /* Of the databases of children: of those that lack something without views, as mtrace-query alone opens them. */
+    bool is_sole;        /* imported segments may be removed: no new start is possible */
+    uint64_t most_bytes; /* limit of an advance; 0: none */
+    bool is_behind;      /* the last advance reached it */
+    bool has_no_rows;    /* no rows can be written of the kept part */
+    bool is_unfit;       /* nothing of this recording can be kept */
+    /* Templates for databases written by children. Those that omit tables have no views, since only
+     * mtrace-query opens them. */
     struct database_blank whole, small;
-    uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
-    /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
+    uint64_t cut_ns; /* time of the last cut, as in log_set_cut; 0: it lies in the imported part */
+    /* For the current cut, if everything before its time is known to be in the log; 0: it is not
+     * known. */
     uint64_t sure_mark, final_ticks;
-    uint64_t opening_ns; /* of the last advance, and of each time that it began */
+    uint64_t opening_ns; /* of the last advance, including restarts */
     unsigned n_beginnings;
 };
 
@@ -49,31 +52,34 @@ void incremental_import_forget(struct incremental_import *incremental);
 
 int incremental_import_open_logs(struct incremental_import *incremental, struct error *err);
 
-/* New facts of the log that is open, for as much as there is and more, and at least for `least`. */
+/* Creates facts with capacity for the open log and more, and at least for `least`. */
 int incremental_import_make_facts(struct incremental_import *incremental,
                                   const struct statistics_room *least, struct error *err);
 
-/* The facts as they are, for as many threads, stacks and groups as the log that is open has by now. */
+/* Moves the facts to ones with capacity for the threads, stacks and groups that the open log has
+ * now. */
 int incremental_import_make_room(struct incremental_import *incremental, struct error *err);
 
-/* Room for where the samples of each log are. */
+/* Allocates the sample positions of each log. */
 int incremental_import_reserve_samples(struct incremental_import *incremental, struct error *err);
 
-/* Can what is kept of this recording go on, or begin? */
+/* True if an import of this recording can be kept or begun. */
 bool incremental_import_is_fit(const struct incremental_import *incremental);
 
-/* What is kept goes on with the log that is open. *ret_is_other: it does not belong to it. */
+/* Continues the kept part with the open log. *ret_is_other: it does not belong to the log. */
 int incremental_import_go_on(struct incremental_import *incremental, bool *ret_is_other,
                              struct error *err);
 
-/* Takes in what is certain up to this CLOCK_MONOTONIC. *ret_is_other: an event lies before what was taken in. */
+/* Imports what is certain up to this CLOCK_MONOTONIC. *ret_is_other: an event lies before the
+ * imported part. */
 int incremental_import_read_to_mark(struct incremental_import *incremental, uint64_t until_ns,
                                     bool *ret_is_other, struct error *err);
 
-/* ERROR_FORMAT: what is kept is not the beginning of the log any more, and nothing can begin anew. */
+/* Sets ERROR_FORMAT: the kept part is not the beginning of the log, and no new start is
+ * possible. */
 int incremental_import_fail_sole(const struct incremental_import *incremental, struct error *err);
 
-/* The clocks of the logs that are open. */
+/* Saves the clocks of the open logs. */
 int incremental_import_take_pasts(struct incremental_import *incremental, struct error *err);
 
 #endif

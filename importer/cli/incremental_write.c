@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standing_write: the databases of a standing import, of all that is in the log or of a cut. A child process makes each, so that what is kept stays as it
- * is; the same is done here where there is no memory for a child, and what is kept is used up by that.
+ * Writes the databases of an incremental import, of the whole log or of a cut. Each is made by a
+ * child process, so that the kept part does not change. Without memory for a child this process
+ * writes it, which uses up the kept part.
  */
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child says of itself. */
+/* The child's result. */
 struct child_report {
     int code;
     bool is_other;
@@ -35,7 +36,7 @@ static struct child_report write_here(struct incremental_import *incremental,
     return report;
 }
 
-/* Was all up to the instant, and nothing behind it, taken in? */
+/* Does the database end exactly at the requested time? */
 static bool is_cut_well(const struct incremental_import *incremental,
                         const struct import_options *options, const struct child_report *report)
 {
@@ -44,7 +45,7 @@ static bool is_cut_well(const struct incremental_import *incremental,
     return !options->until_marker || incremental->stream.is_cut;
 }
 
-/* Has what is kept all that is wanted, and ends before the instant, as far as one knows? */
+/* Does the kept part suffice for the cut, and end before its time as far as known? */
 static bool may_be_cut(const struct incremental_import *incremental,
                        const struct import_options *options)
 {
@@ -90,7 +91,8 @@ static void put_report(int fd, const struct child_report *report)
     }
 }
 
-/* A signal that came here is for the child, too. is_awaited: by somebody who asked, who is not to wait for a child that was stopped. */
+/* Forwards a signal to the child. is_awaited: a requester waits, and must not wait for a stopped
+ * child. */
 static bool get_report(const struct incremental_import *incremental, pid_t pid, int fd,
                        bool is_awaited, struct child_report *ret)
 {
@@ -114,11 +116,11 @@ static bool get_report(const struct incremental_import *incremental, pid_t pid, 
     return true;
 }
 
-/* What the child does. */
+/* The child's work. */
 typedef struct child_report make_fn(struct incremental_import *incremental,
                                     const struct import_options *options);
 
-/* false: there is no memory for it, or no room for a process. */
+/* False: no memory, or the process limit is reached. */
 static bool fork_writer(struct incremental_import *incremental,
                         const struct import_options *options, make_fn *make, int *ret_fd,
                         pid_t *ret_pid)
@@ -131,9 +133,9 @@ static bool fork_writer(struct incremental_import *incremental,
     *ret_pid = fork();
     if (*ret_pid == 0) {
         close(fds[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the result is useless without the parent */
         if (getppid() == parent) {
-            if (incremental->import.facts) /* to give it back would first copy its pages */
+            if (incremental->import.facts) /* freeing it would copy its pages first */
                 statistics_keep_memory(incremental->import.facts);
             struct child_report report = make(incremental, options);
             put_report(fds[1], &report);
@@ -147,7 +149,7 @@ static bool fork_writer(struct incremental_import *incremental,
     return *ret_pid > 0;
 }
 
-/* false: it did not come to its end, be it that there was no memory for a second process. */
+/* False: the child was not started or did not finish, for example for want of memory. */
 static bool write_in_child(struct incremental_import *incremental,
                            const struct import_options *options, make_fn *make,
                            struct child_report *report)
@@ -164,7 +166,7 @@ static bool write_in_child(struct incremental_import *incremental,
     return has_report;
 }
 
-/* NULL: there is no memory for it. */
+/* NULL: no memory. */
 static const struct database_blank *blank_for(struct incremental_import *incremental,
                                               const struct import_options *options)
 {
@@ -175,7 +177,8 @@ static const struct database_blank *blank_for(struct incremental_import *increme
     return is_made ? blank : NULL;
 }
 
-/* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
+/* In a child; in this process if that was killed. The next opening removes what the child left
+ * beside the target (OF-2). */
 static struct child_report make_database(struct incremental_import *incremental,
                                          const struct import_options *options, make_fn *make)
 {
@@ -215,7 +218,7 @@ int incremental_import_write(struct incremental_import *incremental,
 
     if (report.is_other && incremental->is_sole)
         return incremental_import_fail_sole(incremental, err);
-    if (report.is_other) { /* an event behind the mark lies before it */
+    if (report.is_other) { /* an event after the mark has a time before it */
         incremental_import_forget(incremental);
         int code = incremental_import_advance(incremental, UINT64_MAX, err);
         if (code)
@@ -225,7 +228,7 @@ int incremental_import_write(struct incremental_import *incremental,
     return take_report(&report, ret_result, err);
 }
 
-/* Whose the marker is; 0: of any. */
+/* The process whose marker it is; 0: any. */
 static uint32_t process_of_marker(const struct incremental_import *incremental,
                                   const struct import_options *options)
 {
@@ -234,8 +237,8 @@ static uint32_t process_of_marker(const struct incremental_import *incremental,
     return options->run_id ? log_set_find_process(logs, options->run_id) : logs->n_inputs == 1;
 }
 
-/* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
- * says. */
+/* Time of the marker according to the requester. Reading shows whether it exists (is_cut_well).
+ * False: not given. */
 static bool know_marker(struct incremental_import *incremental,
                         const struct import_options *options, uint64_t *ret_ns)
 {
@@ -249,13 +252,13 @@ static bool know_marker(struct incremental_import *incremental,
     *ret_ns =
         log_set_time(logs, input, &cursor, options->marker_ticks & UINT64_MAX << input->time_shift)
         >> CLOCK_MAP_FRACTION_BITS;
-    if (logs->n_inputs == 1) /* of others nobody knows that all is there */
+    if (logs->n_inputs == 1) /* with several logs it is unknown whether everything is there */
         incremental->sure_mark =
             log_set_mark_before(logs, options->marker_ticks, &incremental->final_ticks);
     return true;
 }
 
-/* A marker is looked for behind what is kept only. 0: it is not there. */
+/* Searches the marker after the kept part only. 0: not found. */
 static int find_instant(struct incremental_import *incremental,
                         const struct import_options *options, uint64_t *ret_ns, struct error *err)
 {
@@ -276,8 +279,8 @@ static int find_instant(struct incremental_import *incremental,
     return code;
 }
 
-/* What is certain before the instant is taken in here, so that it is read once, and not by each child. Not of several
- * logs, as one of them may begin behind the instant. */
+/* Imports what is certain before the time in this process, so that it is read once and not by each
+ * child. Not for several logs, since one of them may begin after the time. */
 static int take_certain(struct incremental_import *incremental, bool *ret_is_other,
                         struct error *err)
 {
@@ -290,7 +293,7 @@ static int take_certain(struct incremental_import *incremental, bool *ret_is_oth
     return code;
 }
 
-/* The log as it was at the instant. */
+/* Makes the set that of the requested time. */
 static int cut_logs(struct incremental_import *incremental, const struct import_options *options,
                     bool *ret_is_other, struct error *err)
 {
@@ -318,14 +321,14 @@ static int cut_logs(struct incremental_import *incremental, const struct import_
     return code;
 }
 
-/* Of what nobody can read again. */
+/* The time is before the mark, and the events cannot be read again. */
 static bool is_too_late(const struct incremental_import *incremental)
 {
     return incremental->is_sole && incremental->cut_ns
            && incremental->cut_ns < incremental->stream.mark >> CLOCK_MAP_FRACTION_BITS;
 }
 
-/* What is kept goes on with the log as it is now, if it can. */
+/* Continues the kept part with the current log, if possible. */
 int incremental_import_open_cut(struct incremental_import *incremental,
                                 const struct import_options *options, struct error *err)
 {
@@ -337,7 +340,7 @@ int incremental_import_open_cut(struct incremental_import *incremental,
     incremental->cut_ns = incremental->sure_mark = incremental->final_ticks = 0;
     if (can_go_on)
         code = find_instant(incremental, options, &incremental->cut_ns, err);
-    if (code == 0 && is_too_late(incremental)) /* nothing was touched: a later one can be cut */
+    if (code == 0 && is_too_late(incremental)) /* nothing was changed: a later cut is possible */
         return error_set(
             err, ERROR_FORMAT,
             "what came behind that instant is counted already, as the question took too"

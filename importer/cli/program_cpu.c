@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* As it was, where there is none. */
+/* Leaves *ns unchanged if there is no such process. */
 static void ask_kernel(uint32_t pid, uint64_t *ns)
 {
     struct timespec cpu;
@@ -15,7 +15,7 @@ static void ask_kernel(uint32_t pid, uint64_t *ns)
         *ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 }
 
-/* Who has no place for want of memory counts for nothing. */
+/* Without memory the further processes count as 0. */
 static void make_room(struct program_cpu *cpu, size_t n)
 {
     uint64_t *seen_ns = n > cpu->n ? realloc(cpu->seen_ns, n * sizeof *seen_ns) : NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_cpu: what recorded processes took of the processors so far, for who is to take a part of that at most.
+ * program_cpu: processor time of the recorded processes so far, for work that is limited to a share
+ * of it.
  *
- * Model:   asked of the kernel by their pids, which are those of this machine where the log is still written. One that is gone keeps what it had when it
- *          was last asked for; one whose log has its end is not asked for any more, as another may have its pid, and what an image had before an exec is
- *          what the next one begins with.
- * Threads: one for each program_cpu.
- * Failure: without memory some count for nothing.
+ * The kernel is asked by PID, which is valid on this machine while the log is written. An exited
+ * process keeps its last value. A process whose log has its end is not asked, because its PID may
+ * be reused. The value before an exec is the start value of the next image.
+ *
+ * Threads: one per struct. Without memory some processes count as 0.
  */
 #ifndef MTRACE_IMPORTER_PROGRAM_CPU_H
 #define MTRACE_IMPORTER_PROGRAM_CPU_H
@@ -18,11 +19,11 @@
 
 /* All zero at first. */
 struct program_cpu {
-    uint64_t *seen_ns; /* by process, as last asked for */
+    uint64_t *seen_ns; /* by process; the last values */
     size_t n;
 };
 
-/* 0: of none of them is anything known. */
+/* Sum of all processes in ns; 0: unknown for all of them. */
 uint64_t program_cpu_ns(struct program_cpu *cpu, const struct definitions *definitions);
 
 void program_cpu_done(struct program_cpu *cpu);

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 enum {
-    MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
+    MOST_TRIES = 16 /* each with a checkpoint that was written while the previous one was read */
 };
 
 static bool is_due(const struct import_options *options)
@@ -56,7 +56,7 @@ static int check_options(const struct import_options *options, struct error *err
     return 0;
 }
 
-/* Of a run that has a state, later logs have nothing but what came after it. */
+/* In a run with a checkpoint, the later logs contain only what came after it. */
 static int check_first(const struct import_options *options, struct error *err)
 {
     int code = 0;
@@ -83,7 +83,7 @@ static int check_first(const struct import_options *options, struct error *err)
     return code;
 }
 
-/* What is left without it is a part of the run, which nobody is to take for all of it unasked. */
+/* Without the checkpoint only a part of the run is left, which must not pass for all of it. */
 static void name_state(const char *path, struct error *err)
 {
     char *state = log_family_state_path(path);
@@ -98,7 +98,7 @@ static void name_state(const char *path, struct error *err)
     free(state);
 }
 
-/* *ret NULL: the state was replaced meanwhile. */
+/* *ret NULL: the checkpoint was replaced in the meantime. */
 static int open_whole(const struct import_options *options, struct progress *progress,
                       struct incremental_import **ret, struct error *err)
 {
@@ -123,14 +123,14 @@ static int open_whole(const struct import_options *options, struct progress *pro
             code = incremental_import_hold_logs(*ret, err);
         if (code == 0)
             code = state_reader_is_current(reader, path, &is_current, err);
-        /* what is listed is read then, though the keeper removes its names */
+        /* then listed files are read although the follower removes their names */
         is_held = code == 0 && is_current && log_set_holds_files(incremental_import_logs(*ret));
     }
     if (is_held)
         incremental_import_keep_logs(*ret);
     if (code == 0 && is_current)
         code = incremental_import_advance(*ret, UINT64_MAX, err);
-    if (*ret && is_current && !is_held) { /* without it nothing was read */
+    if (*ret && is_current && !is_held) { /* without a checkpoint nothing was read */
         struct error ignored;
         int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
         code = code ? code : again;
@@ -143,7 +143,7 @@ static int open_whole(const struct import_options *options, struct progress *pro
     return is_current ? code : 0;
 }
 
-/* A ring as it comes has more files than most processes may have open unless they ask (MOST_OPEN_GENERATIONS). */
+/* A normal ring has more files than the default limit of descriptors (MOST_OPEN_GENERATIONS). */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -205,5 +205,6 @@ int ring_import_run(const struct import_options *options, struct progress *progr
     if (!is_due(options))
         return code;
     again.force |= code == 0;
-    return import_state(&again, progress, ret_result, err); /* the first one was taken meanwhile */
+    return import_state(&again, progress, ret_result,
+                        err); /* the first checkpoint was written in the meantime */
 }

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_import: the database of a log, be it a bounded one: of its state, and of the events that came after it (lib/logfile/log_rotation.h).
+ * ring_import: makes the database of a log that may be bounded: from its checkpoint and the events
+ * after it (lib/logfile/log_rotation.h).
  *
- * Model:   what the state has is taken as what was read before (incremental_import.h), the rest is read. Somebody may keep up with the log
- *          meanwhile: who finds another state when he has opened the rest begins again with that one. What is open is read, though its name goes;
- *          of a log with more parts than are held open, whether it is still that state is looked at behind all of it, too.
+ * The checkpoint counts as read before (incremental_import.h), the rest is read. A follower may
+ * work on the log at the same time: if the checkpoint was replaced by the time the rest is open,
+ * the import starts again with the new one. Open files stay readable when their names are removed.
+ * If a log has more parts than are kept open, the checkpoint is compared again after reading.
+ *
  * Invariants
- *   RX-1 Totals are those of all events of the recording, as if none had been removed; rows are those of no block.
- * Threads: one. Failure: as import.h.
+ *   RX-1 Totals are those of all events of the recording, as if none had been removed. Freed
+ *        blocks have no rows.
+ *
+ * Threads: one. Errors: as in import.h.
  */
 #ifndef MTRACE_IMPORTER_RING_IMPORT_H
 #define MTRACE_IMPORTER_RING_IMPORT_H
@@ -16,11 +21,11 @@
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
 
-/* Of logs without a state: import_run. */
+/* Calls import_run for logs without a checkpoint. */
 int ring_import_run(const struct import_options *options, struct progress *progress,
                     struct import_result *ret_result, struct error *err);
 
-/* ERROR_USAGE of a bounded log: who follows one reads events that are removed meanwhile. */
+/* ERROR_USAGE for a bounded log: --follow would read events that are removed meanwhile. */
 int ring_import_check_follow(const struct import_options *options, struct error *err);
 
 #endif

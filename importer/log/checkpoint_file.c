@@ -59,7 +59,7 @@ int state_writer_begin(struct state_writer *writer, const struct log_file *heade
     return write_header(writer, header, err);
 }
 
-/* No posix_fallocate, which writes where the file system cannot. */
+/* posix_fallocate is not used: it writes if the file system cannot reserve. */
 bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes)
 {
     return fallocate(writer->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)n_bytes) == 0;
@@ -101,7 +101,8 @@ struct state_sink state_writer_sink(struct state_writer *writer)
     return (struct state_sink){.put = put, .context = writer};
 }
 
-/* Behind its end may be what an older one had there: cutting it off would give back what is reserved, too. */
+/* Data of an older checkpoint may follow the end. Only a far larger file is cut, because truncation
+ * also frees the reserved space. */
 static int cut_far_behind(const struct state_writer *writer)
 {
     uint64_t most = writer->offset + writer->offset / 2;
@@ -162,7 +163,7 @@ static bool read_header(int fd, struct log_file *ret)
            && memcmp(ret->magic, LOG_MAGIC, sizeof(ret->magic)) == 0;
 }
 
-/* What lies beside a log that is not bounded is none of ours, whatever its name is. */
+/* A file beside a log that is not bounded is not a checkpoint, whatever its name is. */
 static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 {
     int fd = patient_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -236,7 +237,7 @@ int state_reader_open(const char *path, struct state_reader **ret, struct error 
     return code;
 }
 
-/* The next frame, and its payload if it is of the state. */
+/* Reads the next frame, and its payload if it belongs to the checkpoint. */
 static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, bool *ret_is_there,
                       struct error *err)
 {
@@ -295,7 +296,8 @@ void state_reader_close(struct state_reader *reader)
     free(reader);
 }
 
-/* A file is written again when another had its name meanwhile. */
+/* A file is reused after another one had its name: inode numbers alone do not tell checkpoints
+ * apart. */
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_file: the state of a bounded log on the disk (lib/logfile/log_rotation.h): written whole or not at all, and found again.
+ * checkpoint_file: the checkpoint of a bounded log on disk, LOG.state (lib/logfile/log_rotation.h).
  *
- * Model:   a log's header, which says where the state ends (LOG_ROTATION_STATE_END_AT), then each chunk of the state (checkpoint_io.h) as a frame. Frames of another kind are passed over, so that a
- *          state is also found in a log that has it among its own frames.
+ * The file is a log header, which contains the end of the checkpoint (LOG_ROTATION_STATE_END_AT),
+ * then each chunk (checkpoint_io.h) as a frame. Frames of other kinds are skipped, so that a
+ * checkpoint can also be inside a log.
+ *
  * Invariants
- *   SF-1 LOG.state is replaced by one rename, of a file that is on the disk by then: at any instant it is one whole state.
- *   SF-2 A state of another recording is none, and so is what lies beside a log that is not bounded.
- * Threads: one.
- * Failure: ERROR_IO; a frame that is damaged ends the state, which state_io refuses then.
+ *   SF-1 LOG.state is replaced by one rename, after the new file was synced. It is always complete.
+ *   SF-2 A checkpoint of another run is ignored, and so is any file beside a log that is not
+ *        bounded.
+ *
+ * Threads: one. Errors: ERROR_IO. A damaged frame ends the checkpoint, which checkpoint_io then
+ * refuses.
  */
 #ifndef MTRACE_IMPORTER_CHECKPOINT_FILE_H
 #define MTRACE_IMPORTER_CHECKPOINT_FILE_H
@@ -24,20 +28,22 @@
 
 struct state_writer;
 
-/* Close with state_writer_close, which removes what was not committed, and takes NULL. */
+/* Close with state_writer_close, which removes an uncommitted file and accepts NULL. */
 int state_writer_open(const char *log_path, struct state_writer **ret, struct error *err);
 
-/* Takes so much of the disk now, so that a state fits when that is full. False: it has no room for it, or cannot say so; that is no failure. */
+/* Reserves disk space, so that a checkpoint fits even when the disk is full. False: the space is
+ * not there or the file system cannot reserve; not a failure. */
 bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes);
 
-/* header: of the log. Before the first chunk; again after a failure. */
+/* Begins a file, before the first chunk; call again after a failure. header: of the log. */
 int state_writer_begin(struct state_writer *writer, const struct log_file *header,
                        struct error *err);
 struct state_sink state_writer_sink(struct state_writer *writer);
-/* *ret_has_old: the writer has the file of the state before, with what is reserved there, for the one that comes next; it may be begun. Whoever reads that
- * state sees that it is not the current one any more. */
+/* Makes the file the current checkpoint. *ret_has_old: the writer keeps the file of the previous
+ * checkpoint with its reserved space, and may begin the next one in it. A reader of that file
+ * detects that it is no longer current. */
 int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct error *err);
-/* Of the state that was committed, or is written. */
+/* Size of the checkpoint that is being written or was committed. */
 uint64_t state_writer_bytes(const struct state_writer *writer);
 void state_writer_close(struct state_writer *writer);
 
@@ -45,15 +51,17 @@ void state_writer_close(struct state_writer *writer);
 
 struct state_reader;
 
-/* Does the log's header say so? path: of the log, or of its pool. */
+/* Does the header say that the log is bounded? path: of the log or its pool. */
 int checkpoint_file_is_bounded(const char *path, bool *ret, struct error *err);
 
-/* path: of the log, or of its pool. *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
+/* path: of the log or its pool. *ret NULL: no checkpoint: none was written yet, or the log is not
+ * bounded. */
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct state_source state_reader_source(struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);
 
-/* Is the log's state the one that this reader has (NULL: is there none)? Looked for again by name. true, too, if that fails. */
+/* Looks at the name again: is this reader's checkpoint (NULL: none) still the current one? *ret is
+ * true, too, if that fails. */
 int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
                             struct error *err);
 

@@ -18,12 +18,12 @@ _Static_assert((int)STATE_PARTS <= (int)STATE_MEMO_PARTS, "a memo has all parts"
 
 enum {
     LEVEL = 1,
-    RAW_BYTES = STATE_CHUNK_BYTES - 512, /* what zstd cannot make shorter it makes longer by less */
+    RAW_BYTES = STATE_CHUNK_BYTES - 512, /* most that zstd adds to incompressible data */
     TEXT_MOST = 1 << 20,
 };
 
 struct saved_text {
-    uint64_t address; /* the key: where it lies */
+    uint64_t address; /* the key: its address */
 };
 
 struct checkpoint_io {
@@ -31,15 +31,15 @@ struct checkpoint_io {
     int code;
     struct error *err;
     struct state_sink sink;
-    struct state_memo *memo; /* NULL: there is none */
+    struct state_memo *memo; /* NULL when saving */
     struct state_source source;
     enum state_part part;
     size_t n_put; /* chunks of the part */
     unsigned version;
     uint8_t raw[RAW_BYTES];
-    size_t n_raw, at; /* at: what was taken of it; loading only */
+    size_t n_raw, at; /* at: bytes consumed; loading only */
     uint8_t chunk[STATE_CHUNK_BYTES];
-    struct hash_map saved_texts; /* the number is the index + 1 */
+    struct hash_map saved_texts; /* index + 1 is the number */
     struct text_arena *arena;
     struct loaded_text *texts; /* by number - 1 */
     size_t n_texts, max_texts;
@@ -154,7 +154,7 @@ static uint64_t checksum_of(const struct state_chunk *head, const void *stored)
     return XXH64(stored, head->stored_bytes, XXH64(&copy, sizeof copy, 0));
 }
 
-/* Into `chunk`; its length, 0 on failure. */
+/* Compresses into `chunk`. Returns the length, 0 on failure. */
 static size_t pack(struct checkpoint_io *io)
 {
     struct state_chunk head = {.magic = CHUNK_MAGIC,
@@ -192,7 +192,7 @@ static void put_chunk(struct checkpoint_io *io)
     io->n_raw = 0;
 }
 
-/* What is there of the chunk into raw; its header is whole. */
+/* Decompresses the chunk into raw; its header is complete. */
 static void unpack(struct checkpoint_io *io, const struct state_chunk *head, const uint8_t *stored)
 {
     size_t n;

@@ -10,13 +10,14 @@
 #include <string.h>
 
 enum {
-    MIN_RATE_NS = 20000, /* closer pairs say too little about the rate */
+    MIN_RATE_NS = 20000, /* closer pairs give too imprecise a rate */
 };
 
-#define MAX_NS    (1ull << 58) /* nine years; keeps the fixed point inside 64 bits */
+#define MAX_NS    (1ull << 58) /* nine years: the fixed point fits 64 bits */
 #define MAX_FIXED (MAX_NS << CLOCK_MAP_FRACTION_BITS)
 
-/* Of a line, which does not saturate: a tick takes 16 ns at most, all of it a fourth of MAX_NS. */
+/* Limits of a line, which does not saturate: a tick is at most 16 ns, the whole line a quarter of
+ * MAX_NS. */
 #define MAX_LINE_RATE  (UINT64_C(16) << CLOCK_MAP_RATE_BITS)
 #define MAX_LINE_TICKS (MAX_NS / 64)
 
@@ -110,17 +111,17 @@ static int compare_pairs(const void *left, const void *right)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* The stretch behind the last closed knot. */
+/* The open batch, after the last closed knot. */
 struct batch {
     const struct clock_pair *closed;  /* that knot */
-    const struct clock_pair *opening; /* NULL: it is the first one's, or nothing came yet */
+    const struct clock_pair *opening; /* NULL: the first batch, or no pair yet */
     const struct clock_pair *best;
     size_t n_pairs;
     uint64_t last_ticks; /* of the last of them */
-    uint64_t rate;       /* by what is closed: the future has no say in it (CM-4) */
+    uint64_t rate;       /* from closed batches: later pairs must not change it (CM-4) */
 };
 
-/* Is the second clock of `pair` read sooner after the first one than that of the best so far? */
+/* Does `pair` have a shorter delay between its two readings than the best so far? */
 static bool is_better(const struct batch *batch, const struct clock_pair *pair)
 {
     uint64_t line = batch->best->ns + scale(pair->ticks - batch->best->ticks, batch->rate, 0);
@@ -138,13 +139,14 @@ static void batch_open(struct batch *batch, const struct clock_map *map,
         rate_between(&map->pairs[0], map->n_closed > 1 ? &map->pairs[map->n_closed - 1] : pair);
 }
 
-/* What is read while the program runs waits for the end of the stretch: that of one that logs much comes soon. */
+/* Least length of a batch. An import of a running program waits for the end of a batch, so batches
+ * with many pairs are short. */
 static uint64_t least_length(const struct batch *batch)
 {
     return batch->n_pairs < CLOCK_MAP_MANY_PAIRS ? CLOCK_MAP_BATCH_NS : CLOCK_MAP_SHORT_NS;
 }
 
-/* Takes the next pair by ticks; true if the stretch is closed by it, and its best pair is a knot. */
+/* Adds the next pair by ticks. True: the pair closes the batch, and its best pair is a knot. */
 static bool batch_add(struct batch *batch, const struct clock_map *map,
                       const struct clock_pair *pair)
 {
@@ -154,7 +156,7 @@ static bool batch_add(struct batch *batch, const struct clock_map *map,
             batch_open(batch, map, pair);
         return false;
     }
-    if (pair->ticks == batch->last_ticks) /* of a segment that is in the pool and packed */
+    if (pair->ticks == batch->last_ticks) /* the same segment in the pool and packed */
         return false;
     if (pair->ns >= batch->opening->ns + least_length(batch))
         return pair->ticks > batch->best->ticks && pair->ns > batch->best->ns;
@@ -165,13 +167,14 @@ static bool batch_add(struct batch *batch, const struct clock_map *map,
     return false;
 }
 
-/* Where the walk goes on: behind the last knot, in its own stretch or at the pair that opened the next. */
+/* Where the walk continues: after the last knot, in its batch or at the pair that opened the next
+ * one. */
 static struct batch batch_resume(const struct clock_map *map, size_t *ret_next)
 {
     struct batch batch = {.closed = &map->pairs[map->n_closed - 1]};
     size_t i = map->n_closed;
 
-    if (map->has_open) { /* a late pair may lie before it: damage, or a map that is not used any more */
+    if (map->has_open) { /* a late pair may be before it: damage, or a map that is no longer used */
         while (
             i < map->n_pairs
             && (map->pairs[i].ticks <= batch.closed->ticks || map->pairs[i].ns <= batch.closed->ns))
@@ -183,7 +186,7 @@ static struct batch batch_resume(const struct clock_map *map, size_t *ret_next)
     return batch;
 }
 
-/* Closes what can be closed and keeps the pairs of the stretch that is open. */
+/* Closes the batches that can be closed and keeps the pairs of the open one. */
 static struct batch close_stretches(struct clock_map *map)
 {
     size_t i;
@@ -218,7 +221,8 @@ static void put_knot(struct clock_map *map, const struct clock_pair *pair)
         knot[-1].rate = rate_between(&(struct clock_pair){knot[-1].ticks, knot[-1].ns}, pair);
 }
 
-/* The knots for good, and those of now: the best pair of the open stretch, and the last reading. */
+/* Stores the permanent knots, and the temporary ones: the best pair of the open batch, and the last
+ * reading. */
 static int put_knots(struct clock_map *map, struct batch *batch)
 {
     bool has_last = map->last.ns && map->last.ticks > map->newest.ticks;
@@ -240,7 +244,8 @@ static int put_knots(struct clock_map *map, struct batch *batch)
     return 0;
 }
 
-/* The last knot behind which so much time lies that who took a time before it has written its event since. */
+/* The last knot so long before the newest pair that any thread that read the clock before it has
+ * written its event. */
 static uint64_t find_final(const struct clock_map *map)
 {
     for (size_t i = map->n_closed; i-- > 1;)
@@ -249,7 +254,7 @@ static uint64_t find_final(const struct clock_map *map)
     return 0;
 }
 
-/* In order behind the knots. */
+/* Sorts the pairs after the knots. */
 static int sort_pairs(struct clock_map *map, bool *ret_is_late)
 {
     uint64_t open_ticks = 0;
@@ -355,7 +360,7 @@ uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cu
     return fixed > MAX_FIXED ? MAX_FIXED : fixed;
 }
 
-/* The first ticks that are too many for the line from the knot on. */
+/* The first ticks beyond the limits of the line from the knot on. */
 static uint64_t find_limit(const struct clock_map *map, size_t knot)
 {
     const struct clock_knot *at = &map->knots[knot];
@@ -389,7 +394,7 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
     return clock_map_fixed_ns(map, &cursor, ticks) >> CLOCK_MAP_FRACTION_BITS;
 }
 
-/* ---- what is kept of a map ---- */
+/* ---- saved pairs ---- */
 
 void clock_past_done(struct clock_past *past)
 {
@@ -397,8 +402,8 @@ void clock_past_done(struct clock_past *past)
     memset(past, 0, sizeof(*past));
 }
 
-/* Every other one of the older half of the knots goes, but for the first: what is long ago is told as exactly as its rate was even. None goes that
- * what comes behind `known_ticks` is between (CM-5). */
+/* Removes every other knot of the older half except the first: old times become less exact if the
+ * clock rate varied. A knot stays if the next one is after `known_ticks` (CM-5). */
 static void make_coarser(struct clock_past *past, uint64_t known_ticks)
 {
     size_t n_known;
@@ -410,14 +415,15 @@ static void make_coarser(struct clock_past *past, uint64_t known_ticks)
         return;
     for (size_t i = 2; i < n_old; i += 2)
         past->pairs[n++] = past->pairs[i];
-    if (past->pairs[n - 1].ticks != past->pairs[n_old - 1].ticks) /* between it and the next one */
+    if (past->pairs[n - 1].ticks
+        != past->pairs[n_old - 1].ticks) /* known_ticks may be between it and the next one */
         past->pairs[n++] = past->pairs[n_old - 1];
     memmove(&past->pairs[n], &past->pairs[n_old], (past->n_pairs - n_old) * sizeof(*past->pairs));
     past->n_pairs -= n_old - n;
     past->n_closed -= n_old - n;
 }
 
-/* The first ticks behind the time; UINT64_MAX: there are none. */
+/* The first ticks after the time; UINT64_MAX: none. */
 static uint64_t find_behind(const struct clock_map *map, uint64_t fixed_ns)
 {
     struct clock_cursor cursor = {0};
@@ -429,12 +435,13 @@ static uint64_t find_behind(const struct clock_map *map, uint64_t fixed_ns)
     return ticks;
 }
 
-/* The knots of now that lie before `ticks`, and one there: behind it no time will be before that of now, rounded up. */
+/* Closes the current knots before `ticks`, and adds one there: later times are then never before
+ * its current time, rounded up. */
 static void close_at(struct clock_past *past, const struct clock_map *map, uint64_t ticks)
 {
     struct clock_cursor cursor = {0};
     uint64_t fixed_ns = clock_map_fixed_ns(map, &cursor, ticks);
-    uint64_t rounded = ticks & UINT64_MAX << COLUMNS_MAX_TIME_SHIFT; /* as events may be, later */
+    uint64_t rounded = ticks & UINT64_MAX << COLUMNS_MAX_TIME_SHIFT; /* later events may be there */
     size_t n = past->n_closed;
 
     for (size_t i = map->n_made; i < map->n_knots && map->knots[i].ticks < rounded; i++)
@@ -448,7 +455,7 @@ static void close_at(struct clock_past *past, const struct clock_map *map, uint6
     past->has_open = false;
 }
 
-/* Behind the last knot for good no time will be before its own. */
+/* After the last permanent knot, no time will be before the knot's. */
 bool clock_past_is_due(const struct clock_map *map, uint64_t mark)
 {
     return !map->is_identity && map->pairs[map->n_closed - 1].ns << CLOCK_MAP_FRACTION_BITS < mark
@@ -461,7 +468,7 @@ int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64
 
     if (map->is_identity || map->n_pairs == 0)
         return 0;
-    /* room for the knots of now, and that at the mark */
+    /* for the current knots and the one at the mark */
     pairs = dynamic_array_reserve(past->pairs, &past->capacity,
                                   map->n_pairs + (map->n_knots - map->n_made) + 1, sizeof(*pairs));
     if (!pairs)
@@ -503,7 +510,7 @@ int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
     uint64_t seen = pairs[past->has_open ? past->n_closed : past->n_closed - 1].ticks;
     size_t n = past->n_pairs;
     for (size_t i = 0; i < n_own; i++)
-        if (own[i].ticks > seen) /* what comes twice counts once: batch_add */
+        if (own[i].ticks > seen) /* batch_add ignores duplicates */
             pairs[n++] = own[i];
     free(map->pairs);
     map->pairs = pairs;

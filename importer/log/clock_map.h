@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_map: ticks of one log -> nanoseconds of CLOCK_MONOTONIC.
+ * clock_map: converts the ticks of one log to nanoseconds of CLOCK_MONOTONIC.
  *
- * Model:   pairs of readings (ticks, ns) taken at nearly one instant become the knots of a
- *          piecewise-linear map. A reading that was interrupted between its two clocks shows an ns
- *          that is too late, so of all pairs of a stretch of time the earliest one for its ticks is
- *          kept. A stretch is closed by the first pair behind it, sooner when it has so many that one of them was surely read well; its
- *          knot is then one for good. Behind the last knot the rate of the whole recording goes on.
- *          More pairs may be added and the knots made again, as a log that is still written grows.
+ * Pairs of readings (ticks, ns), taken nearly together, become the knots of a piecewise-linear map.
+ * A thread that is interrupted between its two readings has an ns that is too late. So each batch
+ * of pairs keeps only the one that is earliest for its ticks. A batch is closed by the first pair
+ * after it, or sooner when it has so many pairs that one of them is surely good. Its knot is then
+ * permanent. After the last knot the rate of the whole recording applies. While a log grows, pairs
+ * may be added and the knots made again.
+ *
  * Invariants
  *   CM-1 The map never decreases: a <= b implies ns(a) <= ns(b).
- *   CM-2 Of each CLOCK_MAP_BATCH_NS of recording one knot is kept, of as little as CLOCK_MAP_SHORT_NS where there are
- *        CLOCK_MAP_MANY_PAIRS, whatever the number of pairs is, and the pairs of the last stretch.
- *   CM-3 A clock of LOG_CLOCK_MONOTONIC is its own nanoseconds.
- *   CM-4 Pairs added later, unless clock_map_make calls one late, change nothing for ticks up to
- *        final_ticks. Made at once or bit by bit, the knots are the same.
- *   CM-5 With a past that was taken at a mark, what lay behind the mark then does so for good, whatever readings come: a mark may lie behind
- *        final_ticks, where nobody is waited for.
+ *   CM-2 One knot is kept per CLOCK_MAP_BATCH_NS, or per CLOCK_MAP_SHORT_NS where there are
+ *        CLOCK_MAP_MANY_PAIRS, whatever the number of pairs, and all pairs of the open batch.
+ *   CM-3 Ticks of LOG_CLOCK_MONOTONIC are nanoseconds already.
+ *   CM-4 Pairs added later do not change the map up to final_ticks, unless clock_map_make reports
+ *        one as late. The knots do not depend on how often they were made.
+ *   CM-5 Times after the mark of a clock_past stay after it, whatever pairs follow. This matters
+ *        because a mark may be later than final_ticks when slow writers are not waited for.
+ *
  * Threads: read-only after clock_map_make; each reader has its own struct clock_cursor.
  */
 #ifndef MTRACE_IMPORTER_CLOCK_MAP_H
@@ -29,14 +31,15 @@
 #include <stdint.h>
 
 enum {
-    CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond, so that the order of ticks survives */
+    CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond: keeps distinct ticks in order */
     CLOCK_MAP_RATE_BITS = 32,
     CLOCK_MAP_MANY_PAIRS = 8,
 };
 
 #define CLOCK_MAP_BATCH_NS 20000000ull
 #define CLOCK_MAP_SHORT_NS 2000000ull
-/* Behind this much nobody is thought to be held up between looking at the clock and writing; who is makes a late pair, or event. */
+/* A thread is assumed to write its event within this time of reading the clock. If it is delayed
+ * for longer, its pair or event is late. */
 #define CLOCK_MAP_HELD_NS 200000000ull
 
 struct clock_pair {
@@ -45,27 +48,27 @@ struct clock_pair {
 };
 
 struct clock_knot {
-    uint64_t ticks; /* this knot holds from here to the next */
+    uint64_t ticks; /* the knot applies from here to the next */
     uint64_t ns;
-    uint64_t rate; /* ns per tick, 32 bits behind the point */
+    uint64_t rate; /* ns per tick, 32 fraction bits */
 };
 
 struct clock_map {
     bool is_identity;
     struct clock_pair
-        *pairs; /* n_closed knots for good, then what may become the next, then new ones */
+        *pairs; /* n_closed permanent knots, then candidates for the next, then new pairs */
     size_t n_closed, n_pairs, pairs_capacity;
-    bool has_open;            /* pairs[n_closed] opened a stretch */
-    struct clock_pair newest; /* by ticks, of the pairs that clock_map_make saw */
-    struct clock_pair last;   /* clock_map_set_last; of CLOCK_MONOTONIC the newest pair */
+    bool has_open;            /* pairs[n_closed] began a batch */
+    struct clock_pair newest; /* largest ticks that clock_map_make saw */
+    struct clock_pair last;   /* from clock_map_set_last; for CLOCK_MONOTONIC the newest pair */
     struct clock_knot *knots;
     size_t n_knots, knots_capacity;
-    size_t n_made;        /* knots for good, but for the rate of the last one */
+    size_t n_made;        /* permanent knots; the rate of the last one may change */
     uint64_t final_ticks; /* CM-4; 0: nothing is final */
-    uint64_t rate;        /* of the whole recording; 0: no two pairs were far enough apart */
+    uint64_t rate;        /* of the whole recording; 0: no two pairs are far enough apart */
 };
 
-/* Where a reader was last; all zero is valid. To be zeroed when knots are made again. */
+/* A reader's last position. All zero is valid; zero it when knots are made again. */
 struct clock_cursor {
     size_t knot;
 };
@@ -73,34 +76,39 @@ struct clock_cursor {
 void clock_map_init(struct clock_map *map, bool is_identity);
 void clock_map_done(struct clock_map *map);
 
-/* Adds a reading, in any order; one with ns 0 was not taken and is ignored. ERROR_NOMEM or 0. */
+/* Adds a pair, in any order. A pair with ns 0 is ignored. ERROR_NOMEM or 0. */
 int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns);
 
-/* The latest reading so far, which the next one may take the place of: it stands unless a pair lies behind it. */
+/* Sets the latest pair, which the next call replaces. It is used unless a pair is later. */
 void clock_map_set_last(struct clock_map *map, uint64_t ticks, uint64_t ns);
 
-/* The pairs so far, as a packed file has them: rounded down to a multiple of 1 << shift ticks. Before the knots are made. */
+/* Rounds the pairs down to multiples of 1 << shift ticks, as in a packed file. Call it before
+ * clock_map_make. */
 void clock_map_round(struct clock_map *map, unsigned shift);
 
-/* Rate of the pairs added so far (ns per tick, 32 bits behind the point), 0 if unknown. */
+/* Rate of the pairs so far (ns per tick, 32 fraction bits); 0 if unknown. */
 uint64_t clock_map_rate(const struct clock_map *map);
 
-/* Makes the knots, also again. default_rate is used when the pairs give none. *ret_is_late: a pair lies
- * before the end of what was final, so that this map is no continuation of the one before. ERROR_NOMEM or 0. */
+/* Makes the knots; may be repeated. default_rate is used if the pairs give no rate. *ret_is_late: a
+ * pair lies before final_ticks, so this map does not continue the previous one. ERROR_NOMEM or
+ * 0. */
 int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late);
 
-/* The last ticks up to `ticks` whose times are final, if nobody is held up who looked at the clock before `ticks` (CM-4); 0: none are. */
+/* The last ticks up to `ticks` whose times are final (CM-4), if every thread that read the clock
+ * before `ticks` has written its pair; 0: none. */
 uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks);
 
-/* Of the knots up to until_ticks: another one, another map of the ticks up to there, if a knot lies at until_ticks. */
+/* Digest of the knots up to until_ticks, where a knot must be. If it is equal, the map up to there
+ * is equal. */
 uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks);
 
 /* ns of CLOCK_MONOTONIC, shifted left by CLOCK_MAP_FRACTION_BITS; saturates. */
 uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cursor,
                             uint64_t ticks);
 
-/* The stretch of the map that holds at `ticks`: from there until behind the last of `n_ticks`, the fixed-point ns are fixed_ns and what the rate adds,
- * without a look whether they saturate, as they do not. n_ticks 0: it must be asked for each. */
+/* The line of the map at `ticks`. For the n_ticks from from_ticks on, the fixed-point ns are
+ * fixed_ns plus what the rate adds; these do not saturate. n_ticks 0: use clock_map_fixed_ns for
+ * each value. */
 struct clock_line {
     uint64_t from_ticks, n_ticks, fixed_ns, rate;
 };
@@ -110,7 +118,7 @@ struct clock_line clock_map_line(const struct clock_map *map, struct clock_curso
 
 __extension__ typedef unsigned __int128 clock_map_wide;
 
-/* Of ticks of the line: as clock_map_fixed_ns. */
+/* The same result as clock_map_fixed_ns, for ticks of the line. */
 static inline uint64_t clock_line_fixed_ns(const struct clock_line *line, uint64_t ticks)
 {
     return line->fixed_ns
@@ -118,11 +126,11 @@ static inline uint64_t clock_line_fixed_ns(const struct clock_line *line, uint64
                         >> (CLOCK_MAP_RATE_BITS - CLOCK_MAP_FRACTION_BITS));
 }
 
-/* The same in whole ns without a cursor. */
+/* In whole ns, without a cursor. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
 
-/* The pairs of a map that was made. Where segments go that a log once had, so do their pairs: with these the map is what it was with all of them.
- * All zero: none. */
+/* Saved pairs of a map. When segments are removed from a log, their pairs go too; with the saved
+ * ones the map does not change. All zero: empty. */
 struct clock_past {
     struct clock_pair *pairs;
     size_t n_pairs, n_closed, capacity;
@@ -131,23 +139,25 @@ struct clock_past {
 
 enum {
     CLOCK_PAST_MOST =
-        1
-        << 14 /* knots: nearly three minutes at least are kept whole, what was before gets coarser */
+        1 << 14 /* knots: the last three minutes or more keep all; older ones are thinned */
 };
 
 void clock_past_done(struct clock_past *past);
 
-/* mark: up to when, in fixed point, events were handed out (CM-5); UINT64_MAX: that is not known. ERROR_NOMEM or 0. */
+/* Saves the pairs of a map. mark: fixed-point time up to which events were handed out (CM-5);
+ * UINT64_MAX: unknown. ERROR_NOMEM or 0. */
 int clock_past_take(struct clock_past *past, const struct clock_map *map, uint64_t mark);
 
-/* Does the mark lie where readings to come have a say, so that nothing but a past holds them to it? Of a map that was made. */
+/* True if later pairs could still change times at the mark, so that a past is needed to keep them.
+ * The map must be made. */
 bool clock_past_is_due(const struct clock_map *map, uint64_t mark);
 
-/* clock_map_digest of the map that is made with it, up to a knot. */
+/* clock_map_digest of the map that will be made with this past, up to a knot. */
 uint64_t clock_past_digest(const struct clock_past *past, uint64_t until_ticks);
 void clock_past_visit(struct clock_past *past, struct checkpoint_io *io); /* checkpoint_io.h */
 
-/* Before the knots are made; what was added so far and lies before what is open counts as known. ERROR_NOMEM or 0. */
+/* Adds the saved pairs; call it before clock_map_make. Pairs added before that lie before the open
+ * batch count as known. ERROR_NOMEM or 0. */
 int clock_map_put_past(struct clock_map *map, const struct clock_past *past);
 
 #endif

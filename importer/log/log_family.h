@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_family: the files beside a log that may be logs of its processes' children, by name.
+ * log_family: finds files beside a log that may be logs of child processes, by name.
  *
- * Model:   the log of a child or of an image after exec is called FIRST.<pid>.<image>, FIRST being
- *          the first log of the run; with ".live" behind it while it is a pool. Whether such a file
- *          really belongs to the run its header says (parent_run_id).
- * Failure: ERROR_NOMEM; a folder that cannot be read has no files.
+ * The log of a child, or of an image after exec, is named FIRST.<pid>.<image>, where FIRST is the
+ * first log of the run; its pool has ".live" appended. The header (parent_run_id) tells if the file
+ * really belongs to the run.
+ * Errors: ERROR_NOMEM. An unreadable folder counts as empty.
  */
 #ifndef MTRACE_IMPORTER_LOG_FAMILY_H
 #define MTRACE_IMPORTER_LOG_FAMILY_H
@@ -20,23 +20,24 @@ struct log_family {
     size_t n, capacity;
 };
 
-/* All files beside `path` that are named as its family; `path` may be any member of it. */
+/* Finds all files beside `path` with such names. `path` may be any log of the run. */
 int log_family_find(const char *path, struct log_family *ret);
 void log_family_done(struct log_family *family);
 
 /* Bytes of `path` up to the end of the first log's name. */
 size_t log_family_first_bytes(const char *path);
 
-/* Is it named as a pool, which its recorder removes when all of it is packed? */
+/* Is this the name of a pool, which the recorder removes when it is packed? */
 bool log_family_is_pool(const char *path);
 
-/* Bytes of `path` that name the packed file of the log, which it is, or is the pool of. */
+/* Length of the packed file's name: of `path` itself, or without the suffix of a pool. */
 size_t log_family_packed_bytes(const char *path);
 
-/* That name; the caller frees it, NULL without memory. */
+/* The packed file's name; the caller frees it. NULL: no memory. */
 char *log_family_packed_path(const char *path);
 
-/* That of the state of its run (lib/logfile/log_rotation.h), which is beside the first log; the same. */
+/* Name of the run's checkpoint, beside the first log (lib/logfile/log_rotation.h). The caller frees
+ * it. NULL: no memory. */
 char *log_family_state_path(const char *path);
 
 #endif

@@ -68,7 +68,7 @@ static bool begins_with(const char *bytes, size_t n, const char *prefix, size_t 
     return n >= n_prefix && memcmp(bytes, prefix, n_prefix) == 0;
 }
 
-/* The file has not our magic: says what it is. */
+/* The magic is wrong: reports what the file is. */
 static int refuse(const char *path, const char *bytes, size_t n, struct error *err)
 {
     unsigned version;
@@ -195,7 +195,7 @@ void log_file_close(struct log_file_reader *file)
     free(file);
 }
 
-/* A raw payload that the file cuts short reads as zeros behind its end. */
+/* The missing end of a raw payload in a cut file reads as zeros. */
 static int read_raw(struct log_file_reader *file, const struct log_segment_ref *ref, void *payload,
                     struct error *err)
 {
@@ -207,8 +207,8 @@ static int read_raw(struct log_file_reader *file, const struct log_segment_ref *
     if (r != 0)
         return r;
     memset((char *)payload + n, 0, ref->raw_bytes - n);
-    /* A recorder at work may have given the segment away since it was listed: SG-7 of collector/log/segment.h. Acquire: the
-     * payload was read before. */
+    /* The recorder may have recycled the segment since it was listed: SG-7 of
+     * collector/log/segment.h. Acquire: the payload was read before. */
     atomic_thread_fence(memory_order_acquire);
     r = log_file_read_at(file, &now, sizeof(now), ref->offset, &n, err);
     if (r == 0 && n == sizeof(now) && now.sequence != ref->sequence)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_file: one file of a log, raw or packed: what kind of file it is, where its segments are, and
- * their bytes.
+ * log_file: one file of a log, raw or packed: its kind, its segments and their bytes.
  *
- * Model:   opening recognises the file by its first bytes; log_scan.h walks it once and lists
- *          its segments; log_file_read brings the payload of one.
- *          Everything in the file is doubted: a segment is listed only when its header makes sense.
+ * log_file_open recognizes the file by its first bytes, log_scan.h lists its segments,
+ * log_file_read reads one payload. The file is not trusted: only segments with a valid header are
+ * listed.
+ *
  * Invariants
- *   FR-1 A listed segment lies inside the file: offset + stored bytes <= size_bytes, but for the
- *        last one of a raw file, whose missing end reads as zeros.
+ *   FR-1 A listed segment lies inside the file: offset + stored bytes <= size_bytes. Only the last
+ *        one of a raw file may be cut; its missing end reads as zeros.
  *   FR-2 raw_bytes <= LOG_SEGMENT_PAYLOAD_BYTES, and a multiple of 8.
- *   FR-3 Nothing is mapped: a file that is cut while it is read gives short reads, never SIGBUS.
+ *   FR-3 The file is not mapped: if it shrinks, reads are short and no SIGBUS occurs.
+ *
  * Threads: log_file_read from one thread at a time.
  */
 #ifndef MTRACE_IMPORTER_LOG_FILE_H
@@ -27,77 +28,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the bytes of a segment, or of a part of one, are. */
+/* Location of a segment, or of a part of one. */
 struct log_segment_ref {
     uint64_t sequence;
-    uint64_t offset; /* raw: of the segment; packed: of the frame */
+    uint64_t offset; /* of the segment (raw) or frame (packed) */
     uint64_t base_ticks;
-    uint32_t raw_bytes;  /* payload that can be read */
-    uint32_t file_bytes; /* that the segment or frame takes in its file */
-    uint32_t first_byte; /* DEFS, NODES of a packed file: place of the part in the payload */
+    uint32_t raw_bytes;  /* readable payload */
+    uint32_t file_bytes; /* size of the segment or frame in its file */
+    uint32_t first_byte; /* DEFS, NODES of a packed file: offset of the part in the payload */
     uint32_t first_node; /* NODES */
     uint32_t thread;     /* EVENTS */
-    uint32_t n_events;   /* packed only, as the frame says */
-    uint32_t copy;       /* of log_input.copies, from 1 on; 0: none was made. Set by its owner */
-    uint16_t file;       /* of the log; set by its owner */
+    uint32_t n_events;   /* packed only, from the frame */
+    uint32_t copy;       /* 1-based index in log_input.copies; 0: no copy. Set by the owner */
+    uint16_t file;       /* index of the file; set by the owner */
     uint8_t kind;        /* enum log_segment_kind */
     bool is_packed;
-    bool is_filling;  /* raw only: the program was to write more into it */
-    bool is_complete; /* nothing will be added to it */
+    bool is_filling;  /* raw only: the program may write more into it */
+    bool is_complete; /* it will not grow */
 };
 
 struct log_file_reader {
     const char *path;
-    int fd; /* -1: opened for each read, because the set has very many files */
+    int fd; /* -1: opened for each read (log_file_rest) */
     uint64_t size_bytes;
-    uint64_t scanned_bytes;        /* of a packed file: where the frames end that were listed */
-    struct log_file header;        /* of a packed file with a trailer: the trailer */
-    bool has_trailer;              /* it is finished */
-    uint32_t generation;           /* its number; 0: it is none */
-    uint64_t n_losses, lost_bytes; /* of a generation: what its frames could not be read for */
+    uint64_t scanned_bytes;        /* packed: end of the listed frames */
+    struct log_file header;        /* the trailer, if there is one */
+    bool has_trailer;              /* the file is complete */
+    uint32_t generation;           /* number of a rotated log; 0: it is not one */
+    uint64_t n_losses, lost_bytes; /* of a rotated log: unreadable places and bytes */
     uint64_t *samples;             /* offsets of LOG_FRAME_SAMPLES frames */
     size_t n_samples, samples_capacity;
 };
 
 /*
- * Opens a log, or says what else the file is: a directory, empty, text, a database, a heaptrack
- * recording, a log of a newer mtrace. The path is kept in
- * `arena`. Close with log_file_close; `ret` is set on success only.
+ * Opens a log. If the file is something else, the error says what: a directory, empty, text, a
+ * database, a heaptrack recording, a log of a newer mtrace. The path is kept in `arena`. `ret` is
+ * set on success only.
  */
 int log_file_open(const char *path, struct text_arena *arena, struct log_file_reader **ret,
                   struct error *err);
 void log_file_close(struct log_file_reader *file);
 
-/* Takes the size that the file has by now. */
+/* Reads the current size of the file. */
 int log_file_refresh(struct log_file_reader *file, struct error *err);
 
-/* From now on the file is opened for each read; for sets of very many files. */
+/* Closes the descriptor: from now on the file is opened for each read. For sets of very many
+ * files. */
 void log_file_rest(struct log_file_reader *file);
 
-/* Reads up to n_bytes at offset; fewer only at the end of the file. Several threads may read at
- * once. */
+/* Reads up to n_bytes at offset; fewer only at the end of the file. Several threads may read
+ * concurrently. */
 int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, uint64_t offset,
                      size_t *ret_n, struct error *err);
 
 /*
- * Reads and decodes the payload of a segment: ref->raw_bytes bytes into `payload`, which has room
- * for LOG_SEGMENT_BYTES and is 8-byte aligned. ERROR_FORMAT: damaged; err says where.
+ * Reads and decodes the payload of a segment: ref->raw_bytes bytes into `payload`, which holds
+ * LOG_SEGMENT_BYTES and is 8-byte aligned. ERROR_FORMAT: damaged; err says where.
  */
 int log_file_read(struct log_file_reader *file, const struct log_segment_ref *ref,
                   struct pack *pack, void *payload, struct error *err);
 
-/* Reads and decodes the samples frame at `offset`: n of them into `samples`, room for
+/* Reads and decodes the samples frame at `offset` into `samples`, which holds
  * PACK_PAYLOAD_MAX_BYTES. */
 int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct pack *pack,
                           struct log_sample *samples, size_t *ret_n, struct error *err);
 
-/* Is the file mapped by its own process at this moment? Then that still runs. */
+/* True if the file's own process has it mapped, and therefore still runs. */
 bool log_file_is_live(const struct log_file_reader *file);
 
-/* Does a recorder of our own pid namespace have this raw log mapped, to pack it? Of another one log_file_is_locked tells. */
+/* True if a recorder in our PID namespace has this raw log mapped to pack it. For other namespaces
+ * use log_file_is_locked. */
 bool log_file_is_packed(const struct log_file_reader *file);
 
-/* Does somebody hold the lock of a packed file that is written (packed_log.h, remote/receiver/store.h)? */
+/* True if a writer holds the lock of this packed file (packed_log.h, remote/receiver/store.h). */
 bool log_file_is_locked(const struct log_file_reader *file);
 
 #endif

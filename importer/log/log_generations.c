@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 
 enum {
-    MOST_OPEN_GENERATIONS = 256, /* a ring as it comes has half as many */
-    OPEN_SHARE = 64,             /* of the descriptors, as there may be many logs */
+    MOST_OPEN_GENERATIONS = 256, /* a normal ring has half as many */
+    OPEN_SHARE = 64,             /* share of the descriptors, since there may be many logs */
 };
 
 static int out_of_memory(struct error *err)
@@ -55,7 +55,7 @@ int log_generations_open(struct log_input *input, uint32_t number, struct text_a
     }
     *ret_is_ours = true;
     file->generation = number;
-    input->last_generation = number; /* of one without a header there may be more later */
+    input->last_generation = number; /* a file without a header may grow later */
     return log_generations_add_file(input, file) == 0 ? 0 : out_of_memory(err);
 }
 

@@ -14,7 +14,7 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-/* A number of the header as it is now; 0: it is not there. */
+/* Reads a number of the current header; 0: not there. */
 static int read_number(struct log_file_reader *file, size_t offset, uint64_t *ret,
                        struct error *err)
 {
@@ -40,7 +40,7 @@ int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint6
     return r ? r : read_number(file, offsetof(struct log_file, next_sequence), ret_sequence, err);
 }
 
-/* Of one that somebody began to elide meanwhile it is not known what he had elided by then. */
+/* If a recorder began to elide in the meantime, it is unknown what it had elided by then. */
 int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err)
 {
     uint64_t watermark_ticks = 0;
@@ -70,7 +70,7 @@ static int keep_copy(struct log_input *input, struct log_segment_ref *ref, const
     return 0;
 }
 
-/* ERROR_FORMAT: its place was given away. */
+/* ERROR_FORMAT: the segment was recycled. */
 static int copy_segment(struct log_input *input, struct log_segment_ref *ref, struct pack *pack,
                         struct error *err)
 {
@@ -82,7 +82,8 @@ static int copy_segment(struct log_input *input, struct log_segment_ref *ref, st
     return r;
 }
 
-/* One that was packed meanwhile was sealed before: its frame is listed, or is found when it is read. */
+/* A segment that was packed in the meantime was sealed before: its frame is listed, or is found
+ * when it is read. */
 int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,
                    struct error *err)
 {
@@ -112,7 +113,7 @@ void log_grown_done(struct log_input *input)
     log_segment_list_done(&input->grown);
 }
 
-/* ---- frames that came since ---- */
+/* ---- frames written since then ---- */
 
 static const struct log_segment_ref *find_grown(const struct log_input *input, uint64_t sequence)
 {
@@ -132,7 +133,8 @@ static int scan_grown(struct log_input *input, size_t index, struct error *err)
     return r;
 }
 
-/* That of a pool that had none when it was opened: somebody began to pack it since, as of a child that is followed. */
+/* Opens the packed file of a pool that had none when it was opened: a recorder began to pack it
+ * since, as for a followed child. */
 static int open_packed(struct log_input *input, struct error *err)
 {
     struct log_file_reader *file = NULL;
@@ -153,7 +155,7 @@ static int open_packed(struct log_input *input, struct error *err)
     return r == ERROR_NOMEM ? out_of_memory(err) : 0;
 }
 
-/* Generations that were begun since, which go behind the pool. */
+/* Opens rotated logs that were begun since then; they are added after the pool. */
 static int open_begun(struct log_input *input, struct error *err)
 {
     struct log_rotation ring;
@@ -172,7 +174,7 @@ static int open_begun(struct log_input *input, struct error *err)
     return r;
 }
 
-/* Of all that were packed. */
+/* Lists the new frames of all packed files. */
 static int find_frames(struct log_input *input, struct error *err)
 {
     int r = open_packed(input, err);
@@ -205,7 +207,7 @@ int log_grown_read(struct log_input *input, size_t index, struct pack *pack, voi
     return r;
 }
 
-/* ---- what others may remove ---- */
+/* ---- files that may be removed ---- */
 
 int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err)
 {
@@ -220,7 +222,7 @@ int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err
         r = copy_segment(input, &refs[i], pack, err);
         if (r == ERROR_FORMAT)
             r = log_grown_read(input, i, pack, payload, err);
-        if (r == ERROR_FORMAT) /* said when it is to be read */
+        if (r == ERROR_FORMAT) /* reported when it is read */
             r = 0;
     }
     return r;

@@ -19,7 +19,7 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-/* The name of the other file of a log; the caller frees it. */
+/* Path of a log's other file; the caller frees it. */
 static char *partner_path(const char *path)
 {
     char *partner;
@@ -34,7 +34,7 @@ int log_input_add_file(struct log_input *input, struct log_file_reader *file)
     return log_generations_add_file(input, file);
 }
 
-/* The packed file comes first. A pool left by another run is not ours. */
+/* The packed file comes first. A pool of another run is ignored. */
 static int add_partner(struct log_input *input, struct log_file_reader *partner)
 {
     if (partner->header.run_id != input->files[0]->header.run_id
@@ -51,8 +51,8 @@ static int add_partner(struct log_input *input, struct log_file_reader *partner)
     return 0;
 }
 
-/* One of the two files is enough: a packed file that was cut inside its header, or never begun, is
- * no loss while the pool is there. */
+/* One of the two files suffices: a packed file that was cut inside its header, or never begun, is
+ * no loss if the pool exists. */
 static int open_files(struct log_input *input, const char *path, struct log_damage_report *damage,
                       struct text_arena *arena, struct error *err)
 {
@@ -74,7 +74,7 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
             log_file_close(partner);
         r = r == 0 ? 0 : out_of_memory(err);
     } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
-        /* The pool's file of a log that was packed to its end is gone; nothing is lost with it. */
+        /* The pool of a completely packed log was removed; nothing is lost. */
         const char *copy =
             access(path, F_OK) == 0 ? text_arena_copy(arena, path, strlen(path)) : NULL;
         if (copy)
@@ -93,7 +93,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Every counter only grows, and the word about the end is written once. */
+/* Counters only grow, and the end is written once. */
 static void merge_header(struct log_file *header, const struct log_file *other)
 {
     header->flags |= other->flags;
@@ -124,7 +124,7 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);
 }
 
-/* A damaged header may have no NUL there. */
+/* A damaged header may lack the NUL. */
 static void end_text(char *text, size_t n_bytes)
 {
     text[n_bytes - 1] = '\0';
@@ -152,7 +152,7 @@ bool log_input_holds_files(const struct log_input *input)
     return holds;
 }
 
-/* Places where an event may have been. */
+/* Number of places where events may be lost. */
 static uint64_t n_losses(const struct log_damage_report *damage)
 {
     return damage->count[LOG_DAMAGE_TRUNCATED] + damage->count[LOG_DAMAGE_CHECKSUM]
@@ -173,7 +173,7 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
     return r;
 }
 
-/* Behind all other files: their place is made before the pool afterwards. */
+/* Added after all other files; put_pool_last moves the pool after them. */
 static int add_generations(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                            struct error *err)
 {
@@ -219,7 +219,7 @@ static bool is_there(char *name)
     return is_it;
 }
 
-/* Or one that was put aside, as it cannot be read: what it has is lost knowingly. */
+/* True also for an unreadable checkpoint that the user renamed: its loss is known. */
 static bool has_state_beside(const struct log_file_reader *log)
 {
     char *state = log_family_state_path(log->path);
@@ -230,8 +230,9 @@ static bool has_state_beside(const struct log_file_reader *log)
     return is_there(state) || is_there(log_rotation_state_name(log->path)) || has_fallback;
 }
 
-/* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. How many
- * there were a log says that has an end; one that has none, and no pool, had some. */
+/* Rotated logs are removed when a checkpoint contains them. If there is no checkpoint and the first
+ * rotated log is missing, they were left behind when the log was moved. A log with its end has
+ * their number; one without end and pool had some. */
 static int check_moved(const struct log_input *input, bool has_pool, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
@@ -240,7 +241,7 @@ static int check_moved(const struct log_input *input, bool has_pool, struct erro
 
     if (has_first || has_pool || had_none || has_state_beside(log))
         return 0;
-    /* The first one goes only when a state has it. */
+    /* the first one is removed only after a checkpoint */
     return fail_missing(log->path,
                         log->header.n_generations != 1 || input->n_generations > 0
                             ? log_family_state_path(log->path)
@@ -297,7 +298,8 @@ static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, co
     input->has_lost_events = true;
 }
 
-/* The state may have events of them that were read in the live log before they were packed, and nobody can know which. */
+/* The checkpoint may contain some of their events, read in the live log before they were packed;
+ * which ones is unknown. */
 static const char *describe_missing(struct log_input *input, uint64_t n, bool is_there)
 {
     const char *status = is_there ? "has no header of it" : "is missing";
@@ -332,7 +334,7 @@ void log_input_check_generations(struct log_input *input, uint32_t first, uint64
     free(name);
 }
 
-/* The pool was files[1]. What is packed comes before what is not (LS-2). */
+/* The pool was files[1]. Packed files come before it (LS-2). */
 static void put_pool_last(struct log_input *input, struct log_scan *scan)
 {
     struct log_file_reader *pool = input->files[1];
@@ -371,8 +373,9 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
     return log_file_read_samples(input->files[ref->file], ref->offset, pack, samples, ret_n, err);
 }
 
-/* While its program writes: what has a number of now or before, so that of each thread all is listed up to some instant, whatever is filled
- * behind the look at a place; and then definitions, so that those of all that is listed are there (LF-3). */
+/* While the program writes, only segments up to the current sequence are listed: for each thread
+ * everything up to some time, whatever is filled after the scan passed. Definitions are listed
+ * afterwards, so that those of all listed events exist (LF-3). */
 static int scan_written_pool(struct log_input *input, size_t index, struct log_scan *scan,
                              struct error *err)
 {
@@ -412,7 +415,8 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     scan->is_ring = log_input_is_ring(input);
     scan->has_pool = has_pool;
     input->header.run_id = header->run_id;
-    /* The pool first: what its recorder packs meanwhile is in another file when that is read. */
+    /* The pool first: what the recorder packs in the meantime is in the packed file when that is
+     * read. */
     if (has_pool)
         r = scan_pool(input, 1, scan, err);
     if (r == 0 && scan->is_ring)
@@ -460,9 +464,9 @@ static bool is_definition(const struct log_segment_ref *ref)
     return ref->kind == LOG_SEGMENT_DEFS || ref->kind == LOG_SEGMENT_NODES;
 }
 
-/* Lays the parts of one DEFS or NODES segment over each other. A byte is written once: it is zero in a
- * part that was copied before, so that of a definition copied while it was written the rest is in a
- * later part; where the one ends and the other begins may be within a word. */
+/* Combines the parts of one DEFS or NODES segment. A byte is written once, and is zero in a part
+ * that was copied before. So the rest of a definition that was copied while it was written is in a
+ * later part; the border may be inside a word. */
 static int assemble(struct log_input *input, struct log_segment_ref *refs, size_t n,
                     struct log_scan *scan, uint64_t *image, uint32_t *ret_bytes, struct error *err)
 {
@@ -508,7 +512,7 @@ static int read_definition(struct log_input *input, struct log_segment_ref *refs
     return r == 0 ? 0 : out_of_memory(err);
 }
 
-/* Reads the definitions and takes their segments off the list. */
+/* Reads the definitions and removes their segments from the list. */
 static int read_definitions(struct log_input *input, struct log_scan *scan, struct error *err)
 {
     struct log_segment_ref *refs = scan->list.refs;
@@ -550,8 +554,9 @@ bool log_input_is_live(const struct log_input *input)
     return false;
 }
 
-/* A recorder removes the pool behind the trailer; without one a raw log is finished when nobody
- * maps it any more. A packed one alone may be from another machine, whose pids say nothing here: who writes it has locked it. */
+/* The recorder removes the pool after the trailer. Without a recorder, a raw log is complete when
+ * no process maps it. A single packed file may be from another machine, where its PIDs are
+ * meaningless; its writer holds a lock. */
 static bool is_being_written(const struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++)
@@ -584,7 +589,8 @@ bool log_input_is_asked(const struct log_input *input)
     return false;
 }
 
-/* Frames are whole, but the last one is missing, and with it the live log: that of another machine, or removed. */
+/* All frames are complete, but the trailer is missing, and so is the live log: it is on another
+ * machine, or removed. */
 static void note_missing_end(const struct log_input *input, struct log_damage_report *damage)
 {
     const struct log_file_reader *file = input->files[0];
@@ -595,7 +601,7 @@ static void note_missing_end(const struct log_input *input, struct log_damage_re
             "the log has no end: what came after it is in the live log, which is not here");
 }
 
-/* *ret_is_whole: all that it has is listed, if it has an end. */
+/* *ret_is_whole: if the log has its end, everything is listed. */
 static int fill(struct log_input *input, const char *path, struct text_arena *arena,
                 struct pack *pack, struct log_damage_report *damage, bool *ret_is_whole,
                 struct error *err)
@@ -607,7 +613,8 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     log_names_init(&input->names, arena);
     r = open_files(input, path, damage, arena, err);
     if (r == 0)
-        input->is_growing = is_being_written(input); /* before: what ends meanwhile is read again */
+        input->is_growing = is_being_written(
+            input); /* before reading: a log that ends in the meantime is read again */
     scan.is_growing = input->had_writer = input->is_growing;
     uint64_t n_damaged = n_losses(damage);
     if (r == 0)
@@ -616,7 +623,7 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
         r = read_definitions(input, &scan, err);
     for (size_t i = 0; r == 0 && i < input->n_files; i++)
         has_trailer |= input->files[i]->has_trailer;
-    /* the end is looked for last: of what came before it the parts of a bounded log may have got more since they were listed */
+    /* the end is checked last: parts of a bounded log may have grown since they were listed */
     *ret_is_whole = !(has_trailer && input->is_growing && scan.is_ring);
     input->is_growing &= !has_trailer;
     if (r == 0 && !has_trailer && !input->is_growing && n_losses(damage) == n_damaged)
@@ -644,7 +651,7 @@ static int open_once(const char *path, struct text_arena *arena, struct pack *pa
     return 0;
 }
 
-/* LI-5: what ended while it was listed does so once. */
+/* LI-5: reads again if the log ended during listing; it ends only once. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
                    struct log_damage_report *damage, struct log_input **ret, struct error *err)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_input: one log with everything that was found out about it: its file or files, where its
- * segments are, its clock, and what it defines.
+ * log_input: one log: its files, segments, clock and definitions.
  *
- * Model:   a log is a raw file, a packed file, or a packed file and its live pool. Events of a packed file that is bounded are in
- *          generations beside it (lib/logfile/log_rotation.h), of which those are gone whose events a state has. `segments` holds
- *          the EVENTS and SIDE segments of all of them in order of (sequence, file); what follows
- *          with the same sequence is the spare of the one before (LF-2).
+ * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
+ * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
+ * are removed. `segments` holds all EVENTS and SIDE segments by (sequence, file). A second entry
+ * with the same sequence is the spare of the first (LF-2).
+ *
  * Invariants
  *   LI-1 All files of a log have the same run_id.
- *   LI-2 A segment that was listed in the pool is read, wherever it is by then (log_grown.h). Of each thread all is listed that it wrote up to some
- *        instant, which is not before the log was opened.
- *   LI-3 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
- *        lacks are taken from the other.
- *   LI-4 A time of an event, and of a reading of the clocks, is the same before its segment is packed and after: rounded to
- *        multiples of 1 << time_shift ticks.
- *   LI-5 A log that has an end is listed as it was behind it: with all its events.
+ *   LI-2 A segment listed in the pool can be read, wherever it is by then (log_grown.h). For each
+ *        thread, all segments up to some time not before the opening are listed.
+ *   LI-3 DEFS and NODES are read from every file that has them; each file supplies what others
+ *        lack.
+ *   LI-4 Times of events and clock readings do not change when a segment is packed: they are
+ *        rounded to multiples of 1 << time_shift ticks.
+ *   LI-5 A log that has its end is listed as after the end: with all its events.
+ *
  * Threads: one at a time.
  */
 #ifndef MTRACE_IMPORTER_LOG_INPUT_H
@@ -23,49 +24,51 @@
 
 #include "importer/log/log_input_parts.h"
 
-/* Opens the log that `path` is part of and reads all but its events. Close with log_input_close. */
+/* Opens the log that `path` belongs to, and reads everything except its events. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
 void log_input_close(struct log_input *input);
 
-/* Of a bounded log, with what is known of it: all before generation `first` are gone (0: none is), and n_losses places of those, with lost_bytes, were
- * missing or could not be read. Says so, and which that were to be there are missing. */
+/* For a bounded log: all rotated logs before `first` were removed (0: none), and had n_losses
+ * unreadable or missing places with lost_bytes. Reports these and any missing rotated logs as
+ * damage. */
 void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses,
                                  uint64_t lost_bytes, struct log_damage_report *damage);
 
-/* Generations from `first` up to, and without, `end` that were begun, and are not there. */
+/* Number of rotated logs in [first, end) that were begun and are missing. */
 uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end);
 
-/* Its program runs, and has it mapped. */
+/* True if its program runs and has the log mapped. */
 bool log_input_is_live(const struct log_input *input);
 
-/* Owned by the input from then on. ERROR_NOMEM or 0. */
+/* Transfers ownership to the input. ERROR_NOMEM or 0. */
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 
-/* It has a live pool, which no other machine sends: the pids in it are those of this machine. */
+/* True if it has a live pool, which only this machine can have made: its PIDs are valid here. */
 bool log_input_is_from_here(const struct log_input *input);
 
-/* Of one that was growing when it was opened: has its process or its recorder still to finish it? */
+/* For a log that was growing when it was opened: does its process or recorder still write it? */
 bool log_input_still_grows(const struct log_input *input);
 
-/* Are all of its files open, so that what was listed can be read though their names go? */
+/* True if all its files are open, so that they stay readable when they are removed. */
 bool log_input_holds_files(const struct log_input *input);
 
-/* Has a thread of its program the turn to ask (struct log_question)? From before its marker is in the log until it has the answer. */
+/* True if a thread of its program holds the request slot (struct log_question): from before its
+ * marker is in the log until it has the answer. */
 bool log_input_is_asked(const struct log_input *input);
 
-/* The file that people know the log by. */
+/* The file that messages name. */
 static inline const char *log_input_path(const struct log_input *input)
 {
     return input->files[0]->path;
 }
 
-/* Reads the frame samples[index]: n of them into `samples`, room for PACK_PAYLOAD_MAX_BYTES. */
+/* Reads the frame samples[index] into `samples`, which holds PACK_PAYLOAD_MAX_BYTES. */
 int log_input_read_samples(const struct log_input *input, size_t index, struct pack *pack,
                            struct log_sample *samples, size_t *ret_n, struct error *err);
 
-/* Reads the payload of segments.refs[index], or of its spare when it is damaged; *ret_index says
- * which, and that one says, by then, where and how long what was read is. ERROR_FORMAT when neither can be read. */
+/* Reads the payload of segments.refs[index], or of its spare if it is damaged. *ret_index is the
+ * entry that was read; it is updated if the segment moved. ERROR_FORMAT: neither is readable. */
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
                    size_t *ret_index, struct error *err);
 

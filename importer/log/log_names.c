@@ -128,7 +128,7 @@ uint32_t log_names_group(const struct log_names *names, uint32_t index)
     return note ? note->number : names->lost_group;
 }
 
-/* The note of a thread, made when there is none yet; NULL without memory. */
+/* Returns or creates the note of a thread; NULL: no memory. */
 static struct thread_note *get_thread(struct log_names *names, uint32_t index)
 {
     uint64_t hash = id_table_hash(index, 0);
@@ -182,7 +182,7 @@ static int add_process(struct log_names *names, const struct log_def *def, const
     for (size_t i = 0; i < n_left; i++)
         names->n_arguments += names->arguments[i] == '\0';
     if (n_left > 0 && names->arguments[n_left - 1] != '\0')
-        names->n_arguments++; /* cut, or the last NUL was left away; the copy has one */
+        names->n_arguments++; /* cut, or without the last NUL; the copy has one */
     return 0;
 }
 
@@ -209,7 +209,7 @@ static int add_module(struct log_names *names, const struct log_def *def, const 
 
     if (!module)
         return ERROR_NOMEM;
-    module->is_unloaded = false; /* when it is defined again, it was opened again */
+    module->is_unloaded = false; /* a second definition: it was opened again */
     if (module->is_defined)
         return 0;
     module->is_defined = true;
@@ -234,7 +234,7 @@ static int end_module(struct log_names *names, const struct log_def *def)
     return 0;
 }
 
-/* A damaged log may say anything. */
+/* A damaged log may contain any values. */
 static bool is_stack(uint64_t address, uint64_t bytes)
 {
     const uint64_t limit = UINT64_C(1) << LOG_ADDRESS_BITS;
@@ -292,7 +292,7 @@ static int add_text(struct log_names *names, const struct log_def *def, const ch
                         (uint32_t)names->n_texts);
 }
 
-/* Two threads may both have written it: they say the same. */
+/* Two threads may both have written it, with the same content. */
 static int add_group(struct log_names *names, const struct log_def *def, const char *text)
 {
     struct group_note *groups;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_names: what the DEFS and NODES of one log say, under the log's own ids, and which ids of the
- * database those became.
+ * log_names: the DEFS and NODES of one log under its own ids, and the ids of the database for them.
  *
- * Model:   payloads are parsed into notes; nothing is trusted, everything may come in any order and
- *          several times. When all logs are read the definitions are merged (definitions_build.h),
- *          which fills the ids of the database in; events then look them up here.
+ * Payloads are parsed into notes. They are not trusted and may come in any order, repeatedly. After
+ * all logs are read the definitions are merged (definitions_build.h), which stores the ids of the
+ * database here for the events.
+ *
  * Invariants
- *   LN-1 Memory grows with the definitions that are really in the log: at most 5 KiB for a node, and
+ *   LN-1 Memory grows with the definitions that are really in the log: at most 5 KiB per node, and
  *        32 MiB for its id.
- *   LN-2 The node pages are parsed content until log_names_forget_nodes, ids of the database after
- *        stack_merge_log.
- * Threads: read-only once merged.
- * Failure: ERROR_NOMEM.
+ *   LN-2 Node pages hold parsed nodes until log_names_forget_nodes. Backtrace pages hold ids of the
+ *        database after stack_merge_log.
+ *
+ * Threads: read-only after the merge. Errors: ERROR_NOMEM.
  */
 #ifndef MTRACE_IMPORTER_LOG_NAMES_H
 #define MTRACE_IMPORTER_LOG_NAMES_H
@@ -22,8 +22,8 @@
 #include "lib/base/id_table.h"
 
 enum {
-    LOG_NAMES_PAGE = 256,          /* nodes of a page */
-    LOG_NAMES_MAX_NODES = 1 << 29, /* of more than 8 GiB of raw nodes the rest are lost */
+    LOG_NAMES_PAGE = 256,          /* nodes per page */
+    LOG_NAMES_MAX_NODES = 1 << 29, /* nodes beyond 8 GiB of raw nodes are lost */
 };
 
 struct thread_note {
@@ -38,7 +38,7 @@ struct thread_note {
 
 struct module_note {
     uint32_t index;
-    bool is_defined; /* else only its end was seen */
+    bool is_defined; /* else only its unload was seen */
     bool is_unloaded;
     uint64_t load_address, start_address, size_bytes;
     uint64_t load_ticks, unload_ticks;
@@ -48,7 +48,7 @@ struct module_note {
     uint32_t object;      /* id of the database */
 };
 
-/* Bytes of a module's file that the log has: LOG_DEF_FILE_PART. */
+/* A part of a module's file: LOG_DEF_FILE_PART. */
 struct file_part_note {
     uint64_t file_key, offset;
     const void *bytes;
@@ -64,7 +64,7 @@ struct text_note {
     const char *text;
 };
 
-/* Name and tags of a group, as the log has them. */
+/* Name and tags of a group as in the log. */
 struct group_note {
     uint32_t index;  /* of the log */
     uint32_t number; /* in definitions */
@@ -72,7 +72,7 @@ struct group_note {
     size_t text_bytes;
 };
 
-/* A NODES slot as parsed; address 0: not in the log. */
+/* A parsed NODES slot; address 0: not in the log. */
 struct node_note {
     uint32_t parent;
     uint32_t module;
@@ -80,12 +80,12 @@ struct node_note {
 };
 
 struct log_names {
-    struct text_arena *arena; /* of the set; every text is in it */
+    struct text_arena *arena; /* of the set; holds all texts */
     const char *executable;   /* NULL until LOG_DEF_PROCESS */
-    const char *arguments;    /* strings one behind the other, each with its NUL */
+    const char *arguments;    /* strings, each ends with NUL */
     size_t n_arguments;
 
-    struct thread_note *threads; /* 1-based, as the ids of the tables below */
+    struct thread_note *threads; /* 1-based, as the id tables below */
     struct module_note *modules;
     struct text_note *texts;
     struct group_note *groups;
@@ -103,15 +103,15 @@ struct log_names {
     size_t n_nodes;
 
     uint32_t process;        /* id of the database */
-    uint32_t unknown_thread; /* stands for threads that no note names */
-    uint32_t lost_group;     /* number of what stands for groups that no note names; 0: root */
+    uint32_t unknown_thread; /* for threads without a note */
+    uint32_t lost_group;     /* number of the group for groups without a note; 0: root */
 };
 
 void log_names_init(struct log_names *names, struct text_arena *arena);
 void log_names_done(struct log_names *names);
 
-/* Parses n_bytes of a DEFS payload from its start. ret_n_unknown counts records of kinds not known.
- */
+/* Parses n_bytes of a DEFS payload from its start. ret_n_unknown counts records of unknown
+ * kinds. */
 int log_names_add_defs(struct log_names *names, const void *payload, size_t n_bytes,
                        uint64_t *ret_n_unknown);
 
@@ -119,10 +119,10 @@ int log_names_add_defs(struct log_names *names, const void *payload, size_t n_by
 int log_names_add_nodes(struct log_names *names, const void *payload, size_t n_bytes,
                         uint32_t first_node);
 
-/* The note of a module, made when there is none yet; NULL without memory. */
+/* Returns or creates the note of a module; NULL: no memory. */
 struct module_note *log_names_add_module(struct log_names *names, uint32_t index);
 
-/* Frees the parsed nodes; what remains is node -> backtrace. */
+/* Frees the parsed nodes, but not the map from node to backtrace. */
 void log_names_forget_nodes(struct log_names *names);
 
 /* NULL if the log does not define it. */

@@ -37,7 +37,7 @@ static bool is_zero(const void *bytes, size_t n)
     return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* Payload bytes of a raw segment that its header calls written. */
+/* Payload bytes of a raw segment that are written according to its header. */
 static uint32_t written_bytes(const struct log_segment *segment)
 {
     uint32_t n = LOG_SEGMENT_PAYLOAD_BYTES;
@@ -108,7 +108,7 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
         return 0;
     if (scan->is_ring && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
         && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE))
-        return 0; /* no spare: it may have been taken in, and removed, long ago */
+        return 0; /* no spare: the packed copy may have been imported and removed long ago */
     ref.raw_bytes = written_bytes(segment);
     if (ref.raw_bytes > left) {
         log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes,
@@ -154,7 +154,7 @@ static int add_samples(struct log_file_reader *file, uint64_t offset, struct err
     return 0;
 }
 
-/* What never changes while a log is written. */
+/* Compares the fields that never change. */
 static bool is_later_copy(const struct log_file *trailer, const struct log_file *header)
 {
     return trailer->version == header->version && trailer->form == header->form
@@ -164,7 +164,7 @@ static bool is_later_copy(const struct log_file *trailer, const struct log_file 
            && trailer->run_id == header->run_id;
 }
 
-/* The trailer is a later copy of the header, which was checked; one that is not of this log is damage. */
+/* The trailer is a later copy of the checked header; that of another log is damage. */
 static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
                         struct error *err)
 {
@@ -186,7 +186,7 @@ static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uin
     return 0;
 }
 
-/* All segments of events are packed with the same one. */
+/* All event segments are packed with the same time shift. */
 static int learn_time_shift(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
                             const struct log_frame *frame, struct error *err)
 {
@@ -235,7 +235,7 @@ static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint6
     return add_segment(scan, &frame->segment, &ref, err);
 }
 
-/* The next offset behind a broken frame where a sound frame header is, or the end of the file. */
+/* Finds the next valid frame header after a broken one, or the end of the file. */
 static int resync(struct log_file_reader *file, uint64_t offset, uint64_t *ret_offset,
                   struct error *err)
 {
@@ -272,7 +272,7 @@ static int skip_damage(struct log_scan *scan, struct log_file_reader *file, uint
     return r;
 }
 
-/* What is left of it is of no use without what is gone. */
+/* The rest of the file is useless without the removed part. */
 static int check_not_punched_hole(struct log_file_reader *file, struct error *err)
 {
     struct log_punched_hole mark;
@@ -287,7 +287,8 @@ static int check_not_punched_hole(struct log_file_reader *file, struct error *er
                      file->path);
 }
 
-/* What came before it, or of another time, may have been in the place where the pool has something else by now. */
+/* Is the frame's segment certainly still in the pool? An earlier segment may have been replaced
+ * there. */
 static bool is_in_pool(const struct log_scan *scan, const struct log_frame *frame)
 {
     const struct log_segment *segment = &frame->segment;
@@ -304,7 +305,8 @@ static bool is_in_pool(const struct log_scan *scan, const struct log_frame *fram
     return false;
 }
 
-/* n_bytes: of its header. What is no segment the recorder alone knew, as if it had been killed before. */
+/* n_bytes: of its header that exist. Frames that are no segments existed only in the recorder, as
+ * if it had been killed before. */
 static bool is_lost(const struct log_scan *scan, const struct log_frame *frame, size_t n_bytes)
 {
     bool is_segment = n_bytes == sizeof(*frame) && frame->kind == LOG_FRAME_SEGMENT;
@@ -337,7 +339,7 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
         }
         file->scanned_bytes = offset;
         if (n < sizeof(frame) || sizeof(frame) + frame.payload_bytes > left) {
-            /* of one that is growing the rest comes later */
+            /* the rest of a growing file comes later */
             if (!scan->is_growing && is_lost(scan, &frame, n))
                 log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
                                "file ends inside a frame");
@@ -358,7 +360,7 @@ int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, 
     size_t n;
     int r = log_file_refresh(file, err);
 
-    if (file->scanned_bytes < LOG_FILE_HEADER_BYTES) /* begun since */
+    if (file->scanned_bytes < LOG_FILE_HEADER_BYTES) /* begun since then */
         file->scanned_bytes = LOG_FILE_HEADER_BYTES;
     while (r == 0 && file->scanned_bytes < file->size_bytes) {
         uint64_t offset = file->scanned_bytes;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_scan: the segments of a log file, found by one walk over its headers.
+ * log_scan: lists the segments of a log file in one pass over its headers.
  *
- * Model:   a raw file has a segment every LOG_SEGMENT_BYTES; a packed one a chain of frames, where
- *          a broken header is passed by looking for the next sound one.
- *          A segment goes back to the pool behind its frame, so that who was killed in the midst of a frame has left
- *          the segment there: with the pool, a frame that the file ends in is no loss.
- * Failure: what makes no sense is counted in the damage report; errors are memory and reading.
+ * A raw file has a segment every LOG_SEGMENT_BYTES. A packed file is a chain of frames; after a
+ * broken header the scan continues at the next valid one. The recorder recycles a segment after its
+ * frame is written. If it is killed inside a frame, the segment is still in the pool: with the
+ * pool, a cut last frame is no loss.
+ *
+ * Errors: ERROR_NOMEM and read errors. Damage goes into the damage report.
  */
 #ifndef MTRACE_IMPORTER_LOG_SCAN_H
 #define MTRACE_IMPORTER_LOG_SCAN_H
@@ -20,35 +21,34 @@ struct log_segment_list {
 
 void log_segment_list_done(struct log_segment_list *list);
 
-/* Which segments of a raw file are listed; of a packed one all are. */
+/* Segments of a raw file to list; of a packed file all are listed. */
 enum log_scan_part {
     LOG_SCAN_ALL,
     LOG_SCAN_EVENTS,      /* and SIDE */
-    LOG_SCAN_DEFINITIONS, /* DEFS and NODES; what is damaged is not told again */
+    LOG_SCAN_DEFINITIONS, /* DEFS and NODES; damage is not reported again */
 };
 
-/* What a scan adds to. */
+/* Results of a scan. */
 struct log_scan {
     struct log_segment_list list;
-    struct clock_map *clock; /* pairs of clock readings of the segments */
+    struct clock_map *clock; /* clock readings of the segments */
     struct log_damage_report *damage;
     struct pack *pack;
     enum log_scan_part part;
-    uint64_t
-        end_sequence; /* of a raw file no segment of events from this one on is listed; 0: all are */
-    bool is_growing;  /* somebody writes to the file */
-    bool is_ring;     /* what was packed of it may be gone: log_rotation.h */
-    bool has_pool;    /* the live pool of the packed file is there, and `list` has its segments */
-    bool has_time_shift; /* there is a packed segment of events */
-    unsigned time_shift; /* that it was packed with */
+    uint64_t end_sequence; /* raw file: event segments from this one on are skipped; 0: none */
+    bool is_growing;       /* the file is still being written */
+    bool is_ring;          /* bounded log: packed events may have been removed */
+    bool has_pool;         /* the packed file's pool exists, and `list` has its segments */
+    bool has_time_shift;   /* a packed event segment was seen */
+    unsigned time_shift;   /* of packed event segments */
 };
 
-/* Adds all segments of the file; notes where its samples are and takes the trailer for its header.
- */
+/* Adds all segments of the file, records where its samples are, and takes the trailer as its
+ * header. */
 int log_scan_file(struct log_scan *scan, struct log_file_reader *file, struct error *err);
 
-/* Adds the segments of events that a packed file got since it was listed; up to the first frame
- * that is not whole yet. */
+/* Adds the event segments that a packed file gained since it was listed, up to the first incomplete
+ * frame. */
 int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, struct error *err);
 
 #endif

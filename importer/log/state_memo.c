@@ -25,12 +25,12 @@ void state_memo_done(struct state_memo *memo)
     *memo = (struct state_memo){0};
 }
 
-/* The chunk of this place, perhaps a new one, that holds nothing; NULL: no memory. */
+/* Returns the chunk of this place, or a new empty one; NULL: no memory. */
 static struct state_memo_chunk *chunk_at(struct state_memo_part *part, size_t place)
 {
     if (place < part->n)
         return &part->chunks[place];
-    if (place > part->n) /* there was no memory for the one before */
+    if (place > part->n) /* the previous one could not be cached */
         return NULL;
     struct state_memo_chunk *chunks =
         dynamic_array_reserve(part->chunks, &part->capacity, place + 1, sizeof *chunks);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text_arena: many small texts that are freed together.
- *
- * Model:   bump allocation out of blocks; all zero is an empty arena.
- * Threads: one per arena.
- * Failure: NULL without memory.
- */
+/* text_arena: bump allocator for many small strings that are freed together. All zero is an empty
+ * arena. Threads: one per arena. */
 #ifndef MTRACE_IMPORTER_TEXT_ARENA_H
 #define MTRACE_IMPORTER_TEXT_ARENA_H
 
@@ -19,7 +14,7 @@ struct text_arena {
 
 void text_arena_done(struct text_arena *arena);
 
-/* A copy of n bytes with a NUL behind them. */
+/* Returns a copy of n bytes with a NUL appended; NULL: no memory. */
 char *text_arena_copy(struct text_arena *arena, const void *bytes, size_t n);
 
 #endif

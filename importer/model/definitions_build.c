@@ -33,8 +33,9 @@ static uint64_t time_of(const struct build *build, const struct log_input *input
     return since_origin(build, clock_map_ns(&input->clock, ticks));
 }
 
-/* Of a process that has not said how it ended. Without a trailer the recorder had not seen its end either: a log that still arrives from
- * another machine, or was cut on its way, says nothing of what came later. */
+/* End of a process without an end event. Without a trailer the recorder had not seen an end either:
+ * a log that still arrives from another machine, or was cut on its way, does not show what came
+ * later. */
 static const char *end_without_word(const struct log_input *input)
 {
     bool has_trailer = false;
@@ -91,7 +92,7 @@ static uint32_t find_parent(const struct build *build, size_t child)
     return 0;
 }
 
-/* Were no more than so many threads told apart? */
+/* True if the process reached the limit of distinct threads. */
 static bool has_most_threads(const struct log_names *names)
 {
     static const char setting[] = "MTRACE_MAX_THREADS=";
@@ -104,7 +105,7 @@ static bool has_most_threads(const struct log_names *names)
     return false;
 }
 
-/* Those that are lost count, too, where some of the log is. */
+/* Includes lost threads if a part of the log is lost. */
 static uint32_t count_joined_threads(const struct log_input *input)
 {
     uint32_t n_all = atomic_load_explicit(&input->header.n_threads, memory_order_relaxed);
@@ -242,7 +243,7 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Of what object_equals compares. */
+/* Hashes the fields that object_equals compares. */
 static uint64_t hash_object(const struct definitions_object *object)
 {
     if (object->build_id)
@@ -251,7 +252,7 @@ static uint64_t hash_object(const struct definitions_object *object)
                             : id_table_hash(hash_text(object->path), object->mapped_bytes);
 }
 
-/* 0 without memory. */
+/* Returns the id; 0: no memory. */
 static uint32_t intern_object(struct build *build, const struct definitions_object *object)
 {
     struct definitions *definitions = build->definitions;
@@ -274,7 +275,7 @@ static uint32_t intern_object(struct build *build, const struct definitions_obje
     return id;
 }
 
-/* The main program has no name of its own in the link map. */
+/* The link map has no name for the main program. */
 static const char *object_path(const struct log_names *names, const struct module_note *note)
 {
     if (note->path[0] != '\0')
@@ -341,7 +342,7 @@ static int by_object_and_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Sorted, to be freed; NULL: no memory. */
+/* Returns a sorted list, to be freed; NULL: no memory. */
 static struct object_of_key *list_keys(const struct log_names *names, size_t *ret_n)
 {
     struct object_of_key *keys = calloc(names->n_modules + 1, sizeof(*keys));
@@ -384,7 +385,7 @@ static int add_file_parts(struct build *build, const struct log_names *names)
     return parts && keys ? 0 : ERROR_NOMEM;
 }
 
-/* Several processes may have copied one file; their copies agree where both have bytes. */
+/* Several processes may have copied one file; the copies agree where they overlap. */
 static void sort_file_parts(struct definitions *definitions)
 {
     struct definitions_file_part *parts = definitions->file_parts;
@@ -414,7 +415,7 @@ static int add_text(struct definitions_text **texts, size_t *n, size_t *capacity
     return 0;
 }
 
-/* Two threads may both have written it: the second note is found by nobody. */
+/* Two threads may both have written it: the second note is never looked up. */
 static int add_pool(struct build *build, const struct log_names *names, struct text_note *note)
 {
     struct definitions *definitions = build->definitions;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/definitions_cut.h"
 
-/* Another image of the process had begun, so this one had ended, whatever the recorder knows of the time. */
+/* A later image of the process had begun, so this one had ended, even if the recorder has no time
+ * for it. */
 static bool has_next_image(const struct definitions *definitions,
                            const struct definitions_process *process)
 {
@@ -13,7 +14,7 @@ static bool has_next_image(const struct definitions *definitions,
     return false;
 }
 
-/* The header of a log whose recorder did not complete it knows a time before the end. */
+/* If the recorder did not complete the log, its header has a time before the end. */
 static void cut_process(const struct definitions *definitions, struct definitions_process *process,
                         uint64_t until_ns)
 {

@@ -9,7 +9,7 @@
 
 enum {
     FIRST_ID = 2,     /* of allocation_groups; 0 is untracked, 1 the root */
-    MOST_ID = 1 << 24 /* that a program has; whatever else a log says is damage */
+    MOST_ID = 1 << 24 /* highest id of a program; larger ones in a log are damage */
 };
 
 void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
@@ -99,7 +99,7 @@ static int add_tag(struct group_merge *merge, struct definitions_group *group,
     return 0;
 }
 
-/* The text behind `at`; NULL behind the last. */
+/* The text after `at`; NULL after the last. */
 static const char *next_text(const struct definitions_group *group, const char *at)
 {
     const char *next = at + strlen(at) + 1;
@@ -124,7 +124,7 @@ static int add_tags(struct group_merge *merge, struct definitions_group *group)
 
 /* ---- groups ---- */
 
-/* Until all are known a group has the id that it has in its logs. */
+/* Until all groups are known, a group has the id of its logs. */
 static bool is_of_note(const void *context, uint32_t number, const void *key)
 {
     const struct definitions_group *group = &((const struct definitions_group *)context)[number];
@@ -197,7 +197,7 @@ static int compare_notes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* In the order of their ids in the log: it defines them in any. */
+/* In the order of their ids; the log may define them in any order. */
 int group_merge_log(struct group_merge *merge, size_t i)
 {
     struct log_names *names = &merge->inputs[i]->names;
@@ -236,7 +236,7 @@ static uint32_t find_last_id(const struct definitions *definitions)
     return last_id;
 }
 
-/* GM-1, GM-2. holders: of ids, by number. *last_id: that any group has. */
+/* GM-1, GM-2. holders: groups by id. *last_id: highest id of any group. */
 static int give_id(struct group_merge *merge, uint32_t number, struct id_table *holders,
                    uint32_t *last_id)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    OF_THREAD = 0, /* beside kinds of texts, enum log_def_kind */
+    OF_THREAD = 0, /* a kind beside those of texts (enum log_def_kind) */
     KEY_BYTES = 2 * sizeof(uint32_t),
 };
 
@@ -74,7 +74,7 @@ static bool has_same_logs(const struct stable_ids *stable_ids, struct log_input 
 
 /* ---- threads and texts ---- */
 
-/* The id of a number that is given if it is 0; changes *id to the number. */
+/* Assigns a number if it is 0, stores the id for it, and replaces *id by the number. */
 static int number_thread(struct stable_ids *stable_ids, uint32_t *number, uint32_t *id)
 {
     uint32_t *ids;
@@ -110,7 +110,7 @@ static int take_threads(struct stable_ids *stable_ids, struct stable_ids_log *lo
     return r;
 }
 
-/* As number_thread. */
+/* Like number_thread. */
 static int number_pool(struct stable_ids *stable_ids, uint32_t *number, uint32_t *id)
 {
     uint32_t *ids;
@@ -127,7 +127,7 @@ static int number_pool(struct stable_ids *stable_ids, uint32_t *number, uint32_t
     return 0;
 }
 
-/* Texts of events live longer than the log that they were read from. */
+/* Copies texts of events, which are used after the log was closed. */
 static int take_texts(struct stable_ids *stable_ids, struct stable_ids_log *log,
                       struct log_names *names)
 {
@@ -172,7 +172,8 @@ static int reserve_pages(struct stable_ids_log *log, const struct log_names *nam
     return 0;
 }
 
-/* numbers: by id. What has a number names it; false: two that differed are one by now, or the other way round. */
+/* Fills numbers, by id, with the known ones. False: two different stacks are now one, or one became
+ * two. */
 static bool find_known(struct stable_ids *stable_ids, const struct stable_ids_log *log,
                        const struct log_names *names, uint32_t *numbers)
 {
@@ -249,7 +250,7 @@ static int take_stacks(struct stable_ids *stable_ids, struct log_input *const *i
 
 /* ---- groups ---- */
 
-/* numbers: by number in the definitions; 0: it is new. What had a number names it. */
+/* Fills numbers, by index in the definitions, with the known ones; 0: new. */
 static int find_known_groups(struct stable_ids *stable_ids, struct stable_ids_log *log,
                              const struct log_names *names, uint32_t *numbers, bool *ret_is_other)
 {
@@ -288,7 +289,7 @@ static int put_group_numbers(struct stable_ids_log *log, struct log_names *names
     return 0;
 }
 
-/* Their places in the definitions are their numbers, so that nothing has to be led back to them. */
+/* Moves each group to the index that is its number, so that no mapping is needed. */
 static int place_groups(struct definitions *definitions, const uint32_t *numbers,
                         bool *ret_is_other)
 {
@@ -322,7 +323,7 @@ static int number_groups(struct stable_ids *stable_ids, struct log_input *const 
             stable_ids->lost_group = numbers[i];
     }
     if (stable_ids->n_groups != definitions->n_groups)
-        *ret_is_other = true; /* something is gone */
+        *ret_is_other = true; /* something is missing */
     if (r != 0 || *ret_is_other)
         return r;
     for (size_t i = 0; r == 0 && i < stable_ids->n_logs; i++)
@@ -330,7 +331,7 @@ static int number_groups(struct stable_ids *stable_ids, struct log_input *const 
     return r ? r : place_groups(definitions, numbers, ret_is_other);
 }
 
-/* 0: no memory. */
+/* Returns the number; 0: no memory. */
 static uint32_t number_tag(struct stable_ids *stable_ids, const struct definitions_tag *tag)
 {
     uint64_t hash = group_merge_hash_tag(tag);
@@ -354,7 +355,7 @@ static uint32_t number_tag(struct stable_ids *stable_ids, const struct definitio
     return stable_ids->n_tags = number;
 }
 
-/* numbers: as those of groups. */
+/* numbers: as for groups. */
 static int number_tags(struct stable_ids *stable_ids, struct definitions *definitions,
                        uint32_t *numbers, bool *ret_is_other)
 {
@@ -413,11 +414,11 @@ int stable_ids_take(struct stable_ids *stable_ids, struct log_input *const *inpu
     if (stable_ids->n_threads != definitions->n_threads
         || stable_ids->n_backtraces != definitions->n_backtraces
         || stable_ids->n_pools != definitions->n_pools)
-        *ret_is_other = true; /* something is gone */
+        *ret_is_other = true; /* something is missing */
     return r;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void visit_named(struct stable_ids_log *log, const struct stable_ids *stable_ids,
                         struct checkpoint_io *io)
@@ -502,7 +503,7 @@ static void visit_tags(struct stable_ids *stable_ids, struct checkpoint_io *io)
     }
 }
 
-/* As many as somebody may name: of a number that was given to nothing it is 0. */
+/* Allocates ids for all numbers that events may contain; the id of an unused number is 0. */
 static void make_ids(struct stable_ids *stable_ids, const struct stable_ids_room *room,
                      struct checkpoint_io *io)
 {

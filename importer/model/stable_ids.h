@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numbering: numbers of stacks, threads, pools and groups that stay while a recording grows, and texts that do.
+ * stable_ids: numbers of stacks, threads, pools and groups that do not change while a recording
+ * grows.
  *
- * Model:   ids of definitions are made anew whenever a recording is opened, because they say an order that what comes
- *          later changes: stacks in preorder, threads by process. A number is given once, to what an id stands for at
- *          that time. stable_ids_take gives numbers to what is new and puts them into the names of the logs, so that
- *          events have numbers; arrays lead from those to the ids of the definitions of now. Groups and tags have numbers beside their
- *          ids in the definitions themselves: there they are put in the order of the numbers given here.
+ * The ids of definitions change whenever a recording is opened, because they express an order that
+ * later items disturb: stacks in preorder, threads by process. A stable number is assigned once.
+ * stable_ids_take assigns numbers to new items and stores them in the names of the logs, so that
+ * events carry numbers. Arrays map a number to its current id. Groups and tags have no such array:
+ * they are reordered in the definitions so that the index is the number.
+ *
  * Invariants
- *   NU-1 What had a number keeps it, and what has the same number has the same id.
- *   NU-2 Numbers of DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE are those ids; 0 is 0.
- *   NU-3 Memory: 4 bytes per node of a log, 4 per stack, thread and pool, 32 per thread, group and text, which is kept, too,
- *        as tags are.
- * Threads: none.
- * Failure: memory.
+ *   NU-1 A number is never changed, and items with the same number have the same id.
+ *   NU-2 The numbers of DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE equal their ids; 0
+ *        is 0.
+ *   NU-3 Memory: 4 bytes per node of a log, 4 per stack, thread and pool, 32 per thread, group and
+ *        text. Texts and tags are copied.
+ *
+ * Errors: ERROR_NOMEM.
  */
 #ifndef MTRACE_IMPORTER_STABLE_IDS_H
 #define MTRACE_IMPORTER_STABLE_IDS_H
@@ -26,15 +29,15 @@
 
 struct stable_ids_log;
 
-/* All zero: none so far. */
+/* All zero: empty. */
 struct stable_ids {
     struct stable_ids_log *logs; /* by process - 1 */
     size_t n_logs, logs_capacity;
     uint32_t n_threads, n_backtraces, n_pools;
-    uint32_t *thread_ids, *backtrace_ids, *pool_ids; /* by number, of the definitions taken last */
+    uint32_t *thread_ids, *backtrace_ids, *pool_ids; /* by number, of the latest definitions */
     size_t threads_capacity, backtraces_capacity, pools_capacity;
     uint32_t n_groups, n_tags;
-    uint32_t lost_group;          /* 0: there was none */
+    uint32_t lost_group;          /* 0: not seen */
     struct definitions_tag *tags; /* by number */
     size_t tags_capacity;
     struct id_table tag_table;
@@ -44,9 +47,9 @@ struct stable_ids {
 void stable_ids_done(struct stable_ids *stable_ids);
 
 /*
- * Takes definitions that were built from these inputs, and changes the names of the inputs, and the order of
- * groups and tags. *ret_is_other: they are not
- * those taken before with more behind them; what has numbers is worth nothing then. ERROR_NOMEM or 0.
+ * Takes definitions that were built from these inputs. Changes the names of the inputs and the
+ * order of groups and tags. *ret_is_other: the definitions do not continue those taken before; all
+ * numbers are then invalid. ERROR_NOMEM or 0.
  */
 int stable_ids_take(struct stable_ids *stable_ids, struct log_input *const *inputs, size_t n_inputs,
                     struct definitions *definitions, bool *ret_is_other);
@@ -55,13 +58,13 @@ struct stable_ids_room {
     uint32_t n_threads, n_backtraces, n_pools;
 };
 
-/* What the log has: there are no more numbers. room: for how many there are arrays of ids. */
+/* Limits of what the log can refer to. room: sizes of the id arrays. */
 struct stable_ids_most {
     size_t n_logs, n_threads, n_backtraces, n_pools, n_groups;
     struct stable_ids_room room;
 };
 
-/* Into the bytes or from them, into one that is all zero (checkpoint_io.h). The reader's arena is that of the texts. */
+/* Saves, or loads into a zeroed struct (checkpoint_io.h). Loaded texts are in the arena of io. */
 void stable_ids_visit(struct stable_ids *stable_ids, const struct stable_ids_most *most,
                       struct checkpoint_io *io);
 

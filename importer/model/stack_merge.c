@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tree nodes that are there from the start. */
+/* Tree nodes that always exist. */
 enum {
-    NODE_COMPLETE = 1, /* above the roots of complete stacks; these three are no backtraces */
+    NODE_COMPLETE = 1, /* parent of the roots of complete stacks; these three are no backtraces */
     NODE_TRUNCATED = 2,
     NODE_GUESSED = 3,
     NODE_STATUSES = 3,
@@ -17,7 +17,7 @@ enum {
     NODE_LOST = 5,
 };
 
-#define IN_PATH UINT32_MAX /* of a log node that is being merged: meeting it again is a cycle */
+#define IN_PATH UINT32_MAX /* marks a log node that is being merged: meeting it again is a cycle */
 
 static bool node_equals(const void *context, uint32_t id, const void *key)
 {
@@ -34,7 +34,7 @@ static bool frame_equals(const void *context, uint32_t id, const void *key)
            && frame->is_exact == wanted->is_exact && frame->label == wanted->label;
 }
 
-/* The id of a frame, 0 without memory. */
+/* Returns the id of a frame; 0: no memory. */
 static uint32_t intern_frame(struct stack_merge *merge, const struct definitions_frame *frame)
 {
     uint64_t hash = id_table_hash(frame->offset, (uint64_t)frame->object << 1 | frame->is_exact);
@@ -56,7 +56,7 @@ static uint32_t intern_frame(struct stack_merge *merge, const struct definitions
     return id;
 }
 
-/* The tree node below `parent`, 0 without memory. */
+/* Returns the tree node below `parent`; 0: no memory. */
 static uint32_t intern_node(struct stack_merge *merge, uint32_t parent, uint32_t frame)
 {
     struct stack_merge_node key = {.parent = parent, .frame = frame};
@@ -126,7 +126,7 @@ static struct definitions_frame make_frame(const struct log_names *names,
     return frame;
 }
 
-/* A node that the log holds. */
+/* A node that is in the log. */
 static const struct node_note *get_node(const struct log_names *names, uint32_t node)
 {
     return &names->node_pages[node / LOG_NAMES_PAGE][node % LOG_NAMES_PAGE];
@@ -137,7 +137,7 @@ static uint32_t *backtrace_slot(struct log_names *names, uint32_t node)
     return &names->backtrace_pages[node / LOG_NAMES_PAGE][node % LOG_NAMES_PAGE];
 }
 
-/* The tree node for a parent that is no slot of the log. */
+/* The tree node for a parent that is not in the log. */
 static uint32_t tree_root(uint32_t parent, uint64_t *n_lost)
 {
     if (parent >= LOG_NODE_COMPLETE && parent <= LOG_NODE_GUESSED)
@@ -158,7 +158,7 @@ static int push(struct stack_merge *merge, size_t *n, uint32_t node)
     return 0;
 }
 
-/* Climbs to the nearest merged ancestor, then merges back down to the node. No recursion: stacks of
+/* Goes up to the nearest merged ancestor, then merges down to the node. No recursion: stacks of
  * 100,000 frames exist. */
 static int merge_node(struct stack_merge *merge, struct log_names *names, uint32_t node,
                       uint64_t *n_lost)
@@ -222,8 +222,8 @@ static void count_subtrees(const struct stack_merge *merge, uint32_t *sizes)
 }
 
 /*
- * Parents come first (SM-1), so each node can take the next free stretch of its parent's range.
- * next[i] holds, once i is placed, where its next child goes; before, the size of its subtree.
+ * Parents come first (SM-1), so each node can take the next free part of its parent's range. Once i
+ * is placed, next[i] is where its next child goes; before, the size of its subtree.
  */
 static void place(const struct stack_merge *merge, uint32_t *next,
                   struct definitions_backtrace *backtraces, uint32_t *numbers)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_merge: the stack trees of all logs as one tree, numbered in preorder.
+ * stack_merge: merges the stack trees of all logs into one tree, numbered in preorder.
  *
- * Model:   a tree node is (parent, frame); frames are distinct positions in objects. Logs are added
- *          one after the other, each node below its already merged parent; at the end the nodes get
- *          their final numbers and the logs' tables are rewritten to those.
- *          Above the real roots stand three nodes that are no stacks, one for each status.
+ * A tree node is (parent, frame); frames are distinct positions in objects. The logs are added one
+ * after the other, each node below its merged parent. At the end the nodes get their final numbers,
+ * and the tables of the logs are rewritten to these. Above the real roots are three nodes that are
+ * no stacks, one for each status.
+ *
  * Invariants
- *   SM-1 A tree node's parent has a smaller index, so that one walk in either direction suffices.
- *   SM-2 Cycles and parents that a log does not hold end in the lost backtrace (DF-4).
- *   SM-3 About 28 bytes per tree node while merging, 20 afterwards; beside the logs' own tables.
- * Threads: one per merge.
- * Failure: ERROR_NOMEM.
+ *   SM-1 A node's parent has a smaller index, so one pass in either direction suffices.
+ *   SM-2 Cycles, and parents that a log lacks, end in the lost backtrace (DF-4).
+ *   SM-3 Memory: about 28 bytes per tree node while merging, 20 afterwards, beside the logs' own
+ *        tables.
+ *
+ * Threads: one per merge. Errors: ERROR_NOMEM.
  */
 #ifndef MTRACE_IMPORTER_STACK_MERGE_H
 #define MTRACE_IMPORTER_STACK_MERGE_H
@@ -32,20 +34,20 @@ struct stack_merge {
     struct definitions_frame *frames;
     size_t n_frames, frames_capacity;
     struct id_table frame_table;
-    uint32_t *path; /* the nodes of a log between one and its nearest merged ancestor */
+    uint32_t *path; /* nodes of a log between a node and its nearest merged ancestor */
     size_t path_capacity;
 };
 
 int stack_merge_init(struct stack_merge *merge);
 void stack_merge_done(struct stack_merge *merge);
 
-/* Adds the nodes of a log whose modules have their objects. names' backtraces become tree nodes.
- * ret_n_lost counts nodes that had no parent or no module. */
+/* Adds the nodes of a log whose modules have their objects. The log's backtraces become tree nodes.
+ * ret_n_lost counts nodes without a parent or module. */
 int stack_merge_log(struct stack_merge *merge, struct log_names *names, uint64_t *ret_n_lost);
 
 /*
- * Numbers the tree: backtraces[1..n_nodes'] and frames become those of `definitions`, and
- * ret_numbers[tree node] is the backtrace id; the caller frees it.
+ * Numbers the tree: fills backtraces and frames of `definitions`. ret_numbers[tree node] is the
+ * backtrace id; the caller frees it.
  */
 int stack_merge_number(struct stack_merge *merge, struct definitions *definitions,
                        uint32_t **ret_numbers);

@@ -15,7 +15,7 @@ enum {
     MAX_RECORD_BYTES = 16 * VARINT_MAX_BYTES,
     READ_BYTES = SPILL_FILE_BUFFER_BYTES,
 
-    /* Head of a birth: the call and the flags that most blocks share make one byte. */
+    /* Head of an allocation: the call and the flags of most blocks fit in one varint byte. */
     ALLOCATION_CALL_BITS = LOG_CALL_MASK | LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED,
     ALLOCATION_OTHER_THREAD = 1 << 7,
     ALLOCATION_NON_MAIN = 1 << 8,
@@ -24,10 +24,10 @@ enum {
     ALLOCATION_OTHER_GROUP = 1 << 11,
     ALLOCATION_ABOVE = 1 << 12,
 
-    /* Head of an end, beside the low bits of the id. */
+    /* Head of an end, in addition to the low bits of the id. */
     END_KIND_MASK = 7,          /* enum pairing_ended_by, or */
-    END_MOVED = PAIRING_LEAKED, /* no end of its own: another group */
-    END_OTHER_GROUP = 4, /* added to PAIRING_FREED and _REALLOCATED: not the block's own group */
+    END_MOVED = PAIRING_LEAKED, /* no end: the block moves to another group */
+    END_OTHER_GROUP = 4, /* added to PAIRING_FREED and _REALLOCATED: freed in another group */
     END_CHAIN = 7,
     END_OWN_THREAD = 8,
     END_HEAD_BITS = 4,
@@ -38,7 +38,7 @@ struct chunk_header {
     uint32_t n_bytes;  /* header included */
 };
 
-/* A bucket while it is written: its last chunk. */
+/* A bucket during writing: its last chunk. */
 struct bucket {
     uint8_t *chunk;
     uint32_t previous;
@@ -55,7 +55,7 @@ struct status {
     bool is_own_thread;
 };
 
-/* Of blocks that changed their group, or ended in another one; each + 1, 0: not so. */
+/* For blocks that changed their group or ended in another one; each + 1, 0: not so. */
 struct status_groups {
     uint64_t move; /* number of the last one */
     uint32_t group, free_group;
@@ -67,11 +67,11 @@ struct lifetimes {
     struct bucket *buckets;
     size_t n_buckets, max_buckets;
     uint64_t n_allocations;
-    /* the birth before, that deltas are taken from */
+    /* the previous allocation, the base of deltas */
     uint64_t last_ns, last_address;
     uint32_t last_thread, last_group;
     uint64_t n_moves;
-    bool has_changes; /* some block changed its group, or ended in another one */
+    bool has_changes; /* a block changed its group or ended in another one */
     /* reading */
     struct status *loaded;                /* LIFETIMES_BUCKET_IDS, as the next */
     struct status_groups *changed_groups; /* NULL without has_changes */
@@ -122,7 +122,7 @@ uint64_t lifetimes_disk_bytes(const struct lifetimes *statuses)
     return statuses->allocations.size_bytes + statuses->ends.size_bytes;
 }
 
-/* ---- writing births ---- */
+/* ---- writing allocations ---- */
 
 static int add_bucket(struct lifetimes *statuses, struct error *err)
 {
@@ -199,7 +199,7 @@ static int write_chunk(struct lifetimes *statuses, struct bucket *bucket, struct
     return spill_file_append(&statuses->ends, bucket->chunk, CHUNK_BYTES, err);
 }
 
-/* Where a record of the id may be written: MAX_RECORD_BYTES of room. */
+/* Reserves MAX_RECORD_BYTES for a record of the id. */
 static int reserve(struct lifetimes *statuses, uint64_t id, struct bucket **ret, struct error *err)
 {
     struct bucket *bucket = &statuses->buckets[(id - 1) / LIFETIMES_BUCKET_IDS];
@@ -325,8 +325,8 @@ int lifetimes_rewind(struct lifetimes *statuses, struct error *err)
     return 0;
 }
 
-/* varint_get without its checks: what is read was written by this process a moment ago, and a
- * record never straddles its buffer. */
+/* varint_get without its checks: this process wrote the data, and a record never straddles its
+ * buffer. */
 static const uint8_t *get(const uint8_t *in, uint64_t *ret_value)
 {
     uint64_t value = *in & 0x7f;
@@ -363,7 +363,8 @@ static int load_chain(struct lifetimes *statuses, const uint8_t **in, uint64_t c
     *in = get(*in, &chain.length);
     *in = get(*in, &chain.last_size);
     *in = get(*in, &duration);
-    chain.end_ns = duration ? duration - 1 : PAIRING_UNKNOWN; /* the birth adds start_ns */
+    chain.end_ns =
+        duration ? duration - 1 : PAIRING_UNKNOWN; /* start_ns is added with the allocation */
     *in = get(*in, &chain.copied_bytes);
     *in = get(*in, &chain.moves);
     *in = get32(*in, &chain.last_node);
@@ -373,7 +374,7 @@ static int load_chain(struct lifetimes *statuses, const uint8_t **in, uint64_t c
     return 0;
 }
 
-/* Chunks are read from the last to the first, so that what came later may be read before. */
+/* Chunks are read from last to first, so a later move may be read before an earlier one. */
 static void load_move(const uint8_t **in, struct status_groups *groups)
 {
     uint64_t move = 0;
@@ -387,7 +388,7 @@ static void load_move(const uint8_t **in, struct status_groups *groups)
     }
 }
 
-/* The head without what says that a group follows. */
+/* The head without END_OTHER_GROUP. */
 static unsigned plain_head(unsigned head, bool *ret_other_group)
 {
     unsigned kind = head & END_KIND_MASK;

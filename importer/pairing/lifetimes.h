@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: births in order of id, ends in order of time; put together as whole allocations in order
- * of id, with memory for a small part of them only.
+ * lifetimes: joins allocations (in order of id) and frees (in order of time) into whole allocations
+ * in order of id, using little memory.
  *
- * Model:   pass 1 appends every birth to one nameless file and every end to a bucket of another
- * one; a bucket takes the ends of LIFETIMES_BUCKET_IDS ids, wherever in time they lie, and is a list of
- * chunks in that file. Pass 2 loads one bucket after the other and reads the births along with it.
+ * Pass 1 appends allocations to one unnamed file and frees to buckets in another. A bucket takes
+ * the frees of LIFETIMES_BUCKET_IDS successive ids, and is a list of chunks in that file. Pass 2
+ * loads one bucket after the other and reads its allocations along with it.
+ *
  * Invariants
- *   FA-1 Births come with ids 1, 2, 3, …; an end comes after its birth.
- *   FA-2 About 12 bytes per birth and 10 per end on disk; the records are varints.
- *   FA-3 Memory: 4 KiB per bucket begun, and one bucket of 48 bytes per id while reading, 56 where blocks
- *        change their group.
- *        Groups take none as long as they do not change: from birth to birth, and from the last
- *        owner of a block to its end.
+ *   FA-1 Allocations come with ids 1, 2, 3, …; a free comes after its allocation.
+ *   FA-2 Disk: about 12 bytes per allocation and 10 per free, as varints. A block that never
+ *        changes its group costs nothing for groups.
+ *   FA-3 Memory: 4 KiB per bucket while writing. While reading, one bucket of 48 bytes per id, 56
+ *        if blocks change their group.
  *   FA-4 PAIRING_FREED replaces PAIRING_UNSEEN of the same id, whichever comes first.
- * Threads: one at a time; first one writes, then one reads.
- * Failure: memory and I/O.
+ *
+ * Threads: one at a time; first all writes, then all reads.
+ * Errors: memory and I/O.
  */
 #ifndef MTRACE_IMPORTER_LIFETIMES_H
 #define MTRACE_IMPORTER_LIFETIMES_H
@@ -30,11 +31,11 @@ enum {
     LIFETIMES_BUCKET_IDS = 1 << 18
 };
 
-/* One allocation from birth to death. */
+/* One allocation with its end. */
 struct allocation {
     uint64_t allocation_id;
     uint64_t alloc_ns;
-    uint64_t lifetime_ns; /* PAIRING_UNKNOWN: never ended */
+    uint64_t lifetime_ns; /* PAIRING_UNKNOWN: never freed */
     uint64_t address;
     uint64_t size_bytes;
     uint64_t slack_bytes;     /* LIVE_BLOCK_SLACK_UNKNOWN */
@@ -46,8 +47,8 @@ struct allocation {
     uint32_t free_node; /* 0: none */
     uint32_t thread;
     uint32_t free_thread; /* 0: none or unknown */
-    uint32_t group;       /* the last one it was charged to, a number of definitions */
-    uint32_t free_group;  /* that the thread was in that ended it */
+    uint32_t group;       /* last group of the block, a number of definitions */
+    uint32_t free_group;  /* group of the thread that freed it */
     uint32_t heap;        /* 0; for heap_ranges */
     uint8_t call;         /* enum log_call | LOG_CHUNK_* */
     uint8_t alignment_log2;
@@ -57,13 +58,13 @@ struct allocation {
 
 struct lifetimes;
 
-/* The temporary files lie in the folder of `beside`. */
+/* The temporary files are created in the folder of `beside`. */
 int lifetimes_new(const char *beside, struct lifetimes **ret, struct error *err);
 
 /* NULL is fine. */
 void lifetimes_free(struct lifetimes *statuses);
 
-/* is_above: sample_weight_is_above; of what is no sample false. */
+/* is_above: sample_weight_is_above, or false if the block is no sample. */
 int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
                         bool is_above, const struct pairing_link *link, struct error *err);
 int lifetimes_moved(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
@@ -76,12 +77,13 @@ int lifetimes_chain_ended(struct lifetimes *statuses, const struct pairing_chain
 /* Ends the writing; lifetimes_next then begins with id 1. */
 int lifetimes_rewind(struct lifetimes *statuses, struct error *err);
 
-/* 1 and the next allocation, 0 at the end, negative on failure. *ret_chain is set when the
- * allocation is the first of a chain of two or more, valid until the next call, else NULL. */
+/* Returns 1 and the next allocation, 0 at the end, negative on failure. *ret_chain is set if the
+ * allocation is the first of a chain of two or more, and valid until the next call; else it is
+ * NULL. */
 int lifetimes_next(struct lifetimes *statuses, struct allocation *ret,
                    const struct pairing_chain **ret_chain, struct error *err);
 
-/* Temporary bytes on disk so far. */
+/* Bytes in temporary files so far. */
 uint64_t lifetimes_disk_bytes(const struct lifetimes *statuses);
 
 #endif

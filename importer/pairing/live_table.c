@@ -15,12 +15,11 @@ enum {
     SLOT_REMOVED = 1,
     SLOT_FIRST = 2,
     MIN_SLOTS = 64,
-    MOST_TENTHS =
-        6, /* of the slots are used or were: a look for what is not there takes 3.5 of them then, 6.5 with 7 */
-    MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
+    MOST_TENTHS = 6,      /* of the slots, incl. removed: 3.5 probes per miss; with 7, 6.5 */
+    MAX_BLOCKS = 1 << 29, /* leaves at least one tag bit in a slot */
     LINE_BYTES = 64,
     PIECE_BYTES = LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block),
-    FEW_PIECES = 1 << 12, /* have memory of their own; those behind share slabs */
+    FEW_PIECES = 1 << 12, /* allocated singly; later ones share slabs */
     HUGE_PAGE_BYTES = 1 << 21,
     SLAB_PIECES = 2048,
     SLAB_BYTES = SLAB_PIECES * PIECE_BYTES,
@@ -40,8 +39,9 @@ static struct live_block *block_at(const struct live_table *table, uint32_t numb
     return &table->pieces[number / LIVE_TABLE_PIECE_BLOCKS][number % LIVE_TABLE_PIECE_BLOCKS];
 }
 
-/* The bits of a slot that the number leaves free. The home slot comes from the upper end of the
- * hash, the tag from the lower half: that end is where a product has mixed most, addresses in a row do not crowd there. */
+/* The tag uses the bits of a slot that the number leaves free. The home slot comes from the upper
+ * end of the hash, the tag from the lower half. A product is mixed best at the upper end, so
+ * consecutive addresses do not crowd there. */
 static uint32_t tag_of(const struct live_table *table, uint64_t hash)
 {
     return (uint32_t)hash & ~table->number_mask;
@@ -62,7 +62,7 @@ static bool slot_is_used(const struct live_table *table, uint32_t slot)
     return (slot & table->number_mask) >= SLOT_FIRST;
 }
 
-/* Of a slot that is used. */
+/* The slot must be used. */
 static bool has_tag(const struct live_table *table, uint32_t slot, uint32_t tag)
 {
     return (slot ^ tag) <= table->number_mask;
@@ -86,7 +86,8 @@ void live_table_done(struct live_table *table)
     live_table_init(table);
 }
 
-/* The block of the address; *ret_slot: that leads to it, or where it may be entered. The table has slots. */
+/* Finds the block of the address. *ret_slot: its slot, or a vacant one for it. The table must have
+ * slots. */
 static struct live_block *seek(const struct live_table *table, uint64_t address, uint64_t hash,
                                size_t *ret_slot)
 {
@@ -121,7 +122,7 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
     return seek(table, address, hash_of(address), &table->sought_slot);
 }
 
-/* ---- what is expected ---- */
+/* ---- prefetched lookups ---- */
 
 void live_table_expect(const struct live_table *table, uint64_t address,
                        struct live_table_prefetch_slot *ret_prefetch_slot)
@@ -145,7 +146,7 @@ const struct live_block *live_table_guess(const struct live_table *table,
     size_t mask = table->n_slots - 1;
     size_t i = home_of(table, prefetch_slot->hash);
 
-    do { /* in the one line that was fetched */
+    do { /* only in the prefetched cache line */
         uint32_t slot = table->slots[i];
         if (slot == SLOT_EMPTY)
             return NULL;
@@ -173,7 +174,7 @@ struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
                : NULL;
 }
 
-/* The first slot on the address's way that may be filled. */
+/* The first vacant slot in the probe sequence of the hash. */
 static size_t vacant_slot(const struct live_table *table, uint64_t hash)
 {
     size_t i = home_of(table, hash);
@@ -188,13 +189,13 @@ static void enter(struct live_table *table, uint32_t number, uint64_t address)
     uint64_t hash = hash_of(address);
     size_t i = table->sought == address ? table->sought_slot : vacant_slot(table, hash);
 
-    table->sought = address; /* the next question may be about it again */
+    table->sought = address; /* the next lookup may be for it */
     table->sought_slot = i;
     table->n_removed -= table->slots[i] == SLOT_REMOVED;
     table->slots[i] = tag_of(table, hash) + number + SLOT_FIRST;
 }
 
-/* Free places are told from live blocks by address 0, which no block has. */
+/* A free place has address 0, which no block has. */
 static void reenter_all(struct live_table *table)
 {
     for (uint32_t number = 0; number < table->n_numbers; number++) {
@@ -204,7 +205,7 @@ static void reenter_all(struct live_table *table)
     }
 }
 
-/* Makes room for one more block: twice the slots, or the same number without removed ones. */
+/* Reserves a slot for one more block: doubles the slots, or only drops removed ones. */
 static int grow_slots(struct live_table *table, struct error *err)
 {
     size_t n_slots = table->n_slots ? table->n_slots : MIN_SLOTS;
@@ -226,8 +227,8 @@ static int grow_slots(struct live_table *table, struct error *err)
     return 0;
 }
 
-/* Zeroed, in huge pages where there are any: with small ones each block of many costs a walk through the tables of pages, and a
- * fork copies those tables. */
+/* Zeroed memory, in huge pages if possible: with small pages many blocks cost a page walk each, and
+ * a fork copies more page tables. */
 static void *new_slab(void)
 {
     char *start = mmap(NULL, SLAB_BYTES + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -243,7 +244,7 @@ static void *new_slab(void)
     return start + before;
 }
 
-/* The piece of this index; NULL without memory. */
+/* Allocates the piece of this index; NULL: no memory. */
 static struct live_block *new_piece(const struct live_table *table, size_t index)
 {
     if (index < FEW_PIECES)
@@ -273,8 +274,7 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
     if (table->first_free) {
         *ret_number = table->first_free - 1;
         table->first_free = table->second_free;
-        if (table
-                ->second_free) /* freed long ago, maybe; asked for one birth before it is read, two before it is filled */
+        if (table->second_free) /* prefetched one allocation before this read, two before its use */
             table->second_free = block_at(table, table->second_free - 1)->node;
         if (table->second_free)
             __builtin_prefetch(block_at(table, table->second_free - 1), 1);
@@ -311,7 +311,7 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
     return 0;
 }
 
-/* A free place, or one of a piece that is there; false: there is none. */
+/* Takes a free place, if there is one without adding a piece. */
 static bool take_place(struct live_table *table, uint32_t *ret_number)
 {
     bool has_one =
@@ -340,7 +340,7 @@ struct live_block *live_table_put_prefetch_slot(
     return block;
 }
 
-/* The slot that leads to `block`, which is known to be in the table. */
+/* The slot of `block`, which must be in the table. */
 static size_t slot_of(const struct live_table *table, const struct live_block *block)
 {
     size_t i = home_of(table, hash_of(block->address));
@@ -362,7 +362,7 @@ static void remove_at(struct live_table *table, size_t i)
 
     table->slots[i] = SLOT_REMOVED;
     table->n_removed++;
-    /* Nobody's way leads past an empty slot, so removed ones before it can be empty, too. */
+    /* Probe sequences stop at an empty slot, so removed slots before it can be empty, too. */
     if (table->slots[(i + 1) & mask] == SLOT_EMPTY) {
         for (; table->slots[i] == SLOT_REMOVED; i = (i - 1) & mask) {
             table->slots[i] = SLOT_EMPTY;
@@ -463,7 +463,7 @@ void live_table_check(struct live_table *table)
     (void)n_removed;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void save_blocks(struct live_table *table, struct checkpoint_io *io)
 {

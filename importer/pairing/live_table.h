@@ -2,21 +2,22 @@
 /*
  * live_table: the live blocks of one process, found by address.
  *
- * Model:   blocks lie in pieces that never move; an open-addressing index of 4-byte slots leads
- *          from an address to its block. A slot holds the block's number and, in the bits that
- *          number leaves free, some bits of the address's hash, so that few probes touch a block in
- *          vain. Who knows some events ahead which addresses come has a seat for each: what was found out of it so far, while memory was waited for.
+ * Blocks are in pieces that never move. An open-addressing index of 4-byte slots maps an address to
+ * its block. A slot holds the block's number and, in the remaining bits, a tag of the address's
+ * hash, so that few probes touch a block in vain. A caller that knows the next events has a
+ * prefetch slot for each: it holds the result of the lookup so far, while memory is fetched.
+ *
  * Invariants
  *   LT-1 An address is in the table at most once.
- *   LT-2 Memory: 48 bytes per block, at most 16 for its slots (24 while they grow) and less than one to find its piece, counted at the
- *        largest number of blocks that were live at once; and 4 KiB to begin with (a piece, the first slots), 2 MiB more from 2^18
- *        blocks on, where pieces share huge pages.
- *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
+ *   LT-2 Memory: 48 bytes per block, at most 16 for its slots (24 while they grow), for the largest
+ *        number of live blocks. Plus 4 KiB, and up to 2 MiB from 2^18 blocks on (huge pages). With
+ *        groups, 4 bytes per number up to the last such block.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
- *   LT-4 What a seat says is a guess, but for the hash. It is used where its block has the address, and its slot has what it had then, so that
- *        it leads there.
- * Threads: none; one user at a time.
- * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
+ *   LT-4 A prefetch slot is a guess, except its hash. It is used only if its block has the address
+ *        and its slot is unchanged.
+ *
+ * Threads: one at a time.
+ * Errors: live_table_add and live_table_set_group: memory; live_table_add: more than 2^29 blocks.
  */
 #ifndef MTRACE_IMPORTER_LIVE_TABLE_H
 #define MTRACE_IMPORTER_LIVE_TABLE_H
@@ -28,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fields that do not fit a word of their own are spread over the spare bits of others; use the
- * functions below for them. */
+/* Fields that do not fit a word of their own use spare bits of others; access them through the
+ * functions below. */
 struct live_block {
     uint64_t address : 48;
     uint64_t slack_low : 16;
@@ -45,18 +46,18 @@ struct live_block {
     uint32_t node;
     uint32_t thread;
     uint32_t allocations_low;
-    uint32_t chain; /* of pairing.c; 0: not reallocated so far */
+    uint32_t chain; /* of pairing.c; 0: never reallocated */
 };
 
 _Static_assert(sizeof(struct live_block) == 48, "LT-2");
 
-/* A million a second for as long as alloc_ns has room for. */
+/* One million ids per second for as long as alloc_ns can count. */
 #define LIVE_BLOCK_MOST_ID ((UINT64_C(1) << 46) - 1)
 
 #define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 36) - 1)
 
-/* Usable minus requested bytes; LIVE_BLOCK_SLACK_UNKNOWN when the log does not say. Larger ones are
- * cut to one below that. */
+/* Usable minus requested bytes, at most LIVE_BLOCK_SLACK_UNKNOWN - 1; LIVE_BLOCK_SLACK_UNKNOWN: not
+ * in the log. */
 static inline uint64_t live_block_slack(const struct live_block *block)
 {
     return (uint64_t)block->slack_low | (uint64_t)block->slack_middle << 16
@@ -78,7 +79,7 @@ static inline void live_block_set_slack(struct live_block *block, uint64_t slack
     block->slack_high = slack >> 32 & 0xf;
 }
 
-/* How many allocations its thread had made, this one included, modulo 2^40. */
+/* Number of allocations of its thread up to this one, modulo 2^40. */
 static inline uint64_t live_block_allocations(const struct live_block *block)
 {
     return (uint64_t)block->allocations_low | (uint64_t)block->allocations_middle << 32
@@ -92,7 +93,8 @@ static inline void live_block_set_allocations(struct live_block *block, uint64_t
     block->allocations_high = allocations >> 36 & 0xf;
 }
 
-/* For sample_weight.h: which birth of its thread it was, and where; a thread may have all its blocks at one address, and threads their nth ones of one size. */
+/* Salt for sample_weight.h. Both parts are needed: a thread may have all blocks at one address, and
+ * the nth blocks of several threads may have one size. */
 static inline uint64_t live_block_salt(const struct live_block *block)
 {
     return live_block_allocations(block) * 0x9e3779b97f4a7c15u ^ block->address;
@@ -109,67 +111,70 @@ struct live_table {
     size_t n_slots; /* a power of two, or 0 */
     size_t n_blocks;
     size_t n_removed;   /* slots that hold 1 */
-    uint32_t n_numbers; /* block numbers ever given out */
+    uint32_t n_numbers; /* block numbers used so far */
     uint32_t first_free,
-        second_free;  /* number + 1 of places to reuse, linked through node from the second on */
-    uint32_t *groups; /* by number, of blocks of no or another group than the root; 0: root */
+        second_free;  /* number + 1 of free places, linked through node from the second on */
+    uint32_t *groups; /* by block number; of free places undefined; 0: root; NULL: all root */
     size_t max_groups;
     uint32_t number_mask; /* the bits of a slot that hold a number */
-    unsigned home_shift;  /* of a hash: what is left of it is a slot */
-    uint64_t
-        sought; /* address found, or not, by the last live_table_find; 0: things changed since */
-    size_t sought_slot; /* where it is, or where it may be entered */
+    unsigned home_shift;  /* hash >> home_shift is the first slot */
+    uint64_t sought;      /* address of the last live_table_find, found or not; 0: invalid */
+    size_t sought_slot;   /* slot of that address, or a vacant slot for it */
 };
 
-/* Of one address; all zero: of none. Another one for each event that is expected. */
+/* A prefetched lookup of one address; zero-initialized: none. Each prefetched event has its own. */
 struct live_table_prefetch_slot {
     const struct live_table *table;
     uint64_t address, hash;
-    struct live_block *block; /* NULL: none was found so far */
-    size_t slot;              /* that leads to it, and what that slot has */
+    struct live_block *block; /* NULL: none found so far */
+    size_t slot;              /* slot of the block, and its content then */
     uint32_t content;
 };
 
 void live_table_init(struct live_table *table);
 void live_table_done(struct live_table *table);
 
-/* NULL when the address is not live. Adding it or removing its block next is cheap. */
+/* NULL if the address is not live. A following add of it or remove of its block is cheap. */
 struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
-/* Takes a seat for the address, which is not 0: the first slot on its way is fetched. */
+/* Starts a lookup of the address, which is not 0: prefetches its first slot. */
 void live_table_expect(const struct live_table *table, uint64_t address,
                        struct live_table_prefetch_slot *ret_prefetch_slot);
 
-/* When that is there: a block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. */
+/* Second step, once the slot is in the cache: the block of a slot with a matching tag, not yet
+ * read. It nearly always has the address if the address is live. */
 const struct live_block *live_table_guess(const struct live_table *table,
                                           struct live_table_prefetch_slot *prefetch_slot);
 
-/* live_table_find, and live_table_remove of what it found. The seat is one of the address. */
+/* live_table_find, and live_table_remove of the block found. The prefetch slot is for the
+ * address. */
 struct live_block *live_table_find_prefetch_slot(const struct live_table *table,
                                                  struct live_table_prefetch_slot *prefetch_slot);
 void live_table_remove_prefetch_slot(struct live_table *table,
                                      const struct live_table_prefetch_slot *prefetch_slot);
 
-/* A block for an address that is not in the table; all but the address is zero. */
+/* Adds a block for an address that is not in the table; all other fields are zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err);
 
-/* The same in one look, but the rest is as it comes; NULL, and nothing was done: the address is in the table, or the table has to grow. */
+/* The same with one lookup, but other fields are undefined. NULL: nothing was done, as the address
+ * is in the table or the table must grow. */
 struct live_block *live_table_put_prefetch_slot(
     struct live_table *table, const struct live_table_prefetch_slot *prefetch_slot);
 
-/* Is it a seat of this address? */
+/* Is the prefetch slot for this table and address? */
 static inline bool live_table_is_prefetch_slot(const struct live_table *table, uint64_t address,
                                                const struct live_table_prefetch_slot *prefetch_slot)
 {
     return prefetch_slot->address == address && prefetch_slot->table == table;
 }
 
-/* `block` is one of the table's; its content is lost. */
+/* `block` is in the table; its content is lost. */
 void live_table_remove(struct live_table *table, const struct live_block *block);
 
-/* Number of the group that the block is charged to; the root, 0, until it is set. What the block that
- * had its place before was charged to is forgotten by live_table_set_group alone. */
+/* Number of the group to which the block is charged; the root is 0. A new block's group is
+ * undefined until live_table_set_group is called: its place may hold the group of an earlier
+ * block. */
 uint32_t live_table_group_slow(const struct live_table *table, const struct live_block *block);
 int live_table_set_group_slow(struct live_table *table, const struct live_block *block,
                               uint32_t group, struct error *err);
@@ -186,32 +191,32 @@ static inline int live_table_set_group(struct live_table *table, const struct li
     return group || table->groups ? live_table_set_group_slow(table, block, group, err) : 0;
 }
 
-/* Walks all blocks in no order: *cursor starts at 0; NULL at the end. Nothing may be added
- * meanwhile; the block just returned may be removed. */
+/* Walks all blocks in no order: *cursor starts at 0; NULL at the end. During the walk nothing may
+ * be added; the block just returned may be removed. */
 struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor);
 
-/* The same in large steps: the places from index * LIVE_TABLE_PIECE_BLOCKS on, NULL behind the last one. Those without an address hold no
- * block. */
+/* The same by pieces: the places from index * LIVE_TABLE_PIECE_BLOCKS on; NULL after the last one.
+ * Places without an address hold no block. */
 const struct live_block *live_table_piece(const struct live_table *table, size_t index,
                                           size_t *ret_n);
 
 /* Asserts LT-1 and the counts; slow. */
 void live_table_check(struct live_table *table);
 
-/* What blocks may refer to. */
+/* Limits of what blocks may refer to. */
 struct live_table_most {
     uint32_t n_threads, n_nodes, n_chains, n_groups;
     uint32_t n_processes; /* that have blocks */
-    /* Was a block of the stack born in the process? NULL: that does not matter. */
+    /* Did the stack allocate a block in the process? NULL: not checked. */
     bool (*has_stack)(const void *context, uint32_t process, uint32_t node);
     const void *context;
     uint32_t process;
 };
 
-/* Does the block refer to nothing else? */
+/* Is the block within the limits? */
 bool live_table_is_within(const struct live_block *block, const struct live_table_most *most);
 
-/* Into the bytes or from them, into an empty table (checkpoint_io.h): without the places that are free. */
+/* Saves the blocks without free places, or loads them into an empty table (checkpoint_io.h). */
 void live_table_visit(struct live_table *table, const struct live_table_most *most,
                       struct checkpoint_io *io);
 

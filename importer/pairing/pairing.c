@@ -19,13 +19,13 @@ struct chain {
     uint32_t length;
     uint32_t moves;
     uint32_t first_node;
-    uint32_t next_free; /* of an unused one: index of the next, 0 = none */
+    uint32_t next_free; /* index of the next unused chain; 0: none */
 };
 
-/* Between the two halves of a realloc. */
+/* Between the two events of a realloc. */
 struct open_realloc {
     uint64_t pair;
-    uint64_t old_id; /* 0: the old block was not known */
+    uint64_t old_id; /* 0: the old block is unknown */
     uint64_t old_size;
     uint64_t old_address;
     uint32_t chain;
@@ -34,15 +34,15 @@ struct open_realloc {
 struct process {
     struct live_table live;
     struct pairing_process traits;
-    bool showed_unknown_end; /* that no birth explained: PA-6 */
+    bool showed_unknown_end; /* that no allocation explained: PA-6 */
     bool showed_unseen_end;  /* that no end explained: PA-7 */
     uint64_t inherited_frees;
 };
 
-/* Blocks that were made under its number. */
+/* Number of allocations by thread number. */
 struct thread_allocations {
     uint64_t n;
-    uint64_t n_before; /* by those that had the number before */
+    uint64_t n_before; /* by earlier threads with the number */
 };
 
 struct pairing {
@@ -57,7 +57,7 @@ struct pairing {
     size_t max_chains;
     struct open_realloc *open;
     size_t n_open, max_open;
-    struct pending_list ends; /* unknown ones */
+    struct pending_list ends; /* unknown ends */
     struct pending_list unseen;
 };
 
@@ -136,7 +136,7 @@ static void chain_free(struct pairing *pairing, uint32_t index)
     pairing->free_chain = index;
 }
 
-/* The chain of a block that ended for good, at end_ns or never. */
+/* Ends the chain of a block whose end is final: end_ns, or never. */
 static int chain_end(struct pairing *pairing, uint32_t process, const struct live_block *last,
                      uint64_t end_ns, struct error *err)
 {
@@ -159,7 +159,7 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
     return pairing->sink.chain_ended(pairing->sink.context, &reported, err);
 }
 
-/* ---- what did not find its partner ---- */
+/* ---- unmatched ends and allocations ---- */
 
 static bool has_all_allocations(const struct process *process)
 {
@@ -187,7 +187,7 @@ static void count_unknown_end(struct pairing *pairing, struct process *process, 
         pairing->counts.unknown_frees++;
 }
 
-/* Gives up on what is older than an inversion can be, and on the oldest if the list is full. */
+/* Gives up on items older than an inversion can be, and on the oldest if the list is full. */
 static void expire_ends(struct pairing *pairing, uint64_t now_ns)
 {
     struct pending_list *list = &pairing->ends;
@@ -212,7 +212,7 @@ static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
     }
 }
 
-/* An end of an address where nothing is live: of a block whose birth comes late, or not at all. */
+/* An end without a live block: the allocation may come late or never. */
 static MTRACE_COLD void unknown_end(struct pairing *pairing, const struct event *event)
 {
     struct process *process = &pairing->processes[event->process];
@@ -224,7 +224,7 @@ static MTRACE_COLD void unknown_end(struct pairing *pairing, const struct event 
         count_unknown_end(pairing, process, event->kind == EVENT_REALLOC_BEGIN);
 }
 
-/* ---- births and ends ---- */
+/* ---- allocations and ends ---- */
 
 static int end_block(struct pairing *pairing, uint32_t process, struct live_block *block,
                      const struct pairing_end *end, struct error *err)
@@ -237,7 +237,8 @@ static int end_block(struct pairing *pairing, uint32_t process, struct live_bloc
     return code;
 }
 
-/* By the thread itself; PAIRING_UNKNOWN: the block is of one that had the number before it. */
+/* Number of allocations by the same thread. PAIRING_UNKNOWN: an earlier thread with the number made
+ * the block. */
 static uint64_t allocations_since(const struct thread_allocations *allocations,
                                   const struct live_block *block)
 {
@@ -246,7 +247,7 @@ static uint64_t allocations_since(const struct thread_allocations *allocations,
     return mtrace_likely(n < allocations->n - allocations->n_before) ? n : PAIRING_UNKNOWN;
 }
 
-/* PA-4 */
+/* PAIRING_UNKNOWN if another thread ends the block (PA-4). */
 static uint64_t intervening_of(const struct pairing *pairing, const struct event *event,
                                const struct live_block *block)
 {
@@ -264,7 +265,7 @@ static int free_block(struct pairing *pairing, const struct event *event, struct
     return end_block(pairing, event->process, block, &end, err);
 }
 
-/* A block is born where `block` is still live. */
+/* An allocation at the address of a live block: that one ended unseen. */
 static MTRACE_COLD int end_unseen(struct pairing *pairing, const struct event *event,
                                   struct live_block *block, struct error *err)
 {
@@ -294,7 +295,7 @@ static MTRACE_COLD struct pending *find_unseen(struct pairing *pairing, const st
                : NULL;
 }
 
-/* The free that explains an unseen end came late. */
+/* The free that explains an unseen end arrived late. */
 static MTRACE_COLD int explain(struct pairing *pairing, const struct event *event,
                                struct pending *item, struct error *err)
 {
@@ -314,8 +315,8 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
     return pairing->sink.explained(pairing->sink.context, event->process, &block, &end, err);
 }
 
-/* The end of the block just born was stamped before the birth. What a realloc made of it was born
- * without it, so that it ends unseen. */
+/* The end of the block just allocated has an earlier time than the allocation. If it was a realloc,
+ * its result already exists without a link, so this block ends unseen. */
 static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct event *event,
                                          struct live_block *block, struct error *err)
 {
@@ -339,7 +340,7 @@ static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct e
     return end_block(pairing, event->process, block, &end, err);
 }
 
-/* No field is longer than what it has in its first word. */
+/* Do all split fields fit in their first part? */
 static bool is_small(const struct event *event, uint64_t slack, uint64_t allocations)
 {
     return slack >> 16 == 0 && allocations >> 32 == 0 && event->alignment_log2 == 0;
@@ -355,7 +356,7 @@ static void fill_block(struct pairing *pairing, const struct event *event, uint3
         if (slack >= LIVE_BLOCK_SLACK_UNKNOWN)
             slack = LIVE_BLOCK_SLACK_UNKNOWN - 1;
     }
-    /* All fields at once: what is stored bit by bit is waited for when it is loaded as a whole. */
+    /* Stores all fields together: a load of the whole after partial stores would stall. */
     uint64_t allocations = ++pairing->allocations[event->thread].n;
     if (mtrace_likely(is_small(event, slack, allocations))) {
         *block = (struct live_block){
@@ -464,7 +465,7 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         return code;
     if (mtrace_unlikely(pairing->unseen.n > 0)) {
         struct pending *item = find_unseen(pairing, event);
-        if (item) { /* its successor will be born without it; it stays ended unseen */
+        if (item) { /* its result gets no link; the block stays ended unseen */
             pending_remove(&pairing->unseen, item);
             pairing->counts.clock_inversions++;
             return 0;
@@ -537,7 +538,7 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
     return give_allocation(pairing, event, open.chain, &link, err);
 }
 
-/* ---- change of owner ---- */
+/* ---- moves between groups ---- */
 
 static int on_move(struct pairing *pairing, const struct event *event, struct error *err)
 {
@@ -701,7 +702,7 @@ uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process
     return pairing->processes[process].inherited_frees;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void visit_traits(struct process *process, struct checkpoint_io *io)
 {
@@ -717,7 +718,7 @@ static void visit_traits(struct process *process, struct checkpoint_io *io)
     state_u64(io, &process->inherited_frees);
 }
 
-/* Those that are free are linked in the order in which they will be used. */
+/* Free chains are linked in the order of reuse. */
 static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct checkpoint_io *io)
 {
     size_t n = pairing->n_chains ? (size_t)pairing->n_chains + 1 : 0;

@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pairing: from events to allocations: which free ends which block, which blocks form a chain.
+ * pairing: turns events into allocations: which free ends which block, and which blocks form a
+ * realloc chain.
  *
- * Model:   blocks are found by (process, address). Each ALLOC and REALLOC_END that gave a block is
- *          one allocation, numbered from 1 in the order of events. What happens to it is told to a
- *          sink at once: born, ended, and at the end of the recording, left over.
- *          A chain is made when its first block is reallocated and told when its last one ends.
+ * Blocks are found by (process, address). Each ALLOC and each successful REALLOC_END is one
+ * allocation, numbered from 1 in the order of events. A sink receives what happens to it
+ * immediately: allocated, ended, and at the end of the recording, left. A chain is created when its
+ * first block is reallocated, and reported when its last block ends.
  *
- * What the log gets wrong or lacks
- *   unseen end  a block is born where another one is live: that one ended unseen, at that instant
+ * Anomalies in the log
+ *   unseen end  A block is allocated where another one is live. That one ended unseen, at that time
  *               at the latest.
- *   unknown     a free or realloc of an address where nothing is live. In a fork child it is an
- *               inherited block, in a process that was not traced all the time, or whose operator new is
- *               not seen, an untracked one.
- *   inversion   the end of a block and a birth at its address, made by different threads, stamped
- *               in the wrong order by clocks that differ by PAIRING_INVERSION_NS at most. It looks
- *               like an unknown free with a birth behind it, or like an unseen end with a free
- *               behind it; both also come about when the log simply lacks an event. So an inversion
- *               is assumed only where the log can lack none (PA-6, PA-7).
+ *   unknown     A free or realloc of an address without a live block. In a fork child the block is
+ *               inherited. In a process that was not always traced, or whose operator new is not
+ *               seen, it is untracked.
+ *   inversion   The end of a block and an allocation at its address, by different threads, have
+ *               times in the wrong order: clocks differ by up to PAIRING_INVERSION_NS. It looks
+ *               like an unknown free before an allocation, or an unseen end before a free. A
+ *               missing event looks the same, so an inversion is assumed only where no event can
+ *               be missing (PA-6, PA-7).
+ *
  * Invariants
- *   PA-1 Ids are dense, in order of birth; every id that was born is ended or left over once.
- *   PA-2 Of two blocks at one address of a process the first has ended when the second is born.
+ *   PA-1 Ids are dense, in order of allocation; every id is reported as ended or left exactly once.
+ *   PA-2 Of two blocks at one address of a process, the first has ended when the second is
+ *        allocated.
  *   PA-3 A block ended by realloc has the id that its successor names as realloc_from_id.
- *   PA-4 An end with an intervening count was made by the thread that allocated the block: not by the next one of its number.
+ *   PA-4 An end with an intervening count was made by the thread that allocated the block, not by a
+ *        later thread with the same number.
  *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, two counters per thread.
- *   PA-6 An unknown end belongs to the birth behind it only in a process whose births are all in
- *        the log: not forked, no untracked blocks, nothing lost, and no unknown end so far that
- *        no birth explained. Elsewhere the block stays live until an end of its own.
- *   PA-7 An unseen end is explained by the end behind it only in a process whose ends are all in
- *        the log: nothing lost, and no unseen end so far that nothing explained. Elsewhere that end
- *        is the one of the block that lives there now.
+ *   PA-6 An unknown end belongs to the next allocation only in a process whose log has all
+ *        allocations: not forked, no untracked blocks, nothing lost, no unexplained unknown end so
+ *        far. Elsewhere the block stays live until an end of its own.
+ *   PA-7 An unseen end is explained by the next end only in a process whose log has all ends:
+ *        nothing lost, no unexplained unseen end so far. Elsewhere that end belongs to the block
+ *        that is live there.
  *   PA-8 Two events of one thread are never taken for an inversion.
- *   PA-9 No id is given twice: after LIVE_BLOCK_MOST_ID, which a million allocations a second take two years for, a birth is refused with an error.
- * Threads: none.
- * Failure: memory, or what a function of the sink returned.
+ *   PA-9 No id is used twice: after LIVE_BLOCK_MOST_ID (two years of a million allocations a
+ *        second) an allocation is an error.
+ *
+ * Threads: one at a time.
+ * Errors: memory, or those of the sink.
  */
 #ifndef MTRACE_IMPORTER_PAIRING_H
 #define MTRACE_IMPORTER_PAIRING_H
@@ -55,11 +61,11 @@ enum pairing_ended_by {
     PAIRING_LEAKED = 0,
     PAIRING_FREED = 1,
     PAIRING_REALLOCATED = 2,
-    PAIRING_UNSEEN = 3, /* ended, but the log does not say how; the time is the latest possible */
+    PAIRING_UNSEEN = 3, /* ended, but not in the log; the time is the latest possible */
     PAIRING_EXEC = 4,   /* live when the process image was replaced */
 };
 
-/* What a block born by realloc of another one has beside the block itself. */
+/* What a block allocated by realloc of another one has in addition. */
 struct pairing_link {
     uint64_t chain_id; /* allocation_id of the chain's first block */
     uint64_t chain_position;
@@ -72,12 +78,12 @@ struct pairing_end {
     uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread (PA-4) */
     uint32_t thread;      /* 0: not known */
     uint32_t node;        /* 0: not known */
-    uint32_t group;       /* that the thread was in; of an end that nobody made, block_group */
-    uint32_t block_group; /* that the block was charged to */
+    uint32_t group;       /* group of the thread; if no thread is known, block_group */
+    uint32_t block_group; /* group of the block */
     enum pairing_ended_by ended_by;
 };
 
-/* Two or more blocks, told with the end of the last one. */
+/* A chain of two or more blocks, reported with the end of the last one. */
 struct pairing_chain {
     uint64_t chain_id;
     uint64_t last_allocation_id;
@@ -91,17 +97,17 @@ struct pairing_chain {
     uint32_t first_node, last_node;
 };
 
-/* A block that is charged to another group from now on. */
+/* A block that moves to another group. */
 struct pairing_move {
     uint64_t time_ns;
     uint32_t from_group, group;
 };
 
-/* Blocks are those of the live table: valid during the call. Groups are numbers of definitions. Each
- * returns 0 or an error code. */
+/* Receives what happens to blocks. They are in the live table, and valid during the call. Groups
+ * are numbers of definitions. Each function returns 0 or an error code. */
 struct pairing_sink {
     void *context;
-    /* link is NULL for a block that no realloc of a known block made. */
+    /* link is NULL unless a realloc of a known block made the block. */
     int (*allocated)(void *context, uint32_t process, const struct live_block *block,
                      uint32_t group, const struct pairing_link *link, struct error *err);
     int (*moved)(void *context, uint32_t process, const struct live_block *block,
@@ -109,21 +115,22 @@ struct pairing_sink {
     /* end->time_ns never decreases within a process. */
     int (*ended)(void *context, uint32_t process, const struct live_block *block,
                  const struct pairing_end *end, struct error *err);
-    /* A block told as ended unseen was freed after all: end says when it was told and by whom. */
+    /* A block reported as ended unseen was freed after all; end describes the free. */
     int (*explained)(void *context, uint32_t process, const struct live_block *block,
                      const struct pairing_end *end, struct error *err);
     int (*chain_ended)(void *context, const struct pairing_chain *chain, struct error *err);
-    /* At the end of the recording; ended_by is PAIRING_LEAKED or PAIRING_EXEC, chain_node the stack
-     * of the first block of its chain (its own without one). */
+    /* At the end of the recording. ended_by is PAIRING_LEAKED or PAIRING_EXEC; chain_node is the
+     * stack of the first block of the chain (its own without a chain). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
-    /* Many of them at once: those of `places` that pairing_is_single, all leaked and the root's. What the next call is about mostly lies behind them.
-     * *ret_n_others: places that hold a block that is not. NULL: left is told of these, too. */
+    /* Batch of `left`: the blocks of `places` for which pairing_is_single holds, all leaked and
+     * charged to the root. The next call mostly continues after them. *ret_n_others: number of
+     * other blocks in `places`. NULL: `left` is called for all. */
     int (*left_run)(void *context, uint32_t process, const struct live_block *places,
                     size_t n_places, size_t *ret_n_others, struct error *err);
 };
 
-/* A block, and of no chain. */
+/* The place holds a block, and it is in no chain. */
 static inline bool pairing_is_single(const struct live_block *place)
 {
     return place->address != 0 && place->chain == 0;
@@ -136,15 +143,14 @@ struct pairing_counts {
     uint64_t untracked_frees; /* unknown, in a process that was not traced all the time */
     uint64_t double_allocations;
     uint64_t clock_inversions;
-    uint64_t unknown_moves; /* of what is not live, or not recorded */
+    uint64_t unknown_moves; /* of blocks that are not live or not recorded */
 };
 
 struct pairing_process {
     bool is_forked;            /* unknown blocks are inherited ones */
-    bool has_untracked_blocks; /* unknown blocks are those: traced late, not always, or not all */
+    bool has_untracked_blocks; /* unknown blocks are untracked: traced late, at times, or in part */
     bool has_lost_events;      /* dropped, or in a part of the log that cannot be read */
-    bool
-        is_untraced; /* now: a block that is resized and unknown was not recorded, and is not from here on */
+    bool is_untraced;          /* currently: reallocs of unknown blocks are not recorded */
     bool ended_in_exec;
 };
 
@@ -157,21 +163,23 @@ int pairing_new(uint32_t n_processes, uint32_t n_threads, const struct pairing_s
 /* NULL is fine. */
 void pairing_free(struct pairing *pairing);
 
-/* From now on pairing_finish gives no memory back: the process is about to end. */
+/* The process is about to exit: pairing_finish frees no memory. */
 void pairing_keep_memory(struct pairing *pairing);
 
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
-/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED_BIRTHS, NEXT_OWNER and LOST; other kinds mean nothing to it. */
+/* Handles ALLOC, FREE, REALLOC_*, MOVE, ELIDED_ALLOCATIONS, NEXT_OWNER and LOST; ignores other
+ * kinds. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
-/* The table of the process, for seats of its addresses. Valid as long as the pairing. */
+/* The live table of the process, for prefetch slots. Valid as long as the pairing. */
 struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
 
-/* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of
- * no group, while nothing waits for its partner. The seat is one of the event's address, in the table of its process. NULL: nothing was done, it is for
- * pairing_event. Else what the sink would be told, and behind an end its block is to be given to live_table_remove_prefetch_slot. */
+/* Fast path without the sink: an ALLOC at an unused address, or the FREE of a block without chain;
+ * no groups, and no unmatched event pending. The prefetch slot is for the event's address in the
+ * table of its process. NULL: nothing was done, call pairing_event. Else the block that the sink
+ * would receive; after an end, pass it to live_table_remove_prefetch_slot. */
 const struct live_block *pairing_plain_allocation(
     struct pairing *pairing, const struct event *event,
     const struct live_table_prefetch_slot *prefetch_slot);
@@ -179,7 +187,7 @@ const struct live_block *pairing_plain_end(const struct pairing *pairing, const 
                                            struct live_table_prefetch_slot *prefetch_slot,
                                            uint64_t *ret_intervening);
 
-/* The end of that block. */
+/* The end for a block returned by pairing_plain_end. */
 static inline struct pairing_end pairing_end_of_free(const struct event *event,
                                                      uint64_t intervening)
 {
@@ -193,23 +201,24 @@ static inline struct pairing_end pairing_end_of_free(const struct event *event,
     };
 }
 
-/* The block that is live at the address now, or NULL; valid until the next event. */
+/* The live block at the address, or NULL; valid until the next event. */
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
 
-/* All that are live, in no order: *cursor starts at 0; NULL at the end. */
+/* Walks all live blocks in no order: *cursor starts at 0; NULL at the end. */
 const struct live_block *pairing_next_live(const struct pairing *pairing, uint32_t process,
                                            uint32_t *cursor);
 
-/* Tells the sink what is left and forgets it; afterwards only counts can be asked for. */
+/* Reports the blocks that are left to the sink and forgets them; afterwards only counts are
+ * available. */
 int pairing_finish(struct pairing *pairing, struct error *err);
 
 const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 
-/* Frees of blocks that were born in the process's parent. */
+/* Number of frees of blocks that the process's parent allocated. */
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
-/* Into the bytes or from them, into a new one that has room for as much (checkpoint_io.h). Of the limits those of nodes, groups, stacks and processes are
- * looked at. */
+/* Saves the pairing, or loads it into a new one of at least the same capacity (checkpoint_io.h).
+ * Checks the limits of nodes, groups, stacks and processes. */
 void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
                    struct checkpoint_io *io);
 

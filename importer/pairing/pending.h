@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending: ends that found no block, and blocks that ended unseen, kept for a moment because their
- * partner may still come.
+ * pending: unmatched ends and blocks that ended unseen, kept briefly because the matching event may
+ * still come.
  *
- * Model:   a short list, oldest first.
- * Threads: none.
+ * It is a short list, oldest first.
+ *
+ * Threads: one at a time.
  */
 #ifndef MTRACE_IMPORTER_PENDING_H
 #define MTRACE_IMPORTER_PENDING_H
@@ -24,11 +25,11 @@ struct pending {
     uint64_t time_ns;
     uint64_t address;
     uint32_t process; /* 0: unused */
-    uint32_t thread;  /* the end's; of an unseen end, the one of the new block */
+    uint32_t thread;  /* thread of the end; for an unseen end, of the new block */
     uint32_t node;
-    bool is_realloc;      /* the end was one */
-    uint32_t group;       /* the end's, a number of definitions */
-    uint32_t block_group; /* unseen ends only, as the next */
+    bool is_realloc;      /* the end is a realloc */
+    uint32_t group;       /* group of the end, a number of definitions */
+    uint32_t block_group; /* for unseen ends only, like `block` */
     struct live_block block;
 };
 
@@ -37,12 +38,13 @@ struct pending_list {
     size_t n;
 };
 
-/* The oldest item at the event's address and no more than inversion_ns before it, of another
- * thread; NULL: none. The one nearest in time before a birth is thus not stolen by a later one. */
+/* The oldest item at the event's address, of another thread and at most inversion_ns before the
+ * event; NULL: none. Oldest first keeps a later allocation from taking the item of an earlier
+ * one. */
 struct pending *pending_find(struct pending_list *list, const struct event *event,
                              uint64_t inversion_ns);
 
-/* A new last item for the event; the list must have room. */
+/* Appends an item for the event; the list must have room. */
 struct pending *pending_push(struct pending_list *list, const struct event *event);
 
 void pending_remove(struct pending_list *list, struct pending *item);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Not every file system makes nameless files: there the name goes at once. */
+/* Some file systems lack O_TMPFILE: there the file is unlinked immediately. */
 static int open_nameless(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

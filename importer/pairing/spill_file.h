@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spill_file: a nameless temporary file beside the target, written from front to back, then read.
+ * spill_file: an unnamed temporary file next to the target, written sequentially, then read.
  *
- * Model:   appended bytes are gathered and written in large pieces. The file has no name: whatever
- *          ends the program, nothing stays behind.
- *          Both go by position: a process that is forked may go on with its own, and what it appends is
- *          overwritten by the other.
+ * Appended bytes are buffered and written in large pieces. The file has no name, so it vanishes
+ * when the process ends for any reason. Reads and writes use explicit offsets: after a fork both
+ * processes may go on, but their appends overwrite each other.
+ *
  * Threads: one at a time.
- * Failure: I/O; messages name the folder.
+ * Errors: I/O; messages name the folder.
  */
 #ifndef MTRACE_IMPORTER_SPILL_FILE_H
 #define MTRACE_IMPORTER_SPILL_FILE_H
@@ -26,10 +26,10 @@ struct spill_file {
     char *folder;
     uint8_t *buffer;
     size_t n_buffered;
-    uint64_t size_bytes; /* appended so far, buffered bytes included */
+    uint64_t size_bytes; /* appended so far, including buffered bytes */
 };
 
-/* Opens a file in the folder of `beside`. spill_file_done also after a failure. */
+/* Opens a file in the folder of `beside`. Call spill_file_done also after a failure. */
 int spill_file_open(struct spill_file *file, const char *beside, struct error *err);
 void spill_file_done(struct spill_file *file);
 
@@ -37,7 +37,7 @@ void spill_file_done(struct spill_file *file);
 int spill_file_append(struct spill_file *file, const void *bytes, size_t n_bytes,
                       struct error *err);
 
-/* Writes what is buffered; needed before reading it. */
+/* Writes the buffered bytes; needed before they are read. */
 int spill_file_flush(struct spill_file *file, struct error *err);
 
 /* Reads up to n_bytes at `offset`; *ret_read is less only at the end of the file. */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 struct event_queue {
-    struct event_stream *stream; /* the thread's while it runs */
+    struct event_stream *stream; /* used by the thread while it runs */
     struct batch_queue *batches;
-    struct error error; /* of the stream, behind the last batch */
+    struct error error; /* result of the stream, after the last batch */
     int code;
 };
 

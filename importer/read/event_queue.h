@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_queue: the events of a set, merged by a thread of its own, so that whoever uses them finds
- * them in memory and can look ahead.
+ * event_queue: the events of a set, merged ahead by a separate thread.
  *
- * Model:   a ring of batches. The thread fills the oldest empty one from an event stream (merge.h),
- *          the user empties the oldest full one. Of a frugal set (log_set_be_frugal) there is one batch, and no thread.
+ * A ring of batches: the thread fills the oldest empty batch from an event stream (merge.h), the
+ * user empties the oldest full one. A frugal set (log_set_be_frugal) has one batch and no thread.
+ *
  * Invariants
  *   EQ-1 The events are those of the stream, in its order.
  *   EQ-2 Memory: EVENT_QUEUE_BATCHES batches of EVENT_QUEUE_EVENTS events, beside the stream.
+ *
  * Threads: one user. No other stream of the set may be open.
- * Failure: as merge.h; an error comes behind the events before it.
+ * Errors: as in merge.h; an error comes after the events before it.
  */
 #ifndef MTRACE_IMPORTER_EVENT_QUEUE_H
 #define MTRACE_IMPORTER_EVENT_QUEUE_H
@@ -28,15 +29,15 @@ struct event_batch {
 
 struct event_queue;
 
-/* Close with event_queue_close. state and mark are those of event_stream_resume; the state is the thread's until the
- * end is reached. */
+/* Close with event_queue_close. state and mark: as in event_stream_resume. The thread uses the
+ * state until the end is reached. */
 int event_queue_open(struct log_set *set, struct stream_state *state, uint64_t mark,
                      struct event_queue **ret, struct error *err);
 
-/* NULL is fine; also before the end. */
+/* May be called before the end; accepts NULL. */
 void event_queue_close(struct event_queue *queue);
 
-/* The next batch, valid until the next call, with 1; 0 at the end, negative on failure. */
+/* Returns 1 and the next batch, valid until the next call; 0 at the end; negative on failure. */
 int event_queue_next(struct event_queue *queue, const struct event_batch **ret, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_words: the fields that records of events have in common, as lib/abi/log_format.h lays them out.
+ * event_words: the fields that records of events have in common (lib/abi/log_format.h).
  *
- * Model:   inline, because each event is asked for all of them. Whoever asks knows that the words are there.
+ * Inline, because every event reads all of them. The caller checks that the words exist.
  */
 #ifndef MTRACE_IMPORTER_EVENT_WORDS_H
 #define MTRACE_IMPORTER_EVENT_WORDS_H
@@ -29,13 +29,13 @@ static inline uint64_t event_words_address(const uint64_t *words)
     return words[1] & EVENT_WORDS_ADDRESS_MASK;
 }
 
-/* Since the base. */
+/* Ticks since the base. */
 static inline uint64_t event_words_time(const uint64_t *words)
 {
     return ((words[0] >> 8) & 0xffffff) | (words[1] >> LOG_ADDRESS_BITS) << 24;
 }
 
-/* Of narrow records of blocks: requested bytes, how many more are usable, which call with which flags. */
+/* Narrow records of blocks: requested bytes, additional usable bytes, call and flags. */
 static inline uint64_t event_words_size(const uint64_t *words)
 {
     return words[2] & EVENT_WORDS_SIZE_MASK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The second pass: allocations and frees, with the times and addresses that events must have. */
+/* The second pass: allocations and frees, with generated times and addresses. */
 #include "importer/read/heaptrack_parts.h"
 #include "importer/read/heaptrack_reader.h"
 #include "lib/base/dynamic_array.h"
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 enum {
-    /* Made-up addresses of blocks are multiples of it; none is 8. */
+    /* Generated addresses of blocks are multiples of it; none is 8. */
     ADDRESS_STEP = 16,
     NOT_LIVE_ADDRESS = 8,
-    LAST_BATCH_NS = 1000000, /* events behind the last instant */
+    LAST_BATCH_NS = 1000000, /* events after the last clock line */
 };
 
 struct heaptrack_events {
@@ -18,9 +18,9 @@ struct heaptrack_events {
     struct heaptrack_text text;
     struct heaptrack_grammar grammar;
     uint64_t n_events;
-    uint64_t last_ns; /* of the event before; 0 before the first */
+    uint64_t last_ns; /* time of the previous event; 0 before the first */
     size_t next_instant;
-    uint32_t *youngest; /* by info: number of its youngest live block, 0 none */
+    uint32_t *youngest; /* by info: number of its newest live block, 0 none */
     uint32_t *older;    /* by block: the next older one of its info, or the next unused block */
     size_t older_capacity;
     uint32_t n_blocks, first_unused;
@@ -64,8 +64,8 @@ double heaptrack_events_progress(const struct heaptrack_events *events)
     return total == 0 ? 1.0 : (double)heaptrack_text_read_bytes(&events->text) / (double)total;
 }
 
-/* Spread evenly over the stretch between the instants around the event, each 1 ns later at least,
- * so that a peak between two events of one ms is seen. */
+/* Spreads events evenly between the clock lines around them, each at least 1 ns later, so that a
+ * peak between two events of one ms is visible. */
 static uint64_t next_time(struct heaptrack_events *events)
 {
     const struct heaptrack_reader *reader = events->reader;
@@ -124,7 +124,7 @@ static uint32_t push_block(struct heaptrack_events *events, uint32_t info)
     return block;
 }
 
-/* The youngest block of an info, which ends; 0: none is live. */
+/* Frees the newest block of an info; 0: none is live. */
 static uint32_t pop_block(struct heaptrack_events *events, uint32_t info)
 {
     uint32_t block = events->youngest[info];
@@ -137,7 +137,7 @@ static uint32_t pop_block(struct heaptrack_events *events, uint32_t info)
     return block;
 }
 
-/* EV-6; blocks that are too much are blocks of 0 bytes, because frees are told by their number. */
+/* EV-6. A block beyond the sum becomes one of 0 bytes, since frees are identified by number. */
 static uint64_t size_within_sum(struct heaptrack_events *events, uint64_t size)
 {
     if (size > EVENT_MAX_SUM - events->claimed_bytes)
@@ -193,7 +193,7 @@ int heaptrack_events_next(struct heaptrack_events *events, struct event *ret, st
     int more;
 
     while ((more = heaptrack_text_next(&events->text, &bytes, &n_bytes, err)) == 1) {
-        /* A file that changes between the passes must not lead behind the tables. */
+        /* If the file changed between the passes, the tables must not be exceeded. */
         if (events->n_events == events->reader->n_events)
             return 0;
         heaptrack_line_parse(&events->grammar, bytes, n_bytes, &line);

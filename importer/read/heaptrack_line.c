@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define VERSION_1_2_0 0x10200u /* the one with format 1 that did not say so */
+#define VERSION_1_2_0 0x10200u /* the version with format 1 that did not write so */
 
 static int hex_digit(char c)
 {
@@ -30,7 +30,7 @@ bool heaptrack_line_field(struct heaptrack_fields *fields, uint64_t *ret)
     return n_digits > 0 && (fields->at == fields->end || *fields->at == ' ');
 }
 
-/* The rest of the line, or up to a space; with its length in front since version 3. */
+/* The rest of the line, or up to a space; since version 3 the length comes first. */
 static bool take_text(const struct heaptrack_grammar *grammar, bool is_word,
                       struct heaptrack_line *line)
 {
@@ -95,8 +95,8 @@ static bool parse_system(struct heaptrack_grammar *grammar, struct heaptrack_lin
     return true;
 }
 
-/* The collector writes the length in front since version 3, but its own reader and the tests of
- * others do not: both are taken. */
+/* Since version 3 the collector writes the length first, but heaptrack's own reader and other tests
+ * do not: both are accepted. */
 static bool parse_suppression(struct heaptrack_line *line)
 {
     struct heaptrack_fields fields = line->fields;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack_line: what one line of a heaptrack recording says.
+ * heaptrack_line: parses one line of a heaptrack recording.
  *
- * Model:   a letter, a space, fields in lower-case hex. What fields there are depends on what came
- *          before: the version, and whether the file is raw. The grammar keeps that, and counts
- *          what lines number implicitly, so that two readings of a file accept the same lines.
+ * A line is a letter, a space, and fields in lower-case hex. The fields depend on the version and
+ * on whether the file is raw, so the grammar keeps both. It also counts the lines that are numbered
+ * implicitly, so that two passes over a file accept the same lines.
+ *
  * Invariants
- *   HL-1 A string, ip, trace or info counts also when its fields make no sense: those behind it
- *        keep their numbers. It has is_bad, and fields that are 0.
- *   HL-2 Of an ALLOC or FREE that is not bad, `info` is below n_infos when it is used.
+ *   HL-1 An invalid string, ip, trace or info still counts, so that later ones keep their numbers.
+ *        It has is_bad, and its fields are 0.
+ *   HL-2 In a valid ALLOC or FREE, `info` is below n_infos when it is used.
+ *
  * Threads: one per grammar.
  */
 #ifndef MTRACE_IMPORTER_HEAPTRACK_LINE_H
@@ -27,11 +29,11 @@ enum {
 #define HEAPTRACK_MAX_MS    (UINT64_C(63072000000))
 
 enum heaptrack_kind {
-    HEAPTRACK_OTHER, /* means nothing here */
+    HEAPTRACK_OTHER, /* ignored */
     HEAPTRACK_VERSION,
     HEAPTRACK_EXECUTABLE,
     HEAPTRACK_ARGUMENTS,
-    HEAPTRACK_ARGUMENTS_MORE, /* an argument had a newline in it */
+    HEAPTRACK_ARGUMENTS_MORE, /* continues an argument that contains a newline */
     HEAPTRACK_SYSTEM,         /* a page bytes */
     HEAPTRACK_ATTACHED,
     HEAPTRACK_SUPPRESSION, /* text: a line of the program's __lsan_default_suppressions */
@@ -70,7 +72,7 @@ struct heaptrack_line {
     struct heaptrack_fields fields;
 };
 
-/* Blocks have addresses. */
+/* The recording contains addresses of blocks. */
 static inline bool heaptrack_grammar_has_addresses(const struct heaptrack_grammar *grammar)
 {
     return grammar->is_raw || grammar->file_version == 0;
@@ -79,7 +81,7 @@ static inline bool heaptrack_grammar_has_addresses(const struct heaptrack_gramma
 void heaptrack_line_parse(struct heaptrack_grammar *grammar, const char *text, size_t n_bytes,
                           struct heaptrack_line *ret);
 
-/* The next field; false when there is none or it is no number. */
+/* Reads the next field; false if there is none or it is not a number. */
 bool heaptrack_line_field(struct heaptrack_fields *fields, uint64_t *ret);
 
 #endif

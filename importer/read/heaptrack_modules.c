@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files a raw recording says are mapped: the whole list again after each change. */
+/* Modules of a raw recording, which repeats the whole list after each change. */
 #include "importer/read/heaptrack_parts.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
@@ -23,7 +23,7 @@ static void begin_list(struct heaptrack_reader *reader)
     reader->is_listing_modules = true;
 }
 
-/* The list is in the order of the link map: what stays, stays in order. */
+/* The list is in link map order, so unchanged modules keep their order. */
 static uint32_t find_former(struct heaptrack_reader *reader, const char *path, size_t n_path,
                             uint64_t base)
 {

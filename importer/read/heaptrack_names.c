@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of an interpreted recording, by the ids that its frames got. */
+/* Names of an interpreted recording for its frames. */
 #include "importer/read/heaptrack_parts.h"
 #include "importer/read/heaptrack_reader.h"
 #include "lib/base/lower_bound.h"
 
 #include <stdlib.h>
 
-/* A place in code and the frame or ip that has it. */
+/* A place in code, and its frame or ip. */
 struct place {
     uint64_t offset;
     uint32_t object;
@@ -112,6 +112,6 @@ int heaptrack_reader_finish(struct heaptrack_reader *reader, struct definitions 
     if (reader->grammar.is_raw)
         return 0;
     definitions->has_names = true;
-    definitions->n_modules = 0; /* where they lay is not known */
+    definitions->n_modules = 0; /* their addresses are unknown */
     return name_frames(reader, definitions) == 0 ? 0 : error_set(err, ERROR_NOMEM, "out of memory");
 }

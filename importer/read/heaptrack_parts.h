@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack_parts: what the first pass over a heaptrack recording keeps for the second.
+ * heaptrack_parts: struct heaptrack_reader: results of the first pass, used by the second.
  *
- * Model, invariants, threads and failure are those of heaptrack_reader.h.
+ * Everything else is described in heaptrack_reader.h.
  */
 #ifndef MTRACE_IMPORTER_HEAPTRACK_PARTS_H
 #define MTRACE_IMPORTER_HEAPTRACK_PARTS_H
@@ -20,7 +20,7 @@ struct heaptrack_instant {
 
 struct heaptrack_ip {
     uint64_t address;
-    uint32_t module; /* index of its note, 0: none */
+    uint32_t module; /* index of its module_note, 0: none */
     uint32_t first_level, n_levels;
 };
 
@@ -37,18 +37,19 @@ struct heaptrack_info {
 struct heaptrack_trace {
     uint32_t root;    /* its outermost trace */
     uint8_t n_frames; /* up to 255 */
-    bool has_short;   /* of a root: a stack below it was not cut, so none was */
-    bool has_long;    /* of a root: a stack below it is as long as one that was cut */
+    bool has_short;   /* root: it has a stack that heaptrack did not cut, so it cut none here */
+    bool has_long;    /* root: it has a stack of the length at which heaptrack cuts */
 };
 
 struct heaptrack_reader {
     const char *path;
     struct text_arena *arena;
-    struct log_input *input; /* the set's; its names know the stacks after definitions_build */
+    /* owned by the set; its names have the stack ids after definitions_build */
+    struct log_input *input;
     struct heaptrack_grammar grammar;
     char *arguments;
     size_t n_arguments_bytes, arguments_capacity;
-    const char **strings; /* these tables are 1-based, but for infos, instants and samples */
+    const char **strings; /* 1-based, as the next tables except infos, instants and samples */
     uint32_t *string_modules;
     struct heaptrack_ip *ips;
     struct heaptrack_level *levels;
@@ -60,16 +61,16 @@ struct heaptrack_reader {
     size_t strings_capacity, modules_capacity, ips_capacity, levels_capacity, infos_capacity;
     size_t instants_capacity, samples_capacity, traces_capacity, suppressions_capacity;
     size_t n_levels, n_instants, n_samples, n_suppressions;
-    uint32_t *current_modules; /* raw: what is mapped now, by place in the list */
+    uint32_t *current_modules; /* raw: modules mapped now, in list order */
     uint32_t *former_modules;
     size_t n_current, n_former, current_capacity, former_capacity;
-    struct heaptrack_range *ranges; /* of the mapped segments, by address once sorted */
+    struct heaptrack_range *ranges; /* mapped segments; sorted by address when complete */
     size_t n_ranges, ranges_capacity;
     bool is_listing_modules;
     uint64_t page_bytes;
     uint64_t n_events;
     uint64_t n_bad, first_bad_line, first_bad_offset;
-    struct definitions_level *named; /* handed to the definitions */
+    struct definitions_level *named; /* given to the definitions */
 };
 
 struct heaptrack_range {
@@ -77,19 +78,19 @@ struct heaptrack_range {
     uint32_t module;
 };
 
-/* ERROR_NOMEM or 0, each. */
+/* Handles a line of the module list. ERROR_NOMEM or 0. */
 int heaptrack_modules_line(struct heaptrack_reader *reader, const struct heaptrack_line *line);
 
-/* Behind the last line of a list: what is no longer in it was unloaded. */
+/* After the last line of a list: modules that are no longer in it are unloaded. */
 void heaptrack_modules_settle(struct heaptrack_reader *reader);
 
-/* The trace that was counted last, below `parent`. ERROR_NOMEM or 0. */
+/* Adds the latest trace below `parent`. ERROR_NOMEM or 0. */
 int heaptrack_stacks_add(struct heaptrack_reader *reader, uint64_t parent);
 
-/* An allocation has this trace. */
+/* Notes that an allocation uses this trace. */
 void heaptrack_stacks_use(struct heaptrack_reader *reader, uint64_t trace);
 
-/* Behind the last line: marks the stacks that heaptrack cut. */
+/* After the last line: marks the stacks that heaptrack cut. */
 void heaptrack_stacks_settle(struct heaptrack_reader *reader);
 
 /* The module at an address, 0: none. */

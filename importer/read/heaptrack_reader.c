@@ -14,7 +14,7 @@ enum {
     MESSAGE_BYTES = 128,
     DEFAULT_PAGE_BYTES = 4096,
     MAX_PAGE_BYTES = 1 << 20,
-    MAX_SUPPRESSIONS = 1000, /* the ids of built-in rules begin behind them */
+    MAX_SUPPRESSIONS = 1000, /* the ids of built-in rules follow */
 };
 
 static int out_of_memory(struct error *err)
@@ -49,7 +49,7 @@ bool heaptrack_reader_is_stump(const char *path)
     return is_stump;
 }
 
-/* ---- what lines define ---- */
+/* ---- definitions ---- */
 
 static int add_argument_text(struct heaptrack_reader *reader, const struct heaptrack_line *line)
 {
@@ -92,7 +92,7 @@ static int add_string(struct heaptrack_reader *reader, const struct heaptrack_li
     return strings[number] ? 0 : ERROR_NOMEM;
 }
 
-/* The number of a string that is there, else 0. */
+/* The number if there is such a string, else 0. */
 static uint32_t known_string(const struct heaptrack_reader *reader, uint64_t number)
 {
     return number <= reader->grammar.n_strings && number > 0 && reader->strings[number]
@@ -100,7 +100,7 @@ static uint32_t known_string(const struct heaptrack_reader *reader, uint64_t num
                : 0;
 }
 
-/* Interpreted recordings name a module by a string and do not say where it lay. */
+/* Interpreted recordings name a module by a string, without its address. */
 static int module_of(struct heaptrack_reader *reader, uint64_t number, uint32_t *ret)
 {
     uint32_t string = known_string(reader, number);
@@ -164,7 +164,7 @@ static int add_ip(struct heaptrack_reader *reader, struct heaptrack_line *line)
     return r;
 }
 
-/* heaptrack tells the byte before the return address. */
+/* heaptrack writes the address of the byte before the return address. */
 static int add_trace(struct heaptrack_reader *reader, const struct heaptrack_line *line)
 {
     struct log_node node = {0};
@@ -204,7 +204,7 @@ static int add_info(struct heaptrack_reader *reader, const struct heaptrack_line
     return 0;
 }
 
-/* Rules of leaks alone: the program may have written comments and rules for other sanitizers. */
+/* Only leak rules: the program may have written comments and rules for other sanitizers. */
 static int add_suppression(struct heaptrack_reader *reader, struct heaptrack_line *line)
 {
     static const char kind[] = "leak:";
@@ -401,7 +401,7 @@ static int read_definitions(struct heaptrack_reader *reader, struct log_damage_r
     return r;
 }
 
-/* heaptrack joins the arguments with spaces; nobody knows which of them were inside one. */
+/* heaptrack joins the arguments with spaces, so spaces inside an argument are ambiguous. */
 static int split_arguments(struct heaptrack_reader *reader)
 {
     struct log_names *names = &reader->input->names;
@@ -450,7 +450,7 @@ static struct log_input *make_input(const char *path, struct text_arena *arena)
     }
     input->files[0]->path = text_arena_copy(arena, path, strlen(path));
     input->files[0]->fd = -1;
-    input->files[0]->header.form = LOG_FORM_PACKED; /* nobody maps it */
+    input->files[0]->header.form = LOG_FORM_PACKED; /* no process has it mapped */
     return input;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which stacks heaptrack cut. It keeps the innermost 64 frames, two or four of them its own, and
- * does not say when there were more. A cut stack begins in the middle of the program, so that every
- * stack with its outermost frame is as long; where a whole stack begins, shorter ones begin, too.
+ * Finds the stacks that heaptrack cut. It keeps the innermost 64 frames, two or four of them its
+ * own, and does not mark a cut. A cut stack begins in the middle of the program, so every stack
+ * with its outermost frame has the same length. Where a complete stack begins, shorter ones begin,
+ * too.
  */
 #include "importer/read/heaptrack_parts.h"
 #include "lib/base/dynamic_array.h"
 
 enum {
     FEWEST_CUT_FRAMES = 60,
-    MOST_CUT_FRAMES = 64, /* longer ones are not its own work */
+    MOST_CUT_FRAMES = 64, /* longer ones are not from heaptrack */
 };
 
 int heaptrack_stacks_add(struct heaptrack_reader *reader, uint64_t parent)

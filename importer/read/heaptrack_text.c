@@ -12,7 +12,7 @@
 
 enum {
     INPUT_BYTES = 1 << 17,
-    GZIP_WINDOW = 15 + 16, /* zlib's word for gzip headers alone */
+    GZIP_WINDOW = 15 + 16, /* zlib: accept gzip headers only */
 };
 
 enum compression {
@@ -30,7 +30,7 @@ struct heaptrack_codec {
     unsigned char *input; /* INPUT_BYTES */
     size_t begin, end;
     uint64_t read_bytes;
-    bool is_inside; /* a frame or member was begun and has not ended */
+    bool is_inside; /* inside a frame or member */
     bool is_at_end;
 };
 
@@ -50,7 +50,7 @@ static int fill_input(struct heaptrack_codec *codec, struct error *err)
     return 0;
 }
 
-/* Each step takes from the input and returns how many bytes it gave; false: damaged. */
+/* Each step consumes input and returns the bytes written to `to`; false: damaged. */
 static bool step_plain(struct heaptrack_codec *codec, char *to, size_t room, size_t *ret_n)
 {
     size_t n = codec->end - codec->begin;
@@ -91,7 +91,7 @@ static bool step_zstd(struct heaptrack_codec *codec, char *to, size_t room, size
     return !ZSTD_isError(r);
 }
 
-/* More text, 0 bytes at the end. What a codec still holds comes before new input. */
+/* Decodes more text, 0 bytes at the end. Output pending in a codec comes before new input. */
 static int decode(struct heaptrack_text *text, char *to, size_t room, size_t *ret_n,
                   struct error *err)
 {
@@ -180,7 +180,7 @@ void heaptrack_text_close(struct heaptrack_text *text)
     *text = (struct heaptrack_text){0};
 }
 
-/* Room is made by moving the rest to the front; a line that fills the whole buffer is dropped. */
+/* Moves the rest to the front to free space; a line that fills the whole buffer is dropped. */
 static int refill(struct heaptrack_text *text, bool *is_skipping, size_t *ret_n, struct error *err)
 {
     size_t kept = text->end - text->begin;

@@ -8,7 +8,7 @@
 #include "lib/totals/lifetime_class.h"
 #include "lib/totals/size_class.h"
 
-/* Length of the record at `words` with `n_left` words behind it, 0 if it does not fit. */
+/* Length of the record at `words`, of which n_left words follow; 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
 {
     size_t n = log_event_words(event_words_kind(words));
@@ -26,7 +26,7 @@ static uint64_t n_elided(const uint64_t *words)
     return words[2] >> 16 & 0xffff;
 }
 
-/* Of all of them. */
+/* Sum for all elided blocks of the record. */
 static uint64_t elided_lifetime(const uint64_t *words)
 {
     return n_elided(words) == 1 ? words[4] >> 32 : words[5];
@@ -42,7 +42,7 @@ static uint64_t n_elided_temporary(const uint64_t *words)
     return words[1] << 16 >> 48;
 }
 
-/* Of LOG_ELIDED_SIZES. */
+/* Number of blocks of a LOG_ELIDED_SIZES record. */
 static uint64_t n_of_class(const uint64_t *words)
 {
     return event_words_address(words) & 0xffffff;
@@ -124,7 +124,7 @@ static bool is_page(uint64_t address)
     return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
 }
 
-/* RC-3, for kinds whose fields can hold it. */
+/* RC-3, for kinds whose fields can have impossible values. */
 static bool is_possible(const uint64_t *words)
 {
     switch (event_words_kind(words)) {
@@ -264,7 +264,7 @@ static uint32_t backtrace_of(const struct log_names *names, uint32_t node, uint6
     return DEFINITIONS_LOST_BACKTRACE;
 }
 
-/* Of a wide record; an allocator may answer anything. 0: not known. */
+/* Usable bytes of a wide record. An allocator may return any value. 0: unknown. */
 static uint64_t usable_of(uint64_t word, uint64_t size)
 {
     return word >= size && word <= EVENT_MAX_BYTES ? word : 0;
@@ -291,7 +291,7 @@ static void decode_alloc_wide(const uint64_t *words, struct event *ret)
     set_call(ret, words[2]);
 }
 
-/* Also what a realloc without an old or without a new block comes down to. */
+/* Also handles a realloc without an old or new block, which is an allocation or a free. */
 static void decode_realloc(const uint64_t *words, enum log_record_half half, struct event *ret)
 {
     uint64_t old_address = old_address_of(words);
@@ -434,7 +434,8 @@ static void decode_elided_mixed(const uint64_t *words, struct event *ret)
     ret->temporary_bytes = (uint32_t)words[7];
 }
 
-/* Of LOG_ELIDED_SIZES, LOG_ELIDED_LIVES and LOG_ELIDED_ALLOCATIONS, whose numbers stand where others have a stack. */
+/* For LOG_ELIDED_SIZES, LOG_ELIDED_LIVES and LOG_ELIDED_ALLOCATIONS, which have numbers in the
+ * stack field. */
 static void decode_elided_more(const uint64_t *words, struct event *ret)
 {
     ret->node = DEFINITIONS_NO_BACKTRACE;
@@ -458,14 +459,14 @@ static void decode_elided_more(const uint64_t *words, struct event *ret)
     ret->address = 0;
 }
 
-/* Is what other records have a stack for something else? */
+/* Does the stack field contain something else? */
 static bool has_no_stack(unsigned kind)
 {
     return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_ELIDED_LIVES
            || kind == LOG_ELIDED_ALLOCATIONS || kind == LOG_ELIDED_SIZES;
 }
 
-/* NULL: it ends. */
+/* NULL: the phase ends. */
 static const char *phase_name(const struct log_names *names, uint32_t label)
 {
     const char *name = label ? log_names_find_text(names, LOG_DEF_MARKER, label) : NULL;
@@ -473,7 +474,7 @@ static const char *phase_name(const struct log_names *names, uint32_t label)
     return label && !name ? "" : name;
 }
 
-/* What happened to the process rather than to memory. */
+/* Events of the process, not of memory. */
 static void decode_process(const uint64_t *words, const struct log_names *names, struct event *ret)
 {
     switch (event_words_kind(words)) {

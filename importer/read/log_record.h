@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_record: the words of an EVENTS payload, or of a side record, as struct event.
+ * log_record: decodes the words of an EVENTS payload, or of a side record, as struct event.
  *
- * Model:   log_record_next walks a payload and stops at what an event is made of; time bases,
- *          threads and groups are its state, kinds it does not know are skipped by their length (LF-5).
- *          A realloc record is two events; log_record_half says which one is meant.
+ * log_record_next walks a payload and stops at records that are events. Time bases, threads and
+ * groups are state of the reader; unknown kinds are skipped by their length (LF-5). A realloc
+ * record is two events; log_record_half selects one.
+ *
  * Invariants
- *   RC-1 No word outside [at, end) is read, whatever the words say.
- *   RC-2 A record that log_record_next returned has all the words its kind is decoded from.
- *   RC-3 A usable size that makes no sense is not known. What no allocator or kernel can have done
- *        is no event: a block at address 0, a mapping inside a page, a heap that ends outside of the
- *        address space, a block or mapping of more than half of it, an alignment beyond it.
+ *   RC-1 No word outside [at, end) is read, whatever the words contain.
+ *   RC-2 A record that log_record_next returned has all the words that its kind needs.
+ *   RC-3 An invalid usable size counts as unknown. Records that no allocator or kernel can cause
+ *        are no events: a block at address 0, a mapping inside a page, a heap that ends outside of
+ *        the address space, a block or mapping of more than half of it, an alignment beyond it.
+ *
  * Threads: one per reader.
  */
 #ifndef MTRACE_IMPORTER_LOG_RECORD_H
@@ -21,8 +23,8 @@
 
 enum log_record_half {
     LOG_RECORD_WHOLE,
-    LOG_RECORD_BEGIN, /* of a realloc: the old block ends */
-    LOG_RECORD_END,   /* the new one begins */
+    LOG_RECORD_BEGIN, /* of a realloc: the old block is freed */
+    LOG_RECORD_END,   /* the new block is allocated */
 };
 
 struct log_record {
@@ -37,36 +39,37 @@ struct log_record_reader {
     uint64_t base_ticks;
     uint32_t thread;
     uint32_t group;        /* LOG_GROUP_ROOT at the beginning */
-    uint64_t n_unknown;    /* records of kinds this version does not know */
+    uint64_t n_unknown;    /* records of unknown kinds */
     uint64_t n_impossible; /* RC-3 */
 };
 
 enum log_record_found {
     LOG_RECORD_FOUND,
     LOG_RECORD_NO_MORE,
-    LOG_RECORD_DAMAGED, /* a length reaches beyond the payload; `at` is the place */
+    LOG_RECORD_DAMAGED, /* a record extends beyond the payload; `at` is its place */
 };
 
-/* The next record that is an event. */
+/* Returns the next record that is an event. */
 enum log_record_found log_record_next(struct log_record_reader *reader, struct log_record *ret);
 
-/* Is it a realloc with an old and a new block, and so two events? */
+/* True for a realloc with an old and a new block, which is two events. */
 bool log_record_is_pair(const struct log_record *record);
 
-/* Bytes that its block occupies, elided blocks and their number in one; 0: it makes none. */
+/* Bytes of the block that it allocates; elided blocks: their bytes plus their number; 0: it
+ * allocates none. */
 uint64_t log_record_claimed_bytes(const struct log_record *record);
 
-/* When the first half of a pair happened. */
+/* Time of the first half of a pair. */
 uint64_t log_record_begin_ticks(const struct log_record *record);
 
-/* Does the event end a block or a mapping? */
+/* True if the event frees a block or removes a mapping. */
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half);
 
-/* The group in the time bits of a side record. */
+/* The group, which is in the time bits of a side record. */
 uint32_t log_record_side_group(const uint64_t *words);
 
-/* Fills everything but time_ns, pair and, unless the record names one, group. `thread` is the id of record->thread. n_lost counts nodes
- * that the log does not hold. */
+/* Fills everything except time_ns, pair and, unless the record contains one, group. `thread` is the
+ * database id of record->thread. n_lost counts nodes that the log lacks. */
 void log_record_decode(const struct log_record *record, enum log_record_half half,
                        const struct log_names *names, uint32_t thread, uint64_t *n_lost,
                        struct event *ret);

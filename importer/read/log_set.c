@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    /* Bytes of a raw event, about. */
+    /* approximate bytes of a raw event */
     EVENT_BYTES = 20,
 };
 
@@ -37,7 +37,8 @@ static int compare_inputs(const void *left, const void *right)
     return (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
-/* What was read before has numbers by its place: a log that is found late comes behind it, though it began earlier. */
+/* Earlier logs have numbers by position: a log found late comes after them, although it began
+ * earlier. */
 static void put_known_first(struct log_set *set, const struct log_set_options *options)
 {
     size_t n_known = 0;
@@ -84,10 +85,10 @@ static int put_pasts(struct log_set *set, const struct log_set_options *options,
     return 0;
 }
 
-/* Logs of one machine have one tick rate: a log too short to know it borrows that of another. */
+/* Logs of one machine have the same tick rate: a log too short to know it uses that of another. */
 static int finish_clocks(struct log_set *set, struct error *err)
 {
-    uint64_t rate = (1ull << 32) / 3; /* 3 GHz, when nothing is known */
+    uint64_t rate = (1ull << 32) / 3; /* 3 GHz if nothing is known */
 
     for (size_t i = set->n_inputs; i-- > 0;) {
         uint64_t known = clock_map_rate(&set->inputs[i]->clock);
@@ -114,8 +115,8 @@ static uint64_t begin_ticks(const struct log_side_record *side)
     return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : side->ticks;
 }
 
-/* The first time of a SIDE segment is that of its earliest record. What cannot be read is reported
- * when the events are. */
+/* The first time of a SIDE segment is that of its earliest record. Unreadable segments are reported
+ * when the events are read. */
 static int find_side_time(struct log_set *set, struct log_input *input, size_t ref,
                           uint64_t *ret_ticks, struct error *err)
 {
@@ -255,7 +256,7 @@ no_memory:
     return ERROR_NOMEM;
 }
 
-/* When the last sample of the log was taken; what follows it is written a second later or so. */
+/* Time of the log's last sample; later records are written about a second after it. */
 static int find_last_sample(const struct log_set *set, const struct log_input *input,
                             uint64_t *ret_ns)
 {
@@ -270,7 +271,7 @@ static int find_last_sample(const struct log_set *set, const struct log_input *i
     return n > 0;
 }
 
-/* The last time of what is packed as it is (GR-3). */
+/* The last time that is packed unchanged (GR-3). */
 static uint64_t watermark_time(const struct log_set *set, const struct log_input *input)
 {
     struct clock_cursor cursor = {0};
@@ -282,7 +283,7 @@ static uint64_t watermark_time(const struct log_set *set, const struct log_input
     return end ? end - 1 : 0;
 }
 
-/* Of a log whose times are final up to these ticks. */
+/* Watermark of one log, whose times are final up to these ticks. */
 static uint64_t mark_of(const struct log_set *set, const struct log_input *input,
                         uint64_t final_ticks)
 {
@@ -302,7 +303,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
     return min_time(mark, sample_ns > origin ? sample_ns - origin : 0);
 }
 
-/* What a process of this machine had written then was seen, be it in its pool. */
+/* Everything that processes of this machine wrote by this time was seen, at least in the pool. */
 static uint64_t opening_time(const struct log_set *set)
 {
     return set->opened_ns > set->origin_ns && log_input_is_from_here(set->inputs[0])
@@ -374,7 +375,7 @@ static int open_heaptrack(struct log_set *set, const char *path, struct error *e
     return r;
 }
 
-/* A recording of heaptrack is one process of its own. */
+/* True if a path is a recording of heaptrack, which is one process of its own. */
 static bool find_heaptrack(const char *const *paths, size_t n_paths, const char **ret)
 {
     for (size_t i = 0; i < n_paths; i++) {
@@ -451,7 +452,8 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
     return 0;
 }
 
-/* A program that still runs had not ended when the set was opened, though its log may have been still for long. */
+/* A running program was alive when the set was opened, although its log may have been idle for
+ * long. */
 static void extend_running(struct log_set *set)
 {
     uint64_t now_ns = set->opened_ns > set->origin_ns ? set->opened_ns - set->origin_ns : 0;
@@ -466,7 +468,7 @@ static void extend_running(struct log_set *set)
     }
 }
 
-/* Of one that nobody saw end the header knows a time before the end. */
+/* If the end was not recorded, the header has an earlier time than the end. */
 static bool find_later(const struct log_set *set)
 {
     bool has_later = set->is_growing || set->heaptrack;
@@ -487,7 +489,7 @@ static void leave_out_later(struct log_set *set)
             log_set_is_behind(set, set->definitions.processes[id].start_ns);
 }
 
-/* Processes that began behind the end that was asked for. */
+/* Removes processes that began after the requested end. */
 static void drop_later_inputs(struct log_set *set)
 {
     if (set->keeps_later) {
@@ -517,7 +519,7 @@ static void drop_later_segments(struct log_set *set)
 
 int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker, struct error *err)
 {
-    set->until_ns = until_ns ? until_ns : 1; /* 0 is no end */
+    set->until_ns = until_ns ? until_ns : 1; /* 0 means no end */
     free(set->until_marker);
     set->until_marker = until_marker ? strdup(until_marker) : NULL;
     if (until_marker && !set->until_marker)
@@ -538,7 +540,8 @@ uint32_t log_set_find_process(const struct log_set *set, uint64_t run_id)
     return 0;
 }
 
-/* What another process made after they parted has an id of the merged groups, which this one may have given, too. */
+/* A group that another process made after the fork has an id of the merged groups that this process
+ * may have used for its own. */
 static void emit_groups(struct log_set *set, const struct log_names *names)
 {
     struct definitions_group *groups = set->definitions.groups;

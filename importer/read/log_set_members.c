@@ -14,9 +14,9 @@
 enum {
     /* With more logs than that, files are opened for each read. */
     MANY_LOGS = 128,
-    /* Of those; what is left of as many as may be open at once (1024, if nobody changed it) is for others. */
+    /* Of those; the rest of the descriptors (1024 by default) is for other uses. */
     MOST_OPEN_POOLS = 512,
-    /* For files that are gone when they are to be opened. */
+    /* For files that were removed before they are opened. */
     MOST_LOOKS_AGAIN = 16,
 };
 
@@ -33,7 +33,8 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
     return NULL;
 }
 
-/* A recorder may pack a pool and remove it at any time: it stays open, since its name may soon be nobody's. */
+/* A recorder may pack and remove a pool at any time: it stays open, since its name may soon be
+ * invalid. */
 static void rest_files(struct log_set *set, struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++) {
@@ -73,7 +74,7 @@ static int add_path(struct log_set *set, const char *path, struct error *err)
     return r != 0 ? r : log_set_add_input(set, input, err);
 }
 
-/* The child's log beside its parent's; the caller frees it. */
+/* Path of the child's log beside its parent's; the caller frees it. */
 static char *beside(const char *parent_path, const char *child_path)
 {
     const char *slash = strrchr(parent_path, '/');
@@ -93,8 +94,8 @@ static bool is_child(const struct log_input *parent, const struct text_note *not
     return input->header.parent_run_id == parent->header.run_id && input->header.pid == note->pid;
 }
 
-/* Is the parent's path a link into the folder where it said that the child's log is? A copy of it has copies beside it, or none: what the others have become
- * since is not what it was copied with. */
+/* Is the parent's path a link into the folder where it says that the child's log is? A copied log
+ * has copied children beside it, or none: the originals may have changed since. */
 static bool is_link(const struct log_input *parent, const struct text_note *note)
 {
     const char *name = strrchr(note->text, '/');
@@ -112,8 +113,8 @@ static bool is_link(const struct log_input *parent, const struct text_note *note
     return is_same;
 }
 
-/* Opens the file if it is the child's log; *ret stays NULL if it is not. Damage of a file that does
- * not belong to the set is none of ours. */
+/* Opens the file if it is the child's log, else *ret is NULL. Damage of a file outside the set is
+ * not reported. */
 static int try_child(struct log_set *set, const struct log_input *parent,
                      const struct text_note *note, const char *path, struct log_input **ret,
                      struct error *err)
@@ -134,7 +135,8 @@ static int try_child(struct log_set *set, const struct log_input *parent,
     return 0;
 }
 
-/* A child that never called the allocator has no log; only one known by its run must be there, and one whose log lies where it was made. */
+/* A child that never called the allocator has no log. A log must exist only if its run is known and
+ * the parent's log is where it was made. */
 static int find_missing(struct log_set *set, const struct log_input *parent,
                         const struct text_note *note, const char *path, struct error *err)
 {
@@ -188,7 +190,7 @@ static int add_children(struct log_set *set, struct error *err)
     return 0;
 }
 
-/* Does the file's header say that a process of the set made it? */
+/* Does the header say that a process of the set is its parent? */
 static bool is_descendant(struct log_set *set, const char *path)
 {
     struct log_file_reader *file;
@@ -201,7 +203,8 @@ static bool is_descendant(struct log_set *set, const char *path)
     return is_ours;
 }
 
-/* Adds those files of the family that belong to the set. *ret_has_vanished: one of them is not there any more. */
+/* Adds the files with matching names that belong to the set. *ret_has_vanished: one of them was
+ * removed. */
 static int add_members(struct log_set *set, const struct log_family *family, bool *ret_has_vanished,
                        struct error *err)
 {
@@ -220,8 +223,8 @@ static int add_members(struct log_set *set, const struct log_family *family, boo
     return r;
 }
 
-/* Images after exec and children that no log names are found by their file's name. Each round finds
- * at least one more generation; and what a file became that a recorder packed since it was listed. */
+/* Finds images after exec, and children that no log names, by file name. Each round finds at least
+ * one more generation. It also finds what a file became that was packed since it was listed. */
 static int add_family(struct log_set *set, const char *path, struct error *err)
 {
     unsigned n_vanished = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_set_members: which logs belong to a set. The children and images after an exec of what was named are found by what their parents' logs say of them
- * (LOG_DEF_CHILD), beside the parent's log, or by their file's name and header; a child's log that must be there and is not is damage of the set.
+ * log_set_members: finds the logs that belong to a set.
  *
- * Threads: as log_set.h says.
+ * Logs of children and of images after an exec are found by LOG_DEF_CHILD in their parents' logs,
+ * beside the parent's log, or by file name and header. If the log of a child must exist and is
+ * missing, this is damage of the set.
+ * Threads: as in log_set.h.
  */
 #ifndef MTRACE_IMPORTER_LOG_SET_MEMBERS_H
 #define MTRACE_IMPORTER_LOG_SET_MEMBERS_H
@@ -11,10 +13,12 @@
 #include "importer/read/log_set_parts.h"
 #include "lib/base/error.h"
 
-/* Adds a log, which is the set's from then on, unless its run is in the set (LS-1): then it is closed. Closed, too, where there is no memory: ERROR_NOMEM. */
+/* Adds a log and takes ownership. If its run is in the set already (LS-1), or without memory
+ * (ERROR_NOMEM), the log is closed. */
 int log_set_add_input(struct log_set *set, struct log_input *input, struct error *err);
 
-/* Adds the logs of these paths and, unless `only` those, all that belong to them. Returns 0, or what log_input_open says of a path. */
+/* Adds the logs of these paths and, unless `only`, all that belong to them. Returns 0 or the error
+ * of log_input_open. */
 int log_set_find_members(struct log_set *set, const char *const *paths, size_t n_paths, bool only,
                          struct error *err);
 

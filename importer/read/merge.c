@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    /* Segments opened while so many are open are windowed: thousands of threads at once cost time,
-     * not space. */
+    /* Beyond this many open segments, further ones are windowed: thousands of concurrent threads
+     * then cost time, not memory. */
     MANY_SOURCES = 1024
 };
 
@@ -30,12 +30,12 @@ struct event_stream {
     size_t n_opened;        /* places of set->order */
     uint64_t next_due;      /* first time of the next place, UINT64_MAX if there is none */
     uint64_t last_time;     /* handed out */
-    uint64_t mark;          /* UINT64_MAX: no end but that of the log */
-    uint64_t reported_mark; /* SX-4: what lies before it is handed out at it; 0: nothing does */
-    uint64_t bound; /* the root is next as long as its key is less: nothing else is due; 0: look */
+    uint64_t mark;          /* UINT64_MAX: the end of the log */
+    uint64_t reported_mark; /* SX-4: earlier events are handed out at this time; 0: none */
+    uint64_t bound;         /* the root is next while its key is less; 0: unknown */
     uint64_t opened_bytes;
-    struct log_damage_report ignored; /* takes the damage of a second reading */
-    bool is_cut;                      /* what follows is later than the options of the set want */
+    struct log_damage_report ignored; /* receives the damage of a second reading */
+    bool is_cut; /* everything that follows is after the end in the set's options */
 };
 
 static bool is_less(const struct heap_entry *a, const struct heap_entry *b)
@@ -73,7 +73,7 @@ static void sift_up(struct event_stream *stream, size_t at)
     heap[at] = moving;
 }
 
-/* At one time the end of a block comes before the next block at its address. */
+/* At equal times the free of a block comes before the next allocation at its address. */
 static uint64_t key_of(const struct segment_source *source)
 {
     return source->time << 1 | !log_record_ends_block(&source->record, source->half);
@@ -119,7 +119,7 @@ static int push_source(struct event_stream *stream, struct segment_source *sourc
     return 0;
 }
 
-/* Queues a segment that was read, unless it holds no event. */
+/* Queues a loaded segment, unless it has no event. */
 static int open_source(struct event_stream *stream, struct loaded_segment *loaded,
                        struct error *err)
 {
@@ -140,7 +140,7 @@ static int open_source(struct event_stream *stream, struct loaded_segment *loade
     return r;
 }
 
-/* Where nothing is read anew, what is lost at one mark is not there at the next one either. */
+/* If nothing can be read again, data unreadable at one mark is still so at the next. */
 static bool is_for_good(const struct event_stream *stream)
 {
     return stream->mark != UINT64_MAX && stream->sources.state && stream->sources.state->is_sole;
@@ -175,7 +175,7 @@ static int open_next(struct event_stream *stream, struct error *err)
     const struct segment_place *place = &set->order[stream->n_opened];
     int r;
 
-    if (!loaded) /* the reader ends early for one reason only */
+    if (!loaded) /* the only reason for an early end */
         return error_set(err, ERROR_NOMEM, "out of memory");
     stream->opened_bytes += set->inputs[place->input]->segments.refs[place->ref].raw_bytes;
     stream->n_opened++;
@@ -201,8 +201,8 @@ static bool is_next_due(const struct event_stream *stream)
 }
 
 /*
- * The block that the first event of a segment ends may be the last of the segment before, at the
- * same coarse time: a thread's own order comes first.
+ * The first event of a segment may free a block that the last event of the previous segment
+ * allocated at the same coarse time: the thread's own order takes precedence.
  */
 static void keep_own_order(struct event_stream *stream)
 {
@@ -251,8 +251,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Before this no other source, no segment that is not open, and not the mark comes. A thread that runs alone makes hundreds of
- * events between two looks. */
+/* Key below which nothing interrupts the root: no other source, no unopened segment, and not the
+ * mark. A thread that runs alone makes hundreds of events between two calls. */
 static uint64_t find_bound(const struct event_stream *stream)
 {
     uint64_t bound = UINT64_MAX;
@@ -266,7 +266,7 @@ static uint64_t find_bound(const struct event_stream *stream)
     return bound;
 }
 
-/* The root of the heap stands at another event, or it ended. */
+/* Restores the heap after its root advanced or ended. */
 static int settle_root(struct event_stream *stream, bool is_at_event, struct error *err)
 {
     struct segment_source *source = stream->heap[0].source;
@@ -317,7 +317,7 @@ static void finish(struct event_stream *stream)
     stream->sources.damage = &stream->ignored;
 }
 
-/* The mark is reached: the state is that of now. */
+/* At the mark: stores the stream's position in the state. */
 static int stop(struct event_stream *stream, struct error *err)
 {
     struct stream_state *state = stream->sources.state;
@@ -343,7 +343,8 @@ static int stop(struct event_stream *stream, struct error *err)
     return 0;
 }
 
-/* In front of where a segment is left at the mark: who goes on does not read it again. All records of a SIDE segment are. */
+/* Counts impossible records before the position where a segment is left at the mark, since a later
+ * stream does not read them again; in a SIDE segment, all. */
 static void take_impossible(struct event_stream *stream)
 {
     struct segment_sources *sources = &stream->sources;
@@ -363,7 +364,7 @@ static int fail_resumed(struct event_stream *stream, struct error *err)
                      log_input_path(stream->sources.set->inputs[0]));
 }
 
-/* Is there nothing up to the mark any more, although there may be behind it? */
+/* True if no event up to the mark is left. There may be later ones. */
 static bool is_at_mark(const struct event_stream *stream)
 {
     return stream->mark != UINT64_MAX
@@ -376,7 +377,7 @@ enum found {
     FOUND_LOSS
 };
 
-/* What comes next; a negative code on failure. */
+/* Determines what comes next; negative on failure. */
 static int find_next(struct event_stream *stream, struct error *err)
 {
     struct segment_sources *sources = &stream->sources;
@@ -432,7 +433,7 @@ static int next(struct event_stream *stream, struct event *ret_event, struct err
     return r ? r : 1;
 }
 
-/* Before this key no event lies behind the end that the options of the set want. */
+/* No event with a key below this is after the end in the set's options. */
 static uint64_t bound_of_end(const struct event_stream *stream)
 {
     uint64_t until_ns = stream->sources.set->until_ns;
@@ -442,7 +443,7 @@ static uint64_t bound_of_end(const struct event_stream *stream)
                : (until_ns + 1) << (CLOCK_MAP_FRACTION_BITS + 1);
 }
 
-/* As many as are plain, and nothing else comes between. */
+/* Takes plain events as long as nothing interrupts them. */
 static int take_plain(struct event_stream *stream, struct event *events, size_t most, size_t *ret_n,
                       struct error *err)
 {
@@ -464,7 +465,7 @@ static int take_plain(struct event_stream *stream, struct event *events, size_t 
                        err);
 }
 
-/* Is this one the end that was asked for? */
+/* Is this event the requested end? */
 static bool is_end(const struct log_set *set, const struct event *event)
 {
     return set->until_marker && event->kind == EVENT_MARKER && event->text
@@ -585,6 +586,6 @@ double event_stream_progress(const struct event_stream *stream)
         return heaptrack_events_progress(stream->heaptrack);
     if (total == 0 || stream->n_opened == stream->sources.set->n_order)
         return 1.0;
-    /* what was packed meanwhile may be longer than it was listed */
+    /* a segment that was packed since it was listed may be longer */
     return stream->opened_bytes < total ? (double)stream->opened_bytes / (double)total : 1.0;
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge: the events of all segments of a set as one stream in order of time.
+ * merge: the events of all segments of a set as one stream, sorted by time.
  *
- * Model:   every EVENTS segment is ordered in itself, a SIDE segment is sorted when it is opened. A
- *          segment is opened when the merge reaches the first time it can hold, and closed behind
- *          its last event, so about one segment per thread is in memory. A second thread reads and
- *          unpacks ahead.
- * Invariants: those of importer/model/event.h. An event that claims a time before the one handed out last
- *          gets that one, and is counted as LOG_DAMAGE_TIME. Order between threads is that of the
- *          stamps: whoever pairs must expect that a free and the birth of its block, made by
- *          different threads, come in the wrong order when their stamps differ by little.
- *   MG-1 With an end in the options of the set the events are those that come before it, whatever was
- *        written behind it meanwhile: a cut through all threads at one instant.
+ * Every EVENTS segment is sorted already; a SIDE segment is sorted when it is opened. A segment is
+ * opened when the merge reaches the first time it can contain, and closed after its last event, so
+ * about one segment per thread is in memory. A second thread reads and unpacks ahead.
+ *
+ * An event with a time before the previous one gets the previous time and counts as
+ * LOG_DAMAGE_TIME. The order between threads is that of their stamps: if two stamps differ by
+ * little, the free of a block and the next allocation at its address, by different threads, may
+ * come in the wrong order.
+ *
+ * Invariants: those of importer/model/event.h, and
+ *   MG-1 If the options of the set have an end, the events are those before it, whatever is written
+ *        later: a consistent cut through all threads.
+ *
  * Threads: a stream is used by one thread at a time; one stream per set at a time.
- * Failure: damaged segments are skipped and reported (log_set_damage); errors are memory and I/O.
+ * Errors: memory and I/O. Damaged segments are skipped and reported (log_set_damage).
  */
 #ifndef MTRACE_IMPORTER_MERGE_H
 #define MTRACE_IMPORTER_MERGE_H
@@ -24,29 +27,32 @@
 
 struct event_stream;
 
-/* Starts at the first event. May be opened again after close: the same events in the same order. */
+/* Starts at the first event. After close it may be opened again, with the same events in the same
+ * order. */
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err);
 
 /*
- * Starts behind what `state` says was handed out (all zero: at the first event), and ends behind the last
- * event up to `mark`, a time in fixed point as clock_map.h has it; UINT64_MAX: behind the last of all. The state is
- * brought up to that when the end is reached. With state->is_late or state->has_damage an error says so: what was handed
- * out is not the beginning of the recording as it is now. log_set_skip_done comes before.
+ * Continues after the events that `state` says were handed out (all zero: at the first event), and
+ * ends after the last event up to `mark`, in fixed point (clock_map.h); UINT64_MAX: after the last
+ * of all. The state is updated when the end is reached. An error with state->is_late or
+ * state->has_damage set means that the events handed out so far are not the beginning of the
+ * recording as it is now. Call log_set_skip_done before.
  */
 int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_t mark,
                         struct event_stream **ret, struct error *err);
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void event_stream_close(struct event_stream *stream);
 
-/* The next event into *ret_event: 1, 0 at the end, negative on failure. */
+/* Returns 1 and the next event, 0 at the end, negative on failure. */
 int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err);
 
-/* The same for as many as there is room for: *ret_n are there, and 1, 0 or a failure comes behind them. Faster where a thread runs alone. */
+/* The same for up to `most` events: *ret_n are there; 1, 0 or a failure applies after them. Faster
+ * while one thread runs alone. */
 int event_stream_take(struct event_stream *stream, struct event *events, size_t most, size_t *ret_n,
                       struct error *err);
 
-/* How much was read, 0 to 1, by bytes. */
+/* Fraction that was read, 0 to 1, by bytes. */
 double event_stream_progress(const struct event_stream *stream);
 
 #endif

@@ -10,11 +10,11 @@ enum {
     ALLOC_WORDS = 3,
 };
 
-/* What is the same for all events of a run. */
+/* Data shared by all events of a run. */
 struct ground {
     struct clock_line line;
     const struct log_names *names;
-    const uint64_t *end; /* of what can be read without a look at the length */
+    const uint64_t *end; /* end of the words that can be read without a length check */
     uint64_t origin;     /* in fixed point */
     uint64_t tick_mask;
     uint64_t base_ticks;
@@ -28,7 +28,7 @@ static bool is_plain(const uint64_t *words)
     return (kind == LOG_FREE || kind == LOG_ALLOC) && event_words_address(words) != 0;
 }
 
-/* 0: to be looked at by others. */
+/* 0: not plain. */
 static uint32_t stack_of(const struct ground *ground, const uint64_t *words)
 {
     uint32_t node = event_words_node(words);
@@ -60,7 +60,7 @@ static bool find_ground(const struct segment_sources *all, struct segment_source
     return true;
 }
 
-/* All fields that a birth or an end has; the others belong to other kinds. */
+/* Sets all fields that an allocation or a free has; the others belong to other kinds. */
 static void fill_event(const struct ground *ground, const uint64_t *words, uint32_t stack,
                        uint64_t time, struct event *event)
 {
@@ -86,15 +86,16 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
     event->chunk_flags = (uint8_t)(flags & 0xff & ~(uint64_t)LOG_CALL_MASK);
 }
 
-/* Of a run, at the event that comes next or, at its end, at the last one that was handed out: what the source knows of it. */
+/* What the source knows of its event: the next one or, at the end of a run, the last one handed
+ * out. */
 struct place {
     const uint64_t *words, *behind;
     uint64_t ticks, time;
-    uint64_t bytes, claimed_bytes; /* that it claims; that all have so far */
+    uint64_t bytes, claimed_bytes; /* claimed by it; by all so far */
     bool is_backward;
 };
 
-/* To the record behind, if it is plain. Nothing has changed if not. */
+/* Goes to the next record if it is plain; else changes nothing. */
 static inline bool go_on(struct place *place, const struct ground *ground)
 {
     const uint64_t *words = place->behind;

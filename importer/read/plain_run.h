@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_run: births and frees of a thread while nobody else has an event, straight from the words.
+ * plain_run: fast path for allocations and frees of one thread while no other thread has an event.
  *
- * Model:   nearly all events are LOG_ALLOC and LOG_FREE records, many in a row of one thread before anything else is due. While that is so,
- *          what log_record_next, segment_source_advance and segment_source_event do is one loop, for which thread, group, clock and process
- *          are the same. Whatever is not plain ends the run, and is left to them.
+ * Nearly all events are LOG_ALLOC and LOG_FREE records, many of one thread in a row. For those, one
+ * loop does the work of log_record_next, segment_source_advance and segment_source_event with the
+ * same thread, group, clock and process. Any other record ends the run and is left to those
+ * functions.
+ *
  * Invariants
- *   PN-1 Source, sums and events are what they are without a run, event by event.
- * Threads: that of the stream.
- * Failure: none; what is damaged is not plain.
+ *   PN-1 Source, sums and events are the same as without a run, event by event.
+ *
+ * Threads: that of the stream. Cannot fail; damaged records end the run.
  */
 #ifndef MTRACE_IMPORTER_PLAIN_RUN_H
 #define MTRACE_IMPORTER_PLAIN_RUN_H
 
 #include "importer/read/segment_source.h"
 
-/* What the run may do, and how far it went. */
+/* Limits of a run and its result. */
 struct plain_run {
-    uint64_t bound;     /* keys are less */
-    uint64_t last_time; /* of the stream: of the event handed out last */
+    uint64_t bound;     /* keys must be less */
+    uint64_t last_time; /* time of the last event of the stream */
     size_t most;        /* events */
-    size_t n;           /* that were handed out */
-    /* The source stands at the event that comes next. Else it stands at the last one that was handed out, to go on from. */
+    size_t n;           /* events stored */
+    /* True: the source is at the next event. False: it is at the last stored one and must be
+     * advanced. */
     bool is_at_next;
 };
 
-/* Those from the one on that the source stands at. The key of it is below the bound. */
+/* Stores events from the source's current one on; its key is below the bound. */
 void plain_run_take(struct segment_sources *all, struct segment_source *source,
                     struct plain_run *run, struct event *events);
 

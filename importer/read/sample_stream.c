@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct sample_cursor {
-    struct log_sample *samples; /* of one frame; NULL behind the last */
+    struct log_sample *samples; /* of one frame; NULL after the last */
     size_t n_samples, at;
     size_t next_frame;
     uint64_t last_ns, n_at; /* as struct sample_place */
@@ -32,7 +32,7 @@ static int keep(struct sample_cursor *cursor, const struct log_sample *samples, 
     return 0;
 }
 
-/* Those of a heaptrack recording are one frame, in memory already. */
+/* The samples of a heaptrack recording are one frame, already in memory. */
 static int copy_heaptrack(struct sample_stream *stream, struct error *err)
 {
     size_t n;
@@ -41,7 +41,7 @@ static int copy_heaptrack(struct sample_stream *stream, struct error *err)
     return keep(&stream->cursors[0], samples, n, err);
 }
 
-/* Puts the next frame that can be read in memory. */
+/* Loads the next readable frame. */
 static int next_frame(struct sample_stream *stream, uint32_t process, struct error *err)
 {
     static _Thread_local struct log_sample
@@ -65,7 +65,7 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
     return 0;
 }
 
-/* Another one was handed out. */
+/* Counts a sample as handed out. */
 static void count_reported(struct sample_cursor *cursor, const struct log_sample *sample)
 {
     cursor->n_at = sample->monotonic_ns == cursor->last_ns ? cursor->n_at + 1 : 1;
@@ -89,7 +89,7 @@ static int skip_reported(struct sample_stream *stream, uint32_t process,
     return r;
 }
 
-/* To the sample behind those that were handed out by an earlier stream. */
+/* Goes to the first sample that an earlier stream did not hand out. */
 static int go_to(struct sample_stream *stream, uint32_t process, const struct sample_place *place,
                  struct error *err)
 {
@@ -165,7 +165,7 @@ static uint64_t time_of(const struct sample_stream *stream, const struct log_sam
     return sample->monotonic_ns > origin_ns ? sample->monotonic_ns - origin_ns : 0;
 }
 
-/* The next one lies behind the end that the set was asked for, and so do all others. */
+/* The next sample is after the requested end, and so are all later ones. */
 static bool is_cut(const struct sample_stream *stream, const struct sample_cursor *cursor)
 {
     return log_set_is_behind(stream->set, time_of(stream, &cursor->samples[cursor->at]));
@@ -180,7 +180,7 @@ uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process
                : UINT64_MAX;
 }
 
-/* Kinds that are known, with figures that a kernel can have told. */
+/* Known kinds, with numbers that a kernel can report. */
 static bool is_possible(const struct log_sample *sample)
 {
     switch (sample->kind) {

@@ -13,7 +13,7 @@ enum {
     WINDOW_WORDS = WINDOW_BYTES / sizeof(uint64_t),
 };
 
-/* One side record, or one half of it. */
+/* A side record, or one half of a realloc's. */
 struct side_item {
     uint64_t ticks;
     uint32_t index;
@@ -25,7 +25,7 @@ static const struct log_segment_ref *ref_of(const struct segment_source *source)
     return &source->input->segments.refs[source->loaded->ref];
 }
 
-/* Where in its file a place of the payload is; of a packed segment, where the frame is. */
+/* File offset of a place in the payload; for a packed segment that of the frame. */
 static uint64_t file_offset(const struct segment_source *source, const uint64_t *at)
 {
     const struct log_segment_ref *ref = ref_of(source);
@@ -34,7 +34,7 @@ static uint64_t file_offset(const struct segment_source *source, const uint64_t 
     return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
 }
 
-/* LI-4; side records are packed as they are. */
+/* LI-4; side records are packed unchanged. */
 static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
 {
     if (!source->items)
@@ -42,7 +42,8 @@ static void set_time(struct segment_sources *all, struct segment_source *source,
     uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
 
     source->ticks = ticks;
-    /* a realloc began before it was known where its record would lie: another thread, or a handler, may have left a later one there */
+    /* a realloc began before its record got a place: another thread or a handler may have stored a
+     * later record before it */
     source->is_backward = time < source->time && source->half != LOG_RECORD_BEGIN;
     if (time > source->time)
         source->time = time;
@@ -59,7 +60,7 @@ static void report_lost_rest(struct segment_sources *all, const struct segment_s
     all->lost = source->input;
 }
 
-/* Gives the memory of the payload back, but for the window [first, end) of words. */
+/* Frees the memory of the payload except the window [first, end) of words. */
 static void keep_window(struct segment_source *source, size_t first, size_t end)
 {
     char *payload = (char *)source->loaded->payload;
@@ -73,7 +74,7 @@ static void keep_window(struct segment_source *source, size_t first, size_t end)
     source->reader.end = source->loaded->payload + end;
 }
 
-/* Puts the next window in memory behind the current one; false if there is none. */
+/* Loads the next window after the current one; false if there is none. */
 static bool extend_window(struct segment_sources *all, struct segment_source *source)
 {
     static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
@@ -89,7 +90,7 @@ static bool extend_window(struct segment_sources *all, struct segment_source *so
     return true;
 }
 
-/* The next record of the source, also behind its window. */
+/* Reads the next record of the source, loading the next window if needed. */
 static enum log_record_found next_record(struct segment_sources *all, struct segment_source *source)
 {
     enum log_record_found found = log_record_next(&source->reader, &source->record);
@@ -185,7 +186,7 @@ static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t ind
     return true;
 }
 
-/* A side record as an event, if it is one. */
+/* Adds a side record to the items if it is an event. */
 static bool read_side_record(struct segment_sources *all, struct segment_source *source,
                              const struct log_side_record *side, struct log_record *ret)
 {
@@ -245,7 +246,8 @@ static void take(struct segment_sources *all, struct segment_source *source,
     source->group_index = LOG_GROUP_ROOT;
 }
 
-/* Can the same words be read again? Those of a segment of the pool may be a frame by then, which has others. */
+/* Can the same words be read again? A pool segment may have become a frame, which has other
+ * words. */
 static bool is_lasting(const struct segment_source *source)
 {
     const struct log_segment_ref *ref = ref_of(source);
@@ -253,7 +255,7 @@ static bool is_lasting(const struct segment_source *source)
     return ref->is_packed || ref->copy || !source->input->had_writer;
 }
 
-/* ---- going on where an earlier stream stopped ---- */
+/* ---- continuing an earlier stream ---- */
 
 static struct segment_position *find_position(const struct segment_sources *all,
                                               const struct segment_source *source)
@@ -263,12 +265,12 @@ static struct segment_position *find_position(const struct segment_sources *all,
                       : NULL;
 }
 
-/* Of the records of threads. */
+/* For records of threads. */
 static void go_on(struct segment_sources *all, struct segment_source *source,
                   const struct segment_position *position)
 {
     if (position->n_words > (size_t)(source->payload_end - source->loaded->payload)) {
-        all->state->is_late = !all->state->is_sole; /* it was longer then */
+        all->state->is_late = !all->state->is_sole; /* the segment was longer before */
         source->reader.at = source->payload_end;
         return;
     }
@@ -279,7 +281,7 @@ static void go_on(struct segment_sources *all, struct segment_source *source,
     source->time = source->reported_time = position->time;
 }
 
-/* Behind the items up to the mark: those that were handed out, unless others came between them. */
+/* Skips the items up to the mark. They were handed out, unless others appeared between them. */
 static void skip_reported_items(struct segment_sources *all, struct segment_source *source,
                                 const struct segment_position *position)
 {
@@ -297,7 +299,7 @@ static void skip_reported_items(struct segment_sources *all, struct segment_sour
     source->next_item = n;
 }
 
-/* The first event that comes now must not be one that should have come before. */
+/* The first event now must not be one that belonged before the mark. */
 static void check_late(struct segment_sources *all, struct segment_source *source)
 {
     if (all->state && all->state->has_begun && !all->state->is_sole
@@ -315,7 +317,7 @@ int segment_source_save(struct segment_sources *all, const struct segment_source
     if (!is_at_end) {
         all->claimed_bytes -= source->claimed_bytes;
         if (source->n_reported == 0)
-            return 0; /* it is as it was */
+            return 0; /* unchanged */
     }
     position = stream_state_get(all->state, source->input->header.run_id, ref->sequence);
     if (!position)
@@ -382,7 +384,7 @@ void segment_source_close(struct segment_sources *all, struct segment_source *so
     source->items = NULL;
 }
 
-/* The same whenever the segment is read, and wherever it lies then. */
+/* A number that does not depend on when and where the segment is read. */
 static uint64_t pair_of(const struct segment_source *source)
 {
     uint64_t place = ref_of(source)->sequence * (LOG_SEGMENT_BYTES / sizeof(uint64_t))

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place as call_sites states it. Ids; 0 is NULL. */
+/* A row of call_sites. Ids; 0 is NULL. */
 struct site {
     int64_t function_id;
     int64_t source_id;
     int64_t line;
     int64_t object_id;
-    int64_t object_offset; /* of the call, where no function is known: else a module is one place */
+    int64_t object_offset; /* of the call if the function is unknown: separates sites of a module */
 };
 
 enum target {
@@ -36,7 +36,7 @@ struct rules {
     size_t n_patterns, capacity;
 };
 
-/* What a frame offers to its stacks, as numbers of sites. */
+/* Candidates of a frame for its stacks, as numbers of sites. */
 struct frame_site {
     uint32_t unskipped; /* innermost level that no rule skips; 0: there is none */
     uint32_t innermost;
@@ -44,18 +44,18 @@ struct frame_site {
 
 struct finder {
     sqlite3 *db;
-    const struct definitions *definitions; /* NULL: what the database has */
+    const struct definitions *definitions; /* NULL: read the database */
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
     size_t n_ids[N_TARGETS];     /* highest id + 1 */
-    struct hash_map sites;       /* struct site, all of it the key; number - 1 */
+    struct hash_map sites;       /* struct site, which is the whole key; number - 1 */
     struct frame_site *frames;   /* by frame_id */
     size_t n_frames;
-    uint32_t *inherited;     /* by backtrace_id: innermost site that is not skipped; 0: none */
+    uint32_t *inherited;     /* by backtrace_id: innermost unskipped site; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
     size_t n_nodes;
-    uint32_t *ids; /* by number of a site - 1: its call_site_id, 0: no stack has it */
+    uint32_t *ids; /* by site number - 1: its call_site_id; 0: no stack has it */
     uint32_t n_ids_given;
     sqlite3_stmt *insert;
 };
@@ -70,7 +70,7 @@ static int database_failure(struct finder *finder)
     return database_error(finder->db, finder->err);
 }
 
-/* Calls on_row for each row; its result, when not 0, ends the reading. */
+/* Calls on_row for each row; a result other than 0 ends the reading. */
 typedef int row_fn(struct finder *finder, sqlite3_stmt *statement);
 
 static int each_row(struct finder *finder, const char *sql, row_fn *on_row)
@@ -192,7 +192,7 @@ static int apply_rules(struct finder *finder)
     return status;
 }
 
-/* For questions that look for other call sites. */
+/* For queries that derive other call sites. */
 static int write_skipped(struct finder *finder)
 {
     sqlite3_stmt *insert = NULL;
@@ -256,7 +256,7 @@ static int read_level(struct finder *finder, sqlite3_stmt *statement)
 
 /* ---- stacks ---- */
 
-/* Ids are given out at the first use, so that call_sites has no row that nobody needs. */
+/* Assigns ids on first use, so that call_sites has no unused rows. */
 static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
 {
     const struct site *site;
@@ -272,7 +272,7 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
                            (uint64_t)site->object_offset);
 }
 
-/* Preorder: a parent has the lower id and was here before. */
+/* Called in preorder: the parent has a lower id and was placed before. */
 static int place(struct finder *finder, uint32_t id, uint32_t parent, struct frame_site frame)
 {
     uint32_t number = frame.unskipped ? frame.unskipped : finder->inherited[parent];
@@ -311,7 +311,7 @@ static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value *
         sqlite3_result_int64(context, finder->call_site_ids[id]);
 }
 
-/* One statement for all rows; the function lives only as long as it. */
+/* Updates all rows in one statement, through an SQL function that exists only during it. */
 static int update_rows(struct finder *finder)
 {
     static const char name[] = "mtrace_call_site";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of all objects are one job of symbol_rows: it numbers and writes them. */
+/* All objects together are one job of symbol_rows, which numbers and writes the names. */
 struct given {
     const struct definitions *definitions;
     struct symbol_job job;
@@ -19,7 +19,7 @@ static int no_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "no memory for the names of the recording");
 }
 
-/* SYMBOL_NONE for no text; false without memory. */
+/* *ret is SYMBOL_NONE for no text. Returns false without memory. */
 static bool number_text(struct intern *texts, const char *text, uint32_t *ret)
 {
     int64_t number = text && *text ? intern_add(texts, text, strlen(text)) : SYMBOL_NONE;
@@ -28,7 +28,7 @@ static bool number_text(struct intern *texts, const char *text, uint32_t *ret)
     return number >= 0;
 }
 
-/* heaptrack demangled the functions: each is its own raw name. */
+/* heaptrack demangled the function names, so each is its own raw name. */
 static bool add_level(struct given *given, const struct definitions_level *from)
 {
     struct symbol_store *store = &given->job.store;

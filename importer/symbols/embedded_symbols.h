@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * given_symbols: the names that a recording has itself, in place of those of symbols.h.
+ * embedded_symbols: writes the symbols that a recording contains, instead of symbols.h.
  *
- * Model:   writes functions, sources, frame_lines and call sites from the levels of definitions.
- *          The database is then as symbols.h promises.
- * Failure: memory or the database.
+ * Writes functions, sources, frame_lines and call sites from the levels of definitions. The
+ * database is then as symbols.h promises.
+ *
+ * Errors: memory or the database.
  */
 #ifndef MTRACE_IMPORTER_EMBEDDED_SYMBOLS_H
 #define MTRACE_IMPORTER_EMBEDDED_SYMBOLS_H
@@ -14,7 +15,7 @@
 
 #include <sqlite3.h>
 
-/* Needs the frames of the definitions in the database, and a transaction of the caller's. */
+/* Needs the frames of the definitions in the database, and an open transaction. */
 int embedded_symbols_write(sqlite3 *db, const struct definitions *definitions, struct error *err);
 
 #endif

@@ -13,12 +13,12 @@
 
 enum {
     N_NUMBERS = 5,  /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
-    N_ESTIMATED = 4 /* the first of them, where blocks are samples */
+    N_ESTIMATED = 4 /* the first of them, if blocks are samples */
 };
 
 struct numbers {
     int64_t value[N_NUMBERS];
-    double square[N_ESTIMATED]; /* of the margins: those of parts add up */
+    double square[N_ESTIMATED]; /* squared margins, which add up */
 };
 
 struct node {
@@ -31,20 +31,20 @@ struct node {
 
 struct function {
     struct numbers self, total;
-    struct numbers before; /* what had been counted when the outermost node that holds it began */
-    uint32_t n_open;       /* nodes on the way to the current one that hold it */
+    struct numbers before; /* tree.counted when the outermost open node with it began */
+    uint32_t n_open;       /* open nodes that contain it */
 };
 
 struct tree {
     struct node *nodes;         /* by backtrace id */
     struct numbers *own;        /* by backtrace id, of one process */
-    struct numbers counted;     /* of all nodes up to the current one */
-    struct touched_ids touched; /* nodes of the process: its stacks, and what is above them */
-    struct touched_ids used;    /* functions and modules of it */
-    uint32_t *open;             /* nodes on the way to the current one, outermost first */
+    struct numbers counted;     /* sum of all nodes so far */
+    struct touched_ids touched; /* nodes of the process: its stacks and their ancestors */
+    struct touched_ids used;    /* functions and modules of the process */
+    uint32_t *open;             /* path to the current node, outermost first */
     uint32_t *first_of_frame;   /* by frame id: index in frame_functions; one more at the end */
     uint32_t *frame_functions;  /* distinct functions of a frame's levels, and its module */
-    struct function *functions; /* by id; behind them modules: n_functions + object id */
+    struct function *functions; /* by id; modules follow: n_functions + object id */
     size_t n_nodes, n_frames, n_functions, n_modules; /* highest id + 1 */
     size_t n_levels;
     size_t n_open;
@@ -126,7 +126,7 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
     return end_read(db, statement, step, err);
 }
 
-/* A frame that inlines a function into itself holds it once. */
+/* A function inlined into itself is in a frame's list once. */
 static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -164,7 +164,7 @@ static void grow_all(struct numbers *sum, const struct numbers *value)
         sum->square[i] += value->square[i];
 }
 
-/* What was counted since then. */
+/* Adds what was counted since `then`. */
 static void grow_by_difference(struct numbers *sum, const struct numbers *now,
                                const struct numbers *then)
 {
@@ -174,7 +174,7 @@ static void grow_by_difference(struct numbers *sum, const struct numbers *now,
         sum->square[i] += now->square[i] - then->square[i];
 }
 
-/* Figures of the stacks of one process. */
+/* Reads the totals of the stacks of one process. */
 static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, struct error *err)
 {
     int step;
@@ -209,7 +209,7 @@ static void close_node(struct tree *tree)
     for (uint32_t i = tree->first_of_frame[frame]; i < tree->first_of_frame[frame + 1]; i++) {
         struct function *function = &tree->functions[tree->frame_functions[i]];
         if (--function->n_open > 0)
-            continue; /* an outer node counts this subtree, too */
+            continue; /* an outer node counts this subtree */
         grow_by_difference(&function->total, &tree->counted, &function->before);
     }
 }
@@ -247,7 +247,7 @@ static void forget_process(struct tree *tree)
         tree->own[tree->touched.ids[i]] = (struct numbers){{0}, {0}};
     for (size_t i = 0; i < tree->used.n; i++)
         tree->functions[tree->used.ids[i]] = (struct function){.n_open = 0};
-    tree->own[0] = (struct numbers){{0}, {0}}; /* of stacks that a damaged file names */
+    tree->own[0] = (struct numbers){{0}, {0}}; /* stacks that a damaged file names */
     touched_ids_clear(&tree->touched);
     touched_ids_clear(&tree->used);
 }
@@ -257,7 +257,7 @@ struct process {
     bool is_sampled;
 };
 
-/* Where rows go: functions, or modules, which have ids behind them. */
+/* Output table: functions, or modules, whose ids follow those of functions. */
 struct output {
     sqlite3_stmt *insert;
     size_t before_first, end; /* places in tree->functions */
@@ -267,7 +267,7 @@ enum {
     FIRST_MARGIN = 3 + 2 * N_NUMBERS /* number of the parameter */
 };
 
-/* A difference of sums may be a little off 0. */
+/* A difference of sums may be slightly below 0. */
 static void bind_margins(sqlite3_stmt *insert, int first, const struct numbers *numbers)
 {
     for (int i = 0; i < N_ESTIMATED; i++)

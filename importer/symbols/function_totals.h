@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_totals: what each function, and each file of code, allocated itself and with everything
- * it called.
+ * function_totals: self and inclusive allocation totals of each function and each object file.
  *
- * Model:   the totals of a stack count once for every function and file on it, inlined ones
- *          included, however often it is there: at the outermost node of the function the whole
- *          subtree is counted. Ids are in preorder, so that what was counted between the first and
- *          the last node of a subtree is its sum. For each process only the nodes of its own stacks
- *          are gone over.
+ * The totals of a stack count once for every function and file on it, including inlined ones,
+ * however often it occurs: the whole subtree is counted at the outermost node of the function. Ids
+ * are in preorder, so the sum of a subtree is the difference between its last and its first node.
+ * For each process only the nodes of its own stacks are visited.
+ *
  * Invariants
- *   FT-1 Rows that were there before are replaced.
- *   FT-2 Self figures of all functions add up to those of the stacks whose call site has a function.
- *   FT-3 A margin is that of all blocks that are counted, each once; none where blocks are no samples.
- * Memory:  about 100 bytes per stack and 12 per level of a frame.
- * Failure: memory and the database.
+ *   FT-1 Existing rows are replaced.
+ *   FT-2 Self totals of all functions add up to those of the stacks whose call site has a function.
+ *   FT-3 A margin is that of all counted blocks, each counted once; none if blocks are no samples.
+ *
+ * Memory: about 100 bytes per stack and 12 per level of a frame.
+ * Errors: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_FUNCTION_TOTALS_H
 #define MTRACE_IMPORTER_FUNCTION_TOTALS_H

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* What a call site leaks by one rule of one part. */
+/* Leaked blocks of a call site, by rule and time bucket. */
 struct part {
     uint32_t process, site, rule, number;
     int64_t blocks, bytes;
@@ -25,7 +25,7 @@ struct allocations {
     struct hash_map parts;
 };
 
-/* Stacks that are no rows of backtraces are left out. */
+/* Stacks without a row of backtraces are omitted. */
 static int add(struct allocations *allocations, const struct pair_totals_entry *entry,
                struct error *err)
 {
@@ -98,7 +98,7 @@ static int compare_parts(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* In the order in which the view would have them. Processes that ended in exec have no leaks. */
+/* Writes rows in the order of the view. Processes that ended in exec have no leaks. */
 static int write_parts(sqlite3 *db, struct allocations *allocations, struct error *err)
 {
     struct part *parts = allocations->parts.elements;

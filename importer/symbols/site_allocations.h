@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_births: the table site_births: in which part of a life the blocks were born that a call site leaks.
+ * site_allocations: the table site_births: in which time buckets the leaked blocks of each call
+ * site were allocated.
  *
- * Model:   what the view _site_births answers; counted here, because SQLite would join and sort each part of each stack.
- * Memory:  32 bytes for each part of a call site.
- * Failure: memory and the database.
+ * It has the result of the view _site_births, counted here because SQLite would join and sort each
+ * bucket of each stack.
+ *
+ * Memory: 32 bytes for each bucket of a call site.
+ * Errors: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_SITE_ALLOCATIONS_H
 #define MTRACE_IMPORTER_SITE_ALLOCATIONS_H
@@ -16,7 +19,8 @@
 
 #include <sqlite3.h>
 
-/* Into the empty table. births: of pair_totals_entry, what leaked_allocations says; NULL: the table does. */
+/* Fills the empty table. allocations: leaked_allocations as pair_totals_entry; NULL: read the
+ * table. */
 int site_allocations_write(sqlite3 *db, const struct site_of_stack *sites,
                            const struct stack_rules *rules, const struct hash_map *allocations,
                            struct error *err);

@@ -15,12 +15,12 @@
 #include <stdlib.h>
 
 struct sites {
-    const struct event_rows *snapshots; /* NULL: the table has them */
+    const struct event_rows *snapshots; /* NULL: read the table */
     const struct site_of_stack *of_stack;
-    int64_t *stack_bytes;      /* live, as the last snapshot that names the stack says */
-    int64_t *change_bytes;     /* by call site, of the snapshot that is being read */
-    struct touched_ids stacks; /* with bytes in a snapshot of the process */
-    struct touched_ids sites;  /* with a change in the snapshot */
+    int64_t *stack_bytes;      /* live, in the last snapshot with the stack */
+    int64_t *change_bytes;     /* by call site, in the current snapshot */
+    struct touched_ids stacks; /* with bytes in any snapshot of the process */
+    struct touched_ids sites;  /* with a change in the current snapshot */
 };
 
 static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
@@ -146,7 +146,7 @@ static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
     return code;
 }
 
-/* Those that are needed. */
+/* Creates the views that are needed. */
 static int load_views(sqlite3 *db, struct error *err)
 {
     struct database_views views;
@@ -166,7 +166,7 @@ static const char *const delete_all =
     "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
     "DELETE FROM site_growth; DELETE FROM site_births;";
 
-/* From what is in memory, or from the tables that were made of it. */
+/* Writes the totals from memory, or from the tables. */
 static int write_totals(sqlite3 *db, const struct statistics *facts,
                         const struct site_of_stack *sites, struct error *err)
 {
@@ -218,7 +218,7 @@ int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
         code = write_totals(db, source->facts, sites, err);
     if (code || source->left_out >= LEFT_OUT_LEAKS)
         return code;
-    if (source->left_out != LEFT_OUT_NOTHING) /* it was begun without views (database_blank) */
+    if (source->left_out != LEFT_OUT_NOTHING) /* it was created without views (database_blank) */
         code = load_views(db, err);
     if (code == 0)
         code = sites_new(db, &of_snapshots, err);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_totals: totals and snapshots by call site, which reports read: site_totals, site_leaks,
+ * site_tables: totals and snapshots by call site, which reports read: site_totals, site_leaks,
  * site_frees, suppressed_stacks, snapshot_sites, site_births, site_shapes and site_growth.
  *
- * Model:   each table is what the view of its name with an underscore in front answers; those
- *          over all snapshots, births and stacks are counted in memory, because SQLite would sort them.
- * Invariants: ST-1 rows that were there before are replaced.
- * Memory:  12 bytes per stack, 24 per call site.
- * Failure: memory and the database.
+ * Each table has the result of the view of its name with a leading underscore. Those over all
+ * snapshots, time buckets and stacks are counted in memory, because SQLite would sort them.
+ *
+ * Invariants
+ *   ST-1 Existing rows are replaced.
+ *
+ * Memory: 12 bytes per stack, 24 per call site.
+ * Errors: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_SITE_TABLES_H
 #define MTRACE_IMPORTER_SITE_TABLES_H
@@ -21,14 +24,14 @@
 struct event_rows;
 struct statistics;
 
-/* What there is beside the tables. facts, snapshots: NULL: the tables have what it says. */
+/* Data in memory. facts, snapshots NULL: read from the tables. */
 struct site_source {
     const struct statistics *facts;     /* after statistics_finish, with the ids of the database */
-    const struct event_rows *snapshots; /* that kept what snapshot_backtraces says */
+    const struct event_rows *snapshots; /* that kept the rows of snapshot_backtraces */
     enum left_out left_out;             /* of the database */
 };
 
-/* Needs all other totals, and code with names and call sites. */
+/* Needs all other totals, and names and call sites of the code. */
 int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
                       const struct site_source *source, struct error *err);
 

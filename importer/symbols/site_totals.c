@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is counted by: process, call site, and the rule or the call site that frees. The key of all sums. */
+/* The key of all sums: process, call site, and the rule or the freeing call site. */
 struct place {
     uint32_t process, site, other, reserved; /* 0 */
 };
@@ -37,14 +37,14 @@ static void *sums_of(struct hash_map *all, const struct place *place, size_t byt
     return sums;
 }
 
-/* In the order in which the views have them. */
+/* Sorts in the order of the views. */
 static void sort(struct hash_map *all, size_t bytes)
 {
     if (all->n)
         qsort(all->elements, all->n, bytes, compare_places);
 }
 
-/* The stacks of a process by backtrace_id, NULL where it has none; the ids are below n_stacks. */
+/* Fills by_id with the stacks of a process; NULL: none. Ids are below n_stacks. */
 static void index_stacks(const struct process_totals *process, const struct stack_totals **by_id,
                          size_t n_stacks)
 {
@@ -85,7 +85,7 @@ static int each_stack(struct counting *counting, stack_fn *take, struct error *e
 
 /* ---- margins ---- */
 
-/* Of a sum. */
+/* Squared margins of a sum. */
 struct squares {
     double sum;
     bool is_known;
@@ -99,7 +99,7 @@ static void add_square(struct squares *squares, double variance)
     squares->is_known = true;
 }
 
-/* Negative: none, as database_insert has it. */
+/* Negative (none) becomes NULL in database_insert. */
 static double margin_of(const struct squares *squares)
 {
     return squares->is_known ? sqrt(squares->sum) : -1;
@@ -207,7 +207,7 @@ static int write_totals(sqlite3 *db, struct counting *counting, struct error *er
 /* ---- site_frees ---- */
 
 struct site_free {
-    struct place place; /* other: the call site that frees; 0: those that are not told apart */
+    struct place place; /* other: the freeing call site; 0: omitted ones */
     int64_t blocks;
 };
 
@@ -235,7 +235,7 @@ static int add_frees(struct counting *counting, struct error *err)
     return 0;
 }
 
-/* Of two of one call site: most blocks; of equal ones that which is told apart, then the first. */
+/* Order of two entries of one call site: most blocks first, then known freeing call sites. */
 static bool is_before(const struct site_free *a, const struct site_free *b)
 {
     return a->blocks != b->blocks ? a->blocks > b->blocks : a->place.other && !b->place.other;
@@ -326,7 +326,8 @@ static const char leaks_sql[] =
     "INSERT INTO site_leaks(process_id, call_site_id, rule_id, stacks, leaked_blocks, leaked_bytes,"
     " leaked_first_ns, leaked_last_ns, leaked_blocks_margin, leaked_bytes_margin, pattern)"
     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, iif(?5 = 1, 'once', 'burst'))";
-/* As the view _site_leaks has it. In one statement, and materialized: SQLite makes an index once for each. */
+/* Same result as the view _site_leaks. In one statement and materialized: SQLite builds an index
+ * once per statement. */
 static const char patterns_sql[] =
     "WITH shapes AS MATERIALIZED (SELECT process_id, coalesce(call_site_id, -1) AS site,"
     " coalesce(rule_id, -1) AS rule, pattern FROM site_shapes WHERE curve = 'leaks')"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_rules: which rule suppresses a stack: the table suppressed_stacks in memory, for what is counted by stack.
+ * stack_rules: the table suppressed_stacks in memory: which rule suppresses a stack.
  *
- * Memory:  24 bytes for each of its rows.
- * Failure: memory and the database.
+ * Memory: 24 bytes per row.
+ * Errors: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_STACK_RULES_H
 #define MTRACE_IMPORTER_STACK_RULES_H
@@ -21,12 +21,12 @@ struct stack_rules {
     size_t n, capacity;
 };
 
-/* Into one that is all zero. stack_rules_done also after a failure. */
+/* Reads the table into a zero-initialized struct. Call stack_rules_done also after a failure. */
 int stack_rules_read(sqlite3 *db, struct stack_rules *rules, struct error *err);
 
 void stack_rules_done(struct stack_rules *rules);
 
-/* 0: none. */
+/* The rule that suppresses the stack; 0: none. */
 uint32_t stack_rules_find(const struct stack_rules *rules, uint32_t process, uint32_t stack);
 
 #endif

@@ -14,13 +14,13 @@
 static const char magic[8] = "mtrsym\n";
 
 enum {
-    /* Raised whenever the symbolizer answers differently, or the file looks different. */
+    /* Increase when the symbolizer's answers or the file format change. */
     CACHE_VERSION = 3,
     LARGEST_FILE = 1 << 30
 };
 
-/* Then the positions, the levels, name_of_raw, and the strings, each with its NUL: the identity,
- * raw names, names, sources. */
+/* After the header: the positions, the levels, name_of_raw, and the strings, each with its NUL: the
+ * identity, raw names, names, sources. */
 struct header {
     char magic[8];
     uint32_t version;
@@ -29,7 +29,7 @@ struct header {
     uint32_t n_raw_names;
     uint32_t n_names;
     uint32_t n_sources;
-    uint64_t checksum; /* of all behind the header, with the header's numbers as its seed */
+    uint64_t checksum; /* of all after the header, seeded with the header's numbers */
 };
 
 struct reader {
@@ -73,13 +73,13 @@ static char *read_file(const char *path, size_t *ret_size)
         n = read(fd, bytes + n_read, (size_t)status.st_size - n_read);
         n_read += n > 0 ? (size_t)n : 0;
     }
-    (void)futimens(fd, NULL); /* of use: see symbol_cache_prune.h */
+    (void)futimens(fd, NULL); /* marks the use for symbol_cache_prune */
     close(fd);
     *ret_size = n_read;
     return bytes;
 }
 
-/* The next string, or NULL behind the last. */
+/* The next string, or NULL after the last. */
 static const char *next_string(struct reader *reader)
 {
     const char *text = reader->strings;
@@ -115,7 +115,7 @@ static bool lay_out(struct reader *reader, const char *bytes, size_t size)
     return true;
 }
 
-/* The checksum finds damage; this finds a file that somebody made to be read. */
+/* The checksum detects damage; this check detects a file that was crafted. */
 static bool is_within(const struct reader *reader)
 {
     const struct header *header = reader->header;
@@ -232,7 +232,7 @@ static char *make_body(const char *identity, const struct symbol_store *store,
     return bytes;
 }
 
-/* Like mkdir -p; that a folder is there already shows when the file is opened. */
+/* Like mkdir -p. Errors are ignored: opening the file will show them. */
 static void make_folders(const char *dir)
 {
     char path[PATH_MAX];

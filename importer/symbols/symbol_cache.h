@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_cache: what earlier imports found out about an object, in one file per build-id.
+ * symbol_cache: caches the symbols that earlier imports found in an object, in one file per
+ * build-id.
  *
- * Model: a file is a header, the positions, a struct symbol_store and the strings, read and written
- *        whole. It is only a memory of answers: it may be deleted at any time, also while somebody
- *        imports.
+ * A file has a header, the positions, a struct symbol_store and the strings; it is read and written
+ * whole. It may be deleted at any time, even while another process imports.
+ *
  * Invariants
- *   SY-1 a file counts only with the same identity (the debug files it came from, and the version
- *        of what read them), a right checksum, and every number in it within its table. Else it is
- *        as if it was not there.
- *   SY-2 a file is replaced as a whole by rename; two imports at once leave one of both.
- * Failure: none; a cache that cannot be read or written costs time and nothing else.
+ *   SY-1 A file is used only with the same identity (its debug files, and the version of their
+ *        reader), a valid checksum, and every number within its table. Otherwise it is ignored.
+ *   SY-2 A file is replaced as a whole by rename; of two imports at the same time, one wins.
+ *
+ * Errors: none; an unreadable or unwritable cache only costs time.
  */
 #ifndef MTRACE_IMPORTER_SYMBOL_CACHE_H
 #define MTRACE_IMPORTER_SYMBOL_CACHE_H
@@ -28,13 +29,13 @@ struct symbol_cache_position {
     uint32_t zero;
 };
 
-/* Fills an empty store, and returns the positions it knows, ascending by offset, then is_exact; to
- * be freed. NULL: nothing known, store still empty. */
+/* Fills an empty store and returns the cached positions, sorted by offset, then is_exact; free with
+ * free(). NULL: nothing cached, the store is still empty. */
 struct symbol_cache_position *symbol_cache_load(const char *dir, const char *build_id,
                                                 const char *identity, struct symbol_store *store,
                                                 size_t *ret_n_positions);
 
-/* False: nothing was written. */
+/* Returns false if nothing was written. */
 bool symbol_cache_save(const char *dir, const char *build_id, const char *identity,
                        const struct symbol_store *store,
                        const struct symbol_cache_position *positions, size_t n_positions);

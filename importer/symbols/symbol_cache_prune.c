@@ -29,7 +29,8 @@ struct cache_files {
 
 static const char ending[] = ".symbols";
 
-/* "ID.symbols" is one, "ID.symbols.XXXXXX" is being written, or was when somebody killed it. */
+/* "ID.symbols" is a cache file, "ID.symbols.XXXXXX" is one being written or left by a killed
+ * import. */
 static bool is_ours(const char *name, bool *ret_is_temporary)
 {
     const char *at = strstr(name, ending);
@@ -38,7 +39,7 @@ static bool is_ours(const char *name, bool *ret_is_temporary)
     return at && at != name && (at[sizeof(ending) - 1] == '\0' || *ret_is_temporary);
 }
 
-/* Without memory the file is just not counted. */
+/* Without memory the file is ignored. */
 static void add(struct cache_files *files, const char *name, const struct stat *status)
 {
     struct cache_file *list =

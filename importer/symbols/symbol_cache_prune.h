@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_cache_prune: keeps the folder of symbol_cache from growing for ever.
+ * symbol_cache_prune: limits age and size of the folder of symbol_cache.
  *
- * Model: a file's time of modification is when it was last of use. Files that were of none for long
- *        go, then the longest unused ones until the rest fits. What a killed import left half
- *        written goes after a day. Other files are left alone.
- * Failure: none; what cannot be removed stays.
+ * The modification time of a file is the time of its last use. Files unused for longer than
+ * max_age_s are removed, then the least recently used ones until the rest fits. Partly written
+ * files of killed imports are removed after a day. Other files stay.
+ *
+ * Errors: none; files that cannot be removed stay.
  */
 #ifndef MTRACE_IMPORTER_SYMBOL_CACHE_PRUNE_H
 #define MTRACE_IMPORTER_SYMBOL_CACHE_PRUNE_H
@@ -16,7 +17,7 @@
 #define SYMBOL_CACHE_MAX_BYTES (UINT64_C(512) << 20)
 #define SYMBOL_CACHE_MAX_AGE_S (90L * 24 * 3600)
 
-/* `now` is the time of day. */
+/* `now` is the wall-clock time. */
 void symbol_cache_prune(const char *dir, uint64_t max_bytes, time_t max_age_s, time_t now);
 
 #endif

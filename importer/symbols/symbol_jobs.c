@@ -15,23 +15,23 @@
 enum {
     MOST_THREADS = 64,
     PROGRESS_NS = 200 * 1000 * 1000,
-    STOPPED = 1 /* what on_position returns when the run is over */
+    STOPPED = 1 /* result of on_position when the run is stopped */
 };
 
 struct pool {
     const struct symbols_options *options;
-    struct symbolizer_options symbolizer; /* with the index */
+    struct symbolizer_options symbolizer; /* with the shared index */
     struct symbol_job **order;            /* largest first */
     size_t n_jobs;
     atomic_size_t next;
-    atomic_uint_fast64_t n_done; /* positions; for the progress only */
+    atomic_uint_fast64_t n_done; /* positions, for the progress only */
     atomic_bool is_stopped;
     pthread_mutex_t lock;
     pthread_cond_t worker_ended;
     unsigned n_running; /* under lock */
 };
 
-/* A job at work: which of its positions the cache did not know. */
+/* A running job and its positions that are not cached. */
 struct lookup {
     struct symbol_job *job;
     struct pool *pool;
@@ -62,7 +62,7 @@ static int keep_levels(void *context, size_t position, const struct symbolizer_l
     return 0;
 }
 
-/* Below 0, 0 or above, as the order of positions has it. */
+/* Compares in the order of positions. */
 static int compare_positions(const struct symbolizer_position *position,
                              const struct symbol_cache_position *cached)
 {
@@ -71,7 +71,7 @@ static int compare_positions(const struct symbolizer_position *position,
     return (int)position->is_exact - (int)(cached->is_exact != 0);
 }
 
-/* Both lists ascend. */
+/* Both lists are sorted. */
 static void take_cached(struct lookup *lookup)
 {
     struct symbol_job *job = lookup->job;
@@ -99,8 +99,8 @@ static struct symbol_cache_position as_cached(const struct symbol_job *job, uint
                                           .is_exact = job->positions[position].is_exact};
 }
 
-/* What the cache knew and what was found now, in one ascending list; positions that two frames
- * share are there once. */
+/* Saves cached and new positions in one sorted list, without duplicates: frames may share a
+ * position. */
 static void save(struct lookup *lookup, const char *identity)
 {
     struct symbol_job *job = lookup->job;
@@ -138,7 +138,7 @@ static int look_up(struct lookup *lookup, struct symbolizer *symbolizer)
     if (lookup->n_missing)
         status = symbolizer_run(symbolizer, lookup->missing, lookup->n_missing, keep_levels, lookup,
                                 &job->err);
-    /* Asked again, because what the run met may have made the answers incomplete. */
+    /* Checks the identity again: the run may have found that its answers are incomplete. */
     if (status == 0 && lookup->n_missing && identity && symbolizer_identity(symbolizer))
         save(lookup, identity);
     return status;
@@ -265,7 +265,7 @@ static unsigned count_threads(const struct symbols_options *options, size_t n_jo
     return (unsigned)(n_threads > MOST_THREADS ? MOST_THREADS : n_threads);
 }
 
-/* Fewer threads than wanted are enough; the caller's does the work when there is none. */
+/* Fewer threads than wanted are fine; without any, the caller's thread does the work. */
 static int run_pool(struct pool *pool, uint64_t n_frames, struct error *err)
 {
     pthread_t threads[MOST_THREADS];

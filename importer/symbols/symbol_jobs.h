@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_jobs: objects symbolized side by side, one thread each.
+ * symbol_jobs: symbolizes objects in parallel, each by one thread.
  *
- * Model: a job is an object with the positions that its frames have. Workers take the largest first
- *        and keep what they find in the job's own memory; nothing is shared but the list of jobs.
- *        What the cache knows is not asked again, what was found goes into the cache.
- * Invariants: SJ-1 after symbol_jobs_run has returned 0 every position of every job has a level.
- * Failure: the first failure of a job ends the run.
+ * A job is an object with the positions of its frames. Workers take the largest first and keep
+ * results in the job's own memory; they share only the list of jobs. Cached positions are not
+ * looked up again, and new results are added to the cache.
+ *
+ * Invariants
+ *   SJ-1 After symbol_jobs_run has returned 0, every position of every job has a level.
+ *
+ * Errors: the first failure of a job ends the run.
  */
 #ifndef MTRACE_IMPORTER_SYMBOL_JOBS_H
 #define MTRACE_IMPORTER_SYMBOL_JOBS_H
@@ -26,7 +29,7 @@ struct symbol_job {
     char *build_id; /* NULL: unknown, as is the next */
     char *architecture;
     char **other_paths;    /* NULL-terminated; NULL: none */
-    struct kept_file kept; /* what the database has of the file */
+    struct kept_file kept; /* the file's data in the database */
     struct symbolizer_position *positions;
     size_t n_positions, n_allocated;
 

@@ -18,7 +18,7 @@ struct frame_line {
     struct symbol_level level;
 };
 
-/* Numbers of the database: an id is a number + 1, in the order of the first use. */
+/* Database-wide numbers in order of first use; an id is a number + 1. */
 struct names {
     struct intern raw_names;
     const char **names; /* demangled, by number in raw_names; owned by the jobs */
@@ -69,7 +69,7 @@ static int number_source(struct writer *writer, const char *source, uint32_t *re
     return number < 0 ? no_memory(writer) : 0;
 }
 
-/* Numbers of the database by numbers of a job, SYMBOL_NONE until the first use. */
+/* Database-wide numbers by numbers of a job; SYMBOL_NONE: not used yet. */
 struct map {
     uint32_t *functions;
     uint32_t *sources;
@@ -104,8 +104,8 @@ static int renumber_level(struct writer *writer, const struct symbol_store *stor
     return status;
 }
 
-/* In the order of the positions, and only what they use: the store may know more from the cache,
- * in another order. */
+/* Renumbers in order of positions, and only used names: a store from the cache may have more, in
+ * another order. */
 static int renumber(struct writer *writer, struct symbol_job *job)
 {
     struct map map = {.functions = new_map(job->store.raw_names.n_strings),

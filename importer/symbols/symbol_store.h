@@ -2,10 +2,11 @@
 /*
  * symbol_store: levels of many positions of one object, every name once.
  *
- * Model: levels lie one behind the other; a position owns a span of them. Functions and sources are
- *        numbers of interned strings.
+ * Levels are stored in one array; a position owns a span of it. Functions and sources are numbers
+ * of interned strings.
+ *
  * Threads: one per store.
- * Failure: memory only; the store stays as it was, but for strings that nobody uses.
+ * Errors: memory only; the store is then unchanged, except for unused strings.
  */
 #ifndef MTRACE_IMPORTER_SYMBOL_STORE_H
 #define MTRACE_IMPORTER_SYMBOL_STORE_H
@@ -26,7 +27,7 @@ struct symbol_level {
     uint32_t column;
 };
 
-/* Levels of one position: n_levels from first_level on; none of them: not looked up yet. */
+/* Levels of one position: n_levels from first_level on; n_levels 0: not looked up yet. */
 struct symbol_span {
     uint32_t first_level;
     uint32_t n_levels;
@@ -43,7 +44,7 @@ struct symbol_store {
     struct intern sources;
 };
 
-/* A store of zeros is empty. */
+/* A zero-initialized store is empty. */
 void symbol_store_done(struct symbol_store *store);
 
 /* Adds a function by both its names, or finds it. False: no memory. */

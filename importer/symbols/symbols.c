@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 enum {
-    MOST_OTHER_PATHS = 64 /* of one object that are tried */
+    MOST_OTHER_PATHS = 64 /* limit of tried paths per object */
 };
 
 struct symbols {
     sqlite3 *db;
     struct error *err;
-    struct symbol_job *jobs; /* ascending by object_id */
+    struct symbol_job *jobs; /* sorted by object_id */
     size_t n_jobs, n_jobs_allocated;
-    struct symbol_frame *frames; /* ascending by object and offset, then by frame_id */
+    struct symbol_frame *frames; /* sorted by object, offset, frame_id */
     size_t n_frames, n_frames_allocated;
     struct intern kept_names; /* of frames outside any object */
 };
@@ -34,7 +34,8 @@ char *symbols_default_cache_dir(void)
 
     if (cache && cache[0] == '/')
         length = asprintf(&path, "%s/mtrace", cache);
-    else if (home && home[0] == '/' && access(home, W_OK) == 0) /* accounts of services have none */
+    else if (home && home[0] == '/'
+             && access(home, W_OK) == 0) /* service accounts may have no home */
         length = asprintf(&path, "%s/.cache/mtrace", home);
     return length < 0 ? NULL : path;
 }
@@ -79,7 +80,7 @@ static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, 
 
 typedef int job_row_fn(struct symbols *symbols, struct symbol_job *job, sqlite3_stmt *statement);
 
-/* Rows of jobs, whose first column is the object; calls on_row for each. */
+/* Calls on_row for each row; the first column is the object of the job. */
 static int read_job_rows(struct symbols *symbols, const char *sql, job_row_fn *on_row)
 {
     sqlite3_stmt *statement;
@@ -191,7 +192,7 @@ static int add_position(struct symbols *symbols, struct symbol_job *job, sqlite3
                                                     .position = (uint32_t)position});
 }
 
-/* Offsets are unsigned and SQLite's integers are not: the upper half sorts behind the lower. */
+/* SQLite's integers are signed, offsets are not: the upper half must sort last. */
 static int read_frames(struct symbols *symbols)
 {
     sqlite3_stmt *statement;
@@ -255,7 +256,7 @@ static int compare_frames(const void *a, const void *b)
     return (x->frame_id > y->frame_id) - (x->frame_id < y->frame_id);
 }
 
-/* What an edited database has twice, it has once. */
+/* Sorts frames and removes duplicates, which an edited database may have. */
 static void sort_frames(struct symbols *symbols)
 {
     size_t n = 0;

@@ -9,8 +9,8 @@
 struct symbols_options {
     struct symbolizer_options symbolizer;
     unsigned n_threads;        /* at most; 0: as many as there are processors */
-    const char *cache_dir;     /* what earlier imports found out, by build-id; NULL: not used */
-    struct progress *progress; /* asked a few times a second; NULL: none */
+    const char *cache_dir;     /* results of earlier imports, by build-id; NULL: no cache */
+    struct progress *progress; /* polled a few times a second; NULL: none */
 };
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * touched_ids: a set of ids, so that what is done for each process costs what that process has, and
- * not what all have.
+ * touched_ids: a set of ids with cheap clearing, so that work per process depends on its own ids
+ * only.
  *
- * Model:   a mark per id and a list of those marked.
- * Threads: none.
- * Failure: memory, in touched_ids_init only.
+ * It has a mark per id and a list of the marked ones.
+ *
+ * Threads: one at a time.
+ * Errors: memory, in touched_ids_init only.
  */
 #ifndef MTRACE_IMPORTER_TOUCHED_IDS_H
 #define MTRACE_IMPORTER_TOUCHED_IDS_H
@@ -22,11 +23,11 @@ struct touched_ids {
     size_t n;
 };
 
-/* For ids below `end`. touched_ids_done also after a failure. */
+/* For ids below `end`. Call touched_ids_done also after a failure. */
 int touched_ids_init(struct touched_ids *touched, size_t end, struct error *err);
 void touched_ids_done(struct touched_ids *touched);
 
-/* false when it was in the set before. */
+/* Returns false if it was in the set already. */
 static inline bool touched_ids_add(struct touched_ids *touched, uint32_t id)
 {
     if (touched->is_touched[id])
@@ -36,7 +37,7 @@ static inline bool touched_ids_add(struct touched_ids *touched, uint32_t id)
     return true;
 }
 
-/* Puts ids[0..n) in order. */
+/* Sorts ids[0..n). */
 void touched_ids_sort(struct touched_ids *touched);
 
 void touched_ids_clear(struct touched_ids *touched);

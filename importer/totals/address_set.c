@@ -16,7 +16,8 @@ static int compare_items(const void *left, const void *right)
     return compare(left, right);
 }
 
-/* What is looked for stands first among the arguments, also those of tfind. */
+/* First member: <search.h> passes a pointer to the searched item as first argument, also in
+ * tfind. */
 struct search {
     struct address_item item;
     const struct address_item *before, *behind; /* nearest so far */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocation_parts: when the blocks that were left were born: blocks and bytes by stack and part of the process's life.
+ * allocation_parts: when leaked blocks were allocated: blocks and bytes by stack and time bucket.
  *
- * Model:   a stack has a row of pieces of eight parts each, made when a block of them comes: what a stack leaks was mostly born in few of them, and a
- *          million blocks in the order of their addresses are of any stack, one after the other.
- *          32 bytes for each stack, 128 for each piece. All zero is empty.
- * Threads: none.
- * Failure: memory.
+ * A stack has a row of groups of eight buckets, allocated on first use, because leaks of a stack
+ * mostly fall into few of them. Lookup is by index: blocks arrive in order of address, so each may
+ * belong to another stack. Memory: 32 bytes per stack, 128 per group. Zero-initialized is empty.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_ALLOCATION_PARTS_H
 #define MTRACE_IMPORTER_ALLOCATION_PARTS_H
@@ -18,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-    ALLOCATION_PARTS = 64, /* of a life */
+    ALLOCATION_PARTS = 64, /* time buckets of a process */
     ALLOCATION_PARTS_PER_PIECE = 8
 };
 
@@ -28,18 +29,18 @@ struct allocation_part {
 
 struct allocation_parts {
     uint32_t (
-        *rows)[ALLOCATION_PARTS / ALLOCATION_PARTS_PER_PIECE]; /* index + 1 of a piece; 0: none */
+        *rows)[ALLOCATION_PARTS / ALLOCATION_PARTS_PER_PIECE]; /* index + 1 in pieces; 0: none */
     struct allocation_part (*pieces)[ALLOCATION_PARTS_PER_PIECE];
     size_t n_pieces, max_pieces;
 };
 
 void allocation_parts_done(struct allocation_parts *allocations);
 
-/* Called for the first block of a piece. */
+/* Allocates the group of the bucket; called for its first block. */
 int allocation_parts_make(struct allocation_parts *allocations, uint32_t n_stacks, uint32_t stack,
                           uint32_t part, struct error *err);
 
-/* Blocks of that weight; stack < n_stacks, which is always the same; part < ALLOCATION_PARTS. */
+/* Adds blocks of that weight. stack < n_stacks, which never changes; part < ALLOCATION_PARTS. */
 MTRACE_INLINE int allocation_parts_add(struct allocation_parts *allocations, uint32_t n_stacks,
                                        uint32_t stack, uint32_t part,
                                        const struct sample_weight *weight, struct error *err)
@@ -59,7 +60,7 @@ MTRACE_INLINE int allocation_parts_add(struct allocation_parts *allocations, uin
     return 0;
 }
 
-/* What the stack has, in order of the parts, to the end of the tally: from is `node`, to the part. */
+/* Appends the stack's buckets in order to the tally: from is `node`, to is the bucket. */
 int allocation_parts_emit(const struct allocation_parts *allocations, uint32_t stack,
                           uint32_t process, uint32_t node, struct hash_map *tally,
                           struct error *err);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain_totals: realloc chains summed up by process and the stack where they began.
+ * chain_totals: sums of realloc chains by process and first stack.
  *
- * Model:   a keyed array of chain_totals_entry, one per stack that begins chains.
- * Invariants: CT-1 an entry per key; CT-2 chain_totals_sort ends the counting.
- * Threads: none.
- * Failure: memory.
+ * The sums are a hash map of chain_totals_entry.
+ *
+ * Invariants
+ *   CT-1 A key has one entry.
+ *   CT-2 Nothing is added after chain_totals_sort.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_CHAIN_TOTALS_H
 #define MTRACE_IMPORTER_CHAIN_TOTALS_H
@@ -27,14 +31,14 @@ struct chain_totals_entry {
     uint64_t first_bytes, last_bytes;
 };
 
-/* leaked: its last block never ended, and not because of an exec. */
+/* leaked: its last block was never freed, and not lost in an exec. */
 int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain, bool leaked,
                      struct error *err);
 
-/* Puts the entries in order of their key. */
+/* Sorts the entries by key. */
 void chain_totals_sort(struct hash_map *totals);
 
-/* Into the bytes or from them, into those of nothing (checkpoint_io.h). */
+/* Saves the sums, or loads them into an empty map (checkpoint_io.h). */
 void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
                         struct checkpoint_io *io);
 

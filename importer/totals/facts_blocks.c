@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts: what becomes of each block, as pairing tells it, counted by all parts. */
+/* facts_blocks: the sink of the pairing; counts what happens to each block. */
 #include "importer/totals/facts_parts.h"
 #include "lib/abi/attr.h"
 
 #include <string.h>
 
-/* What the functions below count of a block, read once. */
+/* Data of a block that several functions below count. */
 struct counted {
     struct totals_block block;
     uint64_t occupied;  /* bytes */
-    bool has_address;   /* of memory, and not only a size */
+    bool has_address;   /* has an address, not only a size */
     bool is_heap_block; /* no mapping of its own (HR-2) */
 };
 
@@ -37,7 +37,7 @@ int facts_allocated_in_heap(struct statistics *facts, const struct heap_allocati
         err);
 }
 
-/* As EV-6 has it of what is recorded, so here of what that stands for. */
+/* Keeps sums in range: EV-6 limits the recorded bytes, but samples stand for more. */
 static MTRACE_COLD int check_sum(struct statistics *facts, const struct counted *counted,
                                  struct error *err)
 {
@@ -51,7 +51,7 @@ static MTRACE_COLD int check_sum(struct statistics *facts, const struct counted 
     return 0;
 }
 
-/* For its row, which does not know all that the salt is made of. */
+/* Stored in the block's row, which lacks parts of the salt. */
 static bool is_above(const struct statistics *facts, uint32_t process,
                      const struct live_block *block)
 {
@@ -104,7 +104,7 @@ static int on_allocated(void *context, uint32_t process, const struct live_block
     return count_allocation(context, process, block, group, link, err);
 }
 
-/* A row says only whose the block was at last. */
+/* Writes a row for the move; the block's own row has only its last group. */
 static int write_move(const struct statistics *facts, const struct live_block *block,
                       const struct pairing_move *move, struct error *err)
 {
@@ -207,7 +207,8 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return code || !facts->statuses ? code : lifetimes_chain_ended(facts->statuses, chain, err);
 }
 
-/* leaked_allocations.part: of the time from the first window to the end of the last one */
+/* leaked_allocations.part: the time from the begin of the first window to the end of the last one
+ * is divided. */
 static struct life_part find_part(const struct statistics *facts, uint32_t process,
                                   uint64_t time_ns)
 {
@@ -225,7 +226,7 @@ static struct life_part find_part(const struct statistics *facts, uint32_t proce
                               .number = (uint32_t)part};
 }
 
-/* Those that are told one after another were mostly born so, too. */
+/* Blocks reported in a row were mostly allocated at similar times. */
 static inline uint32_t part_of_life(struct statistics *facts, uint32_t process, uint64_t time_ns)
 {
     struct life_part *found = &facts->processes[process].life_part;
@@ -279,13 +280,13 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     return code;
 }
 
-/* Nearly always the process is in its first window, as it was from its beginning on: all blocks are of that. */
+/* The common case: a single window since the start of the process contains all blocks. */
 static bool has_one_window(const struct windows *windows)
 {
     return windows->n == 1 && windows->list[0].first_allocation <= 1;
 }
 
-/* Is nothing counted of a block that is left but its stack, thread, class and time? */
+/* Are only stack, thread, class and time of a leaked block counted? */
 static bool is_bare(const struct statistics *facts, uint32_t process)
 {
     return !facts->left.is_wanted && !facts->groups

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts: what happens with each event and sample of pass 1. */
+/* facts_events: handles each event and sample of pass 1. */
 #include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 
-/* No peak of the process is below one of a bucket, so that a new one is not quiet. */
+/* Sets the time before which events need no advance_slow. A new peak of the process is also a new
+ * peak of its bucket, so timeline_hold_outside detects it. */
 static void plan_quiet(const struct statistics *facts, uint32_t process)
 {
     struct process_facts *own = &facts->processes[process];
@@ -46,7 +47,7 @@ static MTRACE_NOINLINE int advance_slow(struct statistics *facts, const struct e
     return code;
 }
 
-/* A new instant begins: what was live until now counts for the timeline and for snapshots. */
+/* Time advances: the live sums so far count for the timeline and for snapshots. */
 static inline int advance(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
@@ -62,7 +63,7 @@ static inline int advance(struct statistics *facts, const struct event *event, s
     return 0;
 }
 
-/* The program's own log says how far a heap reaches. */
+/* The program's log has the extent of a heap. */
 static int heap_seen(struct statistics *facts, const struct event *event, uint64_t start,
                      uint64_t end, enum log_heap_kind kind, struct error *err)
 {
@@ -75,7 +76,7 @@ static int heap_seen(struct statistics *facts, const struct event *event, uint64
                                      err);
 }
 
-/* The program moved the break itself: its heap reaches from the lowest one seen to this. */
+/* The program itself set the program break: its heap reaches from the lowest one to this one. */
 static int break_moved(struct statistics *facts, const struct event *event, struct error *err)
 {
     struct process_facts *process = &facts->processes[event->process];
@@ -112,7 +113,7 @@ static int phase_event(struct statistics *facts, const struct event *event, stru
     return code;
 }
 
-/* In one bucket of the timeline, where they were born and ended: elide.h has it so. */
+/* Elided blocks are allocated and freed in one bucket of the timeline (elide.h). */
 static void count_elided(struct statistics *facts, const struct event *event)
 {
     struct process_facts *process = &facts->processes[event->process];
@@ -170,7 +171,7 @@ struct window_numbers statistics_window_numbers(const struct statistics *facts, 
         .began_on = !(facts->definitions->processes[process].flags & LOG_FLAG_STARTED_OFF)};
 }
 
-/* Snapshots lie in windows. The first one may begin long after the process. */
+/* Snapshots are taken in windows only. The first window may begin long after the process. */
 static void plan_snapshots(struct statistics *facts, const struct event *event, bool is_first)
 {
     const struct windows *windows = &facts->processes[event->process].windows;
@@ -236,7 +237,7 @@ static MTRACE_COLD int rare_event(struct statistics *facts, const struct event *
     case EVENT_OBJECT_WARNING:
         return object_walks_event(&facts->walks, event, facts->pairing, facts->pools,
                                   &facts->totals->processes[event->process], err);
-    case EVENT_END: /* one that is taken back says so by another one */
+    case EVENT_END: /* a revoked end is followed by another END event */
         end_event(facts, event);
         return facts->sink.event(facts->sink.context, event, err);
     default:
@@ -253,7 +254,7 @@ void statistics_expect(struct statistics *facts, const struct event *events, siz
     facts_expect_behind(&own, events, n_events);
 }
 
-/* A realloc arrives as two events, but is one in the log; a loss is none of it. */
+/* Number of recorded events: a realloc arrives as two but is one in the log; a loss counts as 0. */
 static uint64_t n_recorded_as(const struct event *event)
 {
     switch (event->kind) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_parts: the facts themselves, for whoever writes them into tables.
- *
- * Model, invariants, threads and failure are those of statistics.h.
+ * facts_parts: the structures of statistics.h, for the modules that fill them and write them to
+ * tables.
  */
 #ifndef MTRACE_IMPORTER_FACTS_PARTS_H
 #define MTRACE_IMPORTER_FACTS_PARTS_H
@@ -26,7 +25,7 @@
 #include "lib/abi/attr.h"
 #include "lib/logfile/left_out.h"
 
-/* The part of a process's life that was found last by a time, and which times lie in it. */
+/* The time bucket that was found last, and the times in it. */
 struct life_part {
     uint64_t from_ns, to_ns;
     uint32_t number;
@@ -39,23 +38,25 @@ struct process_facts {
     struct windows windows;
     uint64_t allocated_bytes;
     uint64_t n_events;
-    uint64_t last_ns;        /* of its last event, or what the log's header knows */
-    uint64_t event_ns;       /* of its last event */
-    uint64_t quiet_until_ns; /* before this an instant is at most a new peak or low; 0: look */
-    uint64_t reported_epoch; /* of the peak that moment_blocks knows; 0: none, or ask */
+    uint64_t last_ns;  /* of its last event, or from the log header */
+    uint64_t event_ns; /* of its last event */
+    uint64_t
+        quiet_until_ns; /* before this time an event changes at most the peak or low; 0: unknown */
+    uint64_t reported_epoch; /* of the peak that moment_blocks knows; 0: none or unknown */
     bool has_exec;           /* another image took its place */
-    bool has_ended;          /* an event said so */
-    bool is_untraced;        /* at times, its definition says */
-    bool was_untraced;       /* for a while: it may have blocks from then */
+    bool has_ended;          /* there was an end event */
+    bool is_untraced;        /* not always traced, according to its definition */
+    bool was_untraced;       /* was not traced for a while: it may have unknown blocks */
     uint64_t peak_snapshot_id, end_snapshot_id;
     uint64_t own_block_bytes;      /* of live blocks that lie in no heap */
     uint64_t heap_block_bytes;     /* of all others */
-    uint64_t lowest_break;         /* that the program moved; 0: it did not */
-    struct pairing_process traits; /* as its definition has them */
-    struct life_part life_part;    /* while leaked blocks are told */
+    uint64_t lowest_break;         /* lowest program break set by the program itself; 0: none */
+    struct pairing_process traits; /* copy from its definition */
+    struct life_part life_part;    /* while leaked blocks are counted */
 };
 
-/* How many events ahead a slot of the live table, then a block, and then the totals of its stack are fetched. */
+/* How many events ahead the slot in the live table, the block, and the totals of its stack are
+ * prefetched. */
 enum {
     FACTS_EXPECT_STACK = 4,
     FACTS_EXPECT_BLOCK = 8,
@@ -63,11 +64,11 @@ enum {
     FACTS_EXPECTED = 16 /* a power of two, and more than the farthest */
 };
 
-/* What was found out of an event before it comes: nothing, where its seat is none of its address. */
+/* Prefetched data of an event. Invalid if its prefetch slot is for another address. */
 struct expected {
     struct live_table_prefetch_slot prefetch_slot;
-    struct stack_totals *
-        stack; /* whose block it begins or ends, most likely, in the process of the seat; NULL: not known */
+    struct stack_totals
+        *stack; /* likely stack of the block that the event allocates or frees; NULL: not known */
 };
 
 enum facts_moment {
@@ -102,36 +103,37 @@ struct statistics {
     struct statistics_limits limits;
     uint32_t n_processes;       /* begun */
     struct statistics_ids ids;  /* statistics_renumber; all zero: numbers are ids */
-    struct pairing_chain chain; /* of the row that was told last */
-    struct expected
-        expected[FACTS_EXPECTED]; /* of event n_expected modulo that, and of those behind */
+    struct pairing_chain chain; /* of the last row */
+    struct expected expected
+        [FACTS_EXPECTED]; /* ring: entry n_expected modulo its size is that of the next event */
     uint32_t n_expected;
     uint64_t last_mapping_id;
     uint64_t n_events;
-    uint64_t estimated_bytes; /* that all samples so far stand for */
+    uint64_t estimated_bytes; /* estimated from all samples so far */
     uint64_t n_unknown_phase_ends;
-    uint64_t n_lost_pool_events; /* where the log has no definition of a pool */
+    uint64_t n_lost_pool_events; /* of pools that the log does not define */
 };
 
-/* Whom pairing tells what becomes of each block. */
+/* The sink of the pairing: counts what happens to each block. */
 struct pairing_sink facts_blocks_sink(struct statistics *facts);
 
 struct window_numbers statistics_window_numbers(const struct statistics *facts, uint32_t process);
 
-/* A stack that was not taken is no stack of a free. */
+/* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
 static inline uint32_t facts_known_node(uint32_t node)
 {
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
-/* A block that heap_ranges_is_heap_block shows how far its heap reaches, and which blocks lie where. */
+/* Reports an allocation for which heap_ranges_is_heap_block holds to heap_ranges and
+ * memory_samples. */
 int facts_allocated_in_heap(struct statistics *facts, const struct heap_allocation *allocation,
                             struct error *err);
 
-/* The last instant of the process is over: before anything ends behind a new peak. */
+/* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
 void facts_emit_peak(const struct statistics *facts, uint32_t process);
 
-/* A process whose events come next, nearly always. */
+/* Cached lookups for the process of most of the next events. */
 struct expecting {
     struct statistics *facts;
     uint32_t process;
@@ -150,7 +152,8 @@ static inline void facts_expect_slot(const struct expecting *own, const struct e
     ret->stack = NULL;
 }
 
-/* The seat may be of an event of an earlier batch: which was first in this one nobody expected. */
+/* The slot may hold an event of an earlier batch, since the first events of a batch were not
+ * prefetched. */
 static inline void facts_expect_block(const struct event *event, struct expected *expected)
 {
     if ((event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN)
@@ -159,7 +162,8 @@ static inline void facts_expect_block(const struct event *event, struct expected
         __builtin_prefetch(expected->prefetch_slot.block, 1);
 }
 
-/* What is gone, or was never there, has another address. A seat of an earlier event may be taken for that of a later one, and the stack with it. */
+/* A stale prefetch slot has a different address and is ignored. One of an earlier event at the same
+ * address may be used, with its stack: both are only hints. */
 static inline void facts_expect_stack(const struct expecting *own, const struct event *event,
                                       struct expected *expected)
 {
@@ -180,7 +184,8 @@ static inline void facts_expect_stack(const struct expecting *own, const struct 
         totals_stack_fetch(expected->stack);
 }
 
-/* To be called once for each event, in their order: what is known of those behind the first becomes more, and the next one is expected[n_expected]. */
+/* Call once for each event, in order: advances the prefetching of the events after the first.
+ * expected[n_expected] is then the next event. */
 static inline void facts_expect_behind(const struct expecting *own, const struct event *events,
                                        size_t n_events)
 {
@@ -198,7 +203,7 @@ static inline void facts_expect_behind(const struct expecting *own, const struct
                            &facts->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
 }
 
-/* What was found out of the event that comes now, in the table of its process: its seat is one of the address. */
+/* The prefetched data of the current event. Its prefetch slot is valid for the address. */
 static inline struct expected *facts_expected(struct statistics *facts,
                                               const struct live_table *live,
                                               const struct event *event)
@@ -213,11 +218,12 @@ static inline struct expected *facts_expected(struct statistics *facts,
     return expected;
 }
 
-/* An ALLOC or FREE as nearly all are (pairing_plain_allocation), which need not be told by pairing. False: it is for pairing_event. */
+/* Handles the common ALLOC or FREE (pairing_plain_allocation) without pairing_event. False: not
+ * handled, pass it to pairing_event. */
 bool facts_blocks_plain(struct statistics *facts, const struct event *event, int *ret_code,
                         struct error *err);
 
-/* Of now; where a phase begins and ends. */
+/* The current sums of the process, for the begin and end of a phase. */
 struct phase_numbers statistics_phase_numbers(const struct statistics *facts, uint32_t process);
 
 #endif

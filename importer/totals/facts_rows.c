@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts: the rows of pass 2, their numbers made ids before. */
+/* facts_rows: pass 2 and its rows, after numbers were replaced by ids. */
 #include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
@@ -64,7 +64,7 @@ int statistics_renumber(struct statistics *facts, const struct statistics_ids *i
 
 static int init_pages(struct statistics *facts, struct error *err)
 {
-    /* Whose pages they are, single pages say alone. */
+    /* Shared frames are needed only for tables of single pages and pins. */
     const struct definitions_backtrace *stacks =
         facts->left_out < LEFT_OUT_MOMENTS ? facts->definitions->backtraces : NULL;
     int code = 0;
@@ -89,7 +89,8 @@ static bool live_at(const struct allocation *allocation, uint64_t time_ns)
            || allocation->alloc_ns + allocation->lifetime_ns > time_ns;
 }
 
-/* Where the block lay, and whether it was there at the moments that are looked at. */
+/* Finds the heap of the block, and adds the block to the pages of each moment at which it was
+ * live. */
 static int place(struct statistics *facts, struct allocation *allocation, struct error *err)
 {
     uint32_t process = facts->definitions->threads[allocation->thread].process;
@@ -166,7 +167,7 @@ bool statistics_next_left(struct statistics *facts, struct allocation *ret_alloc
     return true;
 }
 
-/* As place does with a row. */
+/* Does the same as `place`, for a kept block. */
 static int place_kept(struct statistics *facts, const struct moment_block *block,
                       enum facts_moment moment, struct error *err)
 {
@@ -193,7 +194,8 @@ static bool is_placed(const struct statistics *facts, uint32_t process)
     return facts->definitions->processes[process].sample_bytes == 0;
 }
 
-/* Of what is live at the end, that which was live at the peak, too, or all else. *ret_n_others: what there was of the other kind. */
+/* Places the blocks that are live at the end and were (or were not) live at the peak.
+ * *ret_n_others: increased by the number of other blocks. */
 static int place_live(struct statistics *facts, uint32_t process, bool was_at_peak,
                       size_t *ret_n_others, struct error *err)
 {
@@ -211,7 +213,7 @@ static int place_live(struct statistics *facts, uint32_t process, bool was_at_pe
     return code;
 }
 
-/* What ended since the peak, and what was born since. */
+/* Places the blocks freed since the peak, and those allocated since. */
 static int place_others(struct statistics *facts, uint32_t process, bool has_new, struct error *err)
 {
     size_t n_others = 0;
@@ -224,7 +226,8 @@ static int place_others(struct statistics *facts, uint32_t process, bool has_new
     return code;
 }
 
-/* What both moments have is counted once: of a program whose memory grows that is nearly all. */
+/* Blocks live at both moments are placed once and the pages are copied: if memory grows, this is
+ * nearly all. */
 static int place_all_kept(struct statistics *facts, struct error *err)
 {
     size_t n_new = 0;

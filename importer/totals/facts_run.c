@@ -12,7 +12,7 @@ enum {
     REPORTED_UNITS = 8
 };
 
-/* Addresses between which a birth tells nothing new of where heaps lie. */
+/* Address range in which an allocation adds no information about heaps. */
 struct reported {
     uint64_t start, end;
 };
@@ -26,19 +26,19 @@ struct run {
     struct timeline_bucket *bucket;
     struct reported reported_heap; /* to memory_samples */
     struct reported
-        reported_units[REPORTED_UNITS]; /* to heap_ranges, of units of one class: by number */
+        reported_units[REPORTED_UNITS]; /* to heap_ranges, by unit number; all of one class */
     uint32_t reported_class;
-    uint64_t began_bytes, thread_began_bytes; /* live when it began */
+    uint64_t began_bytes, thread_began_bytes; /* live bytes when the run began */
     uint64_t n_allocations, allocated_bytes, n_ends, ended_bytes;
     uint64_t heap_bytes,
-        other_bytes; /* occupied by blocks in heaps and by others, more than at the beginning */
-    uint64_t low_bytes, peak_bytes; /* of its instants */
+        other_bytes; /* change of the bytes occupied by blocks in heaps, and by others */
+    uint64_t low_bytes, peak_bytes; /* lowest and highest live bytes during the run */
     uint64_t until_ns;
-    uint64_t last_ns; /* of the event taken last; 0: none was */
+    uint64_t last_ns; /* time of the last event taken; 0: none */
     uint32_t process, thread_id;
 };
 
-/* Is all that is counted of a block counted here? */
+/* Does this module count everything that is counted for a block of the process? */
 static bool can_begin(const struct statistics *facts, const struct event *event)
 {
     const struct process_totals *totals = &facts->totals->processes[event->process];
@@ -54,7 +54,7 @@ static struct run begin(struct statistics *facts, const struct event *first, uin
     struct process_totals *totals = &facts->totals->processes[first->process];
     struct thread_totals *thread = &facts->totals->threads[first->thread];
 
-    if (first->time_ns == totals->now_ns) /* no other instant begins, but perhaps for the thread */
+    if (first->time_ns == totals->now_ns) /* same time as before, but maybe new for the thread */
         totals_settle_thread(thread, first->time_ns);
     return (struct run){
         .facts = facts,
@@ -89,7 +89,7 @@ static MTRACE_NOINLINE void emit_peak(const struct run *run)
     totals->live_blocks = began_blocks;
 }
 
-/* An instant is over (totals.h). */
+/* Time advances: compares live sums with the peaks (totals.h). */
 static inline void begin_instant(struct run *run, uint64_t time_ns)
 {
     uint64_t more = run->allocated_bytes - run->ended_bytes;
@@ -202,7 +202,7 @@ static inline struct stack_totals *stack_of(const struct run *run, const struct 
                                                        : totals_stack_find(run->totals, node);
 }
 
-/* What comes first of a stack, of a class of sizes, or where nothing may come, is for others. */
+/* Rejects the first block of a stack or size class, and what pairing_plain_allocation rejects. */
 static inline bool take_allocation(struct run *run, const struct event *event, int *ret_code,
                                    struct error *err)
 {
@@ -211,7 +211,7 @@ static inline bool take_allocation(struct run *run, const struct event *event, i
 
     if (mtrace_unlikely(!stack || size_class_of(event->size) >= run->totals->n_sizes))
         return false;
-    if (event->time_ns != run->totals->now_ns) /* before the block has a number */
+    if (event->time_ns != run->totals->now_ns) /* before the block gets its id */
         begin_instant(run, event->time_ns);
     const struct live_block *block =
         pairing_plain_allocation(run->facts->pairing, event, &expected->prefetch_slot);
@@ -277,7 +277,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
     return true;
 }
 
-/* Also where none was taken: an instant may have begun. */
+/* Needed even if no event was taken: time may have advanced. */
 static int finish(const struct run *run, size_t n, struct error *err)
 {
     struct process_totals *totals = run->totals;

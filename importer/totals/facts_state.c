@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts: the state of pass 1 as bytes. */
+/* facts_state: saves and loads the state of pass 1. */
 #include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 
 enum {
     VERSION = 3,
-    PAIRING_VERSION = 4, /* of what has a pairing in it */
+    PAIRING_VERSION = 4, /* of parts that contain a pairing */
     MOMENTS_VERSION = 4,
     POOLS_VERSION = 5,
 };
 
-/* What is said of a process is said of one that the definitions have. */
+/* Data may refer only to processes that the definitions have. */
 static struct statistics_room room_begun(const struct statistics *facts)
 {
     struct statistics_room room = facts->room;
@@ -82,7 +82,7 @@ static void visit_groups(struct statistics *facts, struct checkpoint_io *io)
             state_no_memory(io);
 }
 
-/* Where blocks of pools lie is known by what malloc's live ones are. */
+/* Pools need malloc's live blocks to find enclosing ones; they are not saved twice. */
 static void put_outer_blocks(struct statistics *facts, struct checkpoint_io *io)
 {
     for (uint32_t id = 1; id <= facts->n_processes; id++) {

@@ -46,12 +46,12 @@ static void settle(struct group_account *account, uint64_t now_ns)
     account->changed_ns = now_ns;
 }
 
-/* What happens to an account. */
+/* Kinds of changes to an account. */
 enum change {
     ALLOCATED,
     ENDED,
     ENDED_ELSEWHERE,
-    EXPLAINED, /* that it was elsewhere */
+    EXPLAINED, /* known now: was freed in another group */
     MOVED_IN,
     MOVED_OUT,
     LEAKED,
@@ -109,7 +109,7 @@ static void post(struct group_account *account, const struct posting *posting)
         count(&account->leaked_blocks, &account->leaked_bytes, posting);
         account->leaked_variance += posting->bytes_variance;
         return;
-    default: /* CULLED */
+    default: /* ELIDED */
         count(&account->allocated_blocks, &account->allocated_bytes, posting);
         count(&account->freed_blocks, &account->freed_bytes, posting);
     }
@@ -265,9 +265,9 @@ void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struc
     pair_totals_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
 }
 
-/* ---- groups that came late ---- */
+/* ---- first groups that appear late ---- */
 
-/* Ends that somebody made. */
+/* Frees by known threads. */
 static int take_flows(struct group_totals *totals, const struct totals *all, uint32_t process,
                       struct error *err)
 {

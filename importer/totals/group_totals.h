@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_totals: what each group and each tag was charged, and in which group it was freed.
+ * group_totals: sums of each allocation group and each tag, and the groups in which blocks are
+ * freed.
  *
- * Model:   an account per process and group, and one per process and tag, for all groups that have
- *          it. Peaks are taken as in totals.h: when time goes on, never in the middle of an instant.
- *          A recording without groups has none of this: everything is the root's.
+ * There is an account per process and group, and one per process and tag for all its groups. Peaks
+ * are compared when time advances, as in totals.h. A recording without groups has no struct
+ * group_totals: everything belongs to the root.
+ *
  * Invariants
- *   GT-1 allocated + moved in = live + freed + moved out, in blocks and bytes, of each account; sums
- *        over the groups of a process are those of the process.
- *   GT-2 What a tag was charged is the sum over its groups, but for peaks.
- * Threads: none.
- * Failure: memory.
+ *   GT-1 allocated + moved in = live + freed + moved out, in blocks and bytes, of each account.
+ *        Sums over the groups of a process are those of the process.
+ *   GT-2 A tag's sums, except peaks, are those of its groups.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_GROUP_TOTALS_H
 #define MTRACE_IMPORTER_GROUP_TOTALS_H
@@ -30,22 +33,22 @@ struct group_account {
     uint64_t changed_ns;
     uint64_t allocated_blocks, allocated_bytes;
     uint64_t freed_blocks, freed_bytes;
-    uint64_t freed_elsewhere_blocks, freed_elsewhere_bytes; /* of those, in another group */
+    uint64_t freed_elsewhere_blocks,
+        freed_elsewhere_bytes; /* of the freed ones, in another group */
     uint64_t moved_in_blocks, moved_in_bytes, moved_out_blocks, moved_out_bytes;
     uint64_t leaked_blocks, leaked_bytes;
     double allocated_variance, live_variance, peak_variance,
-        leaked_variance; /* of bytes; of samples, else 0 */
+        leaked_variance; /* of bytes, for samples, else 0 */
 };
 
 struct group_totals {
     const struct definitions *definitions;
     struct hash_map groups; /* group_account */
     struct hash_map tags;
-    struct hash_map
-        flows; /* pair_totals_entry; from: group of the block, to: group it was freed in */
+    struct hash_map flows; /* pair_totals_entry; from: the block's group, to: group of the free */
 };
 
-/* NULL where no program has groups. */
+/* *ret is NULL if no program has groups. */
 int group_totals_new(const struct definitions *definitions, struct group_totals **ret,
                      struct error *err);
 void group_totals_free(struct group_totals *totals);
@@ -55,7 +58,7 @@ int group_totals_allocated(struct group_totals *totals, uint32_t process,
 int group_totals_ended(struct group_totals *totals, uint32_t process,
                        const struct live_block *block, const struct pairing_end *end,
                        struct error *err);
-/* It was counted as ended already; now it is known in which group. */
+/* A block that was counted as freed for unknown reasons was freed by this event. */
 int group_totals_explained(struct group_totals *totals, uint32_t process,
                            const struct live_block *block, const struct pairing_end *end,
                            struct error *err);
@@ -65,18 +68,19 @@ int group_totals_moved(struct group_totals *totals, uint32_t process,
 int group_totals_leaked(struct group_totals *totals, uint32_t process,
                         const struct live_block *block, uint32_t group, struct error *err);
 
-/* Blocks that were born and freed unseen, both in the group. */
+/* Counts elided blocks that were allocated and freed in the group. */
 int group_totals_elided(struct group_totals *totals, uint32_t process, uint32_t group,
                         uint64_t n_blocks, uint64_t bytes, struct error *err);
 
-/* Ends the last instant. */
+/* Updates the peaks a last time. */
 void group_totals_finish(struct group_totals *totals);
 
-/* Into the bytes or from them, into new ones (checkpoint_io.h). */
+/* Saves the totals, or loads them into new ones (checkpoint_io.h). */
 void group_totals_visit(struct group_totals *totals, uint32_t n_processes,
                         struct checkpoint_io *io);
 
-/* Into new ones, when until now there was no group: what the process did was charged to the root. */
+/* Initializes new totals when the first group appears late: what the process did so far is charged
+ * to the root. */
 int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,
                            struct error *err);
 

@@ -11,7 +11,7 @@
 /* A page while blocks are added. */
 struct page_cell {
     uint64_t example_id : 46;
-    uint64_t live_blocks : 18; /* of 8 bytes on a page of a MiB */
+    uint64_t live_blocks : 18; /* enough for 8-byte blocks on a 1 MiB page */
     uint32_t live_bytes;
     uint32_t overhead_bytes;
     uint32_t owner_node;
@@ -24,15 +24,16 @@ enum {
     MOST_CLOSE = HEAP_PAGES_CHUNK / 2
 };
 
-/* Neighbours lie together: blocks of one moment fill most pages of a heap, and a page on its own
- * would need its address and a share of a hash table. Where they do not, a cell is made when its
- * page is asked for, so that a block far from others costs its own page alone. */
+/* Groups neighbouring pages: blocks of one moment fill most pages of a heap, and a single page
+ * would need its address and a share of a hash table. Cells are created on first use, so a distant
+ * block costs only its own page. */
 struct heap_chunk {
     uint64_t base; /* these three are the key */
     uint32_t heap;
     uint32_t page_bytes;
-    uint64_t has[CHUNK_WORDS]; /* a bit for each page */
-    /* Up to MOST_CLOSE of these pages in order, with room for a power of two; of more, which takes no more room, that of page k is cells[k]. */
+    uint64_t has[CHUNK_WORDS]; /* pages that have a cell */
+    /* Up to MOST_CLOSE cells: sorted by page, capacity a power of two. More: cells[k] is page k,
+     * which needs no more memory. */
     struct page_cell *cells;
     uint64_t n_cells;
 };
@@ -77,7 +78,7 @@ void heap_pages_done(struct heap_pages *pages)
     *pages = (struct heap_pages){0};
 }
 
-/* How many pages in front of page k have a cell. */
+/* Number of pages before page k that have a cell. */
 static size_t cells_before(const struct heap_chunk *chunk, size_t k)
 {
     size_t n = 0;
@@ -178,7 +179,7 @@ static int find_page(struct heap_pages *pages, uint32_t heap, uint64_t address, 
                             pages->chunks.n);
 }
 
-/* address: of the page. Neighbours come one after another, mostly. */
+/* address: of the page. Successive calls are mostly about neighbours. */
 static inline int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address,
                            uint64_t page_bytes, struct page_cell **ret, struct error *err)
 {
@@ -190,7 +191,7 @@ static inline int page_get(struct heap_pages *pages, uint32_t heap, uint64_t add
     return code;
 }
 
-/* Innermost frames that the stack of another block leaves to those of the page. */
+/* Number of innermost frames that the page's stacks still share if `other` is added. */
 static uint32_t common_frames(const struct definitions_backtrace *stacks,
                               const struct page_cell *page, uint32_t other)
 {
@@ -258,7 +259,7 @@ static void note_state(struct heap_state *state, const struct allocation *alloca
     }
 }
 
-/* The bytes [start, end) of a block, which lie on one page. */
+/* Adds the bytes [start, end) of a block, which are on one page. */
 static int add_piece(struct heap_pages *pages, const struct allocation *allocation, uint64_t start,
                      uint64_t end, uint64_t page_bytes, struct error *err)
 {
@@ -290,8 +291,8 @@ static int add_run(struct heap_pages *pages, const struct allocation *allocation
     return 0;
 }
 
-/* The pages that the block fills are a run, what is left of it in front and behind lies on pages
- * that it may share. */
+/* Whole pages of the block become a run; the rest before and after is on pages that it may
+ * share. */
 static int add_block(struct heap_pages *pages, const struct allocation *allocation, uint64_t end,
                      uint64_t page_bytes, struct error *err)
 {
@@ -385,7 +386,7 @@ static int compare_chunks(const void *left, const void *right)
     return (a->base > b->base) - (a->base < b->base);
 }
 
-/* malloc's own structures in front of the lowest chunk. */
+/* malloc's own data before the lowest chunk. */
 static int add_start_overhead(struct heap_pages *pages, uint32_t heap, struct error *err)
 {
     const struct heap_range *range = heap_ranges_get(pages->ranges, heap);
@@ -413,7 +414,7 @@ static void make_parts(struct heap_pages *pages, uint32_t heap, struct heap_coun
     state->parts = heap_parts_make(count);
 }
 
-/* Used pages of all chunks. */
+/* Sorts the chunks and returns their number of used pages. */
 static size_t sort_chunks(struct heap_pages *pages)
 {
     struct heap_chunk *chunks = pages->chunks.elements;
@@ -439,14 +440,14 @@ static int compare_runs(const void *left, const void *right)
     return (a->example_id > b->example_id) - (a->example_id < b->example_id);
 }
 
-/* Where the walk over the pages of one heap is. */
+/* State of the walk over the pages of one heap. */
 struct walk {
     struct heap_pages *pages;
     struct heap_count *count;
     uint32_t heap;
     uint64_t page_bytes;
     size_t next_run;
-    uint64_t covered_end; /* of the runs so far */
+    uint64_t covered_end; /* end of the runs so far */
 };
 
 static void put_page(struct walk *walk, const struct heap_page *page)
@@ -458,7 +459,7 @@ static void put_page(struct walk *walk, const struct heap_page *page)
     walk->pages->pages[walk->pages->n_pages++] = *page;
 }
 
-/* The runs of the heap that begin at `address` or below. */
+/* Emits the runs of the heap that begin at or below `address`. */
 static void put_runs(struct walk *walk, uint64_t address)
 {
     for (; walk->next_run < walk->pages->n_runs; walk->next_run++) {

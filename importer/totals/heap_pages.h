@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_pages: what lay on each page of the heaps at one moment, and the six parts of their
- * footprint.
+ * heap_pages: the pages of the heaps at one time, and the six parts of their footprint.
  *
- * Model:   the blocks that were live at the moment are added in any order. A block lives on the
- * pages of [address, address + usable). What is overhead says lib/totals/heap_parts.h.
+ * The blocks that were live at that time are added in any order. A block occupies the pages of
+ * [address, address + usable). lib/totals/heap_parts.h defines overhead.
+ *
  * Invariants
- *   HP-1 The parts of every heap sum to its extent (PA-1).
- *   HP-2 A used page holds a live byte; holes lie in used pages, top is whole pages above the last
- *        used one, free pages are below it. Overhead is taken from whatever it lies in.
- *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
- *        known how many innermost frames they all share, up to 254: enough to see whether they have
- *        one call site.
- *   HP-4 Memory: 24 to 48 bytes for each page on which a live block begins or ends, and 136 for each
- *        stretch of HEAP_PAGES_CHUNK pages (a MiB) that has one, which heap_pages_finish turns into
- *        48 bytes per used page; 32 bytes for each block that fills whole pages, however many: they
- *        are one run. 150 bytes per heap.
- *   HP-5 A page is in one element of `pages` at most: where blocks overlap, because events were
+ *   HP-1 The parts of every heap sum to its extent.
+ *   HP-2 A used page holds a live byte. Holes lie in used pages, top is whole pages above the last
+ *        used one, free pages are below it. Overhead is subtracted from the part in which it lies.
+ *   HP-3 A page has an owner if all its live blocks come from one stack. For several stacks, the
+ *        number of innermost frames that they share is known, up to 254: enough to compare call
+ *        sites.
+ *   HP-4 Memory: 24 to 48 bytes per page on which a live block begins or ends, 136 per MiB with
+ *        such pages (48 per used page after heap_pages_finish), 32 per block that fills whole
+ *        pages, and 150 per heap.
+ *   HP-5 A page is in at most one element of `pages`. If blocks overlap because events were
  *        dropped, the lowest run keeps it.
- * Threads: none. Failure: memory.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
 #define MTRACE_IMPORTER_HEAP_PAGES_H
@@ -39,7 +40,7 @@ enum {
     HEAP_PAGES_CHUNK = 256
 };
 
-/* A used page, or the pages that one block fills. */
+/* A used page, or a run of pages that one block fills. */
 struct heap_page {
     uint64_t address;
     uint64_t example_id : 46;
@@ -48,7 +49,7 @@ struct heap_page {
     uint64_t live_bytes; /* usable bytes of live blocks on these pages */
     uint32_t heap;
     uint32_t owner_node;   /* the stack of example_id, the block with the lowest id */
-    uint8_t common_frames; /* innermost ones that all stacks share, or HEAP_PAGES_ONE_STACK */
+    uint8_t common_frames; /* innermost frames shared by all stacks, or HEAP_PAGES_ONE_STACK */
 };
 
 struct heap_state {
@@ -61,7 +62,7 @@ struct heap_state {
 
 struct page_cell;
 
-/* The page that a block was added to last; all zero: none. */
+/* The page of the last added block; zero-initialized: none. */
 struct heap_page_found {
     struct page_cell *cell;
     uint64_t address;
@@ -74,7 +75,7 @@ struct heap_pages {
     struct heap_page_found last;
     struct heap_run *runs; /* until heap_pages_finish */
     size_t n_runs, max_runs;
-    struct heap_page *pages; /* after it, sorted by heap and address */
+    struct heap_page *pages; /* after heap_pages_finish, sorted by heap and address */
     size_t n_pages;
     struct heap_state *states; /* by heap id */
     size_t n_heaps;
@@ -82,22 +83,23 @@ struct heap_pages {
     const struct definitions_backtrace *stacks;
 };
 
-/* The heaps must be made. page_bytes and stacks (by id; NULL: what frames several share is not wanted) are kept, not copied.
- * heap_pages_done also after a failure. */
+/* After heap_ranges_finish. page_bytes and stacks are not copied. stacks is indexed by id; NULL:
+ * shared frames are not computed. Call heap_pages_done also after a failure. */
 int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
                     const uint32_t *page_bytes, const struct definitions_backtrace *stacks,
                     struct error *err);
 void heap_pages_done(struct heap_pages *pages);
 
-/* A block that was live; allocation->heap is its heap. Blocks of no heap are ignored. */
+/* Adds a live block; allocation->heap is its heap. Blocks without a heap are ignored. */
 int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation,
                    struct error *err);
 
-/* Into one that heap_pages_init made alike, and nothing was added to: what was added to the other one so far. */
+/* Copies the blocks added so far to `to`, which was initialized with the same arguments and is
+ * empty. */
 int heap_pages_copy(struct heap_pages *to, const struct heap_pages *from, struct error *err);
 
-/* moment_ns[process]: when it was, to know how far the heaps reached. Afterwards pages[0..n_pages)
- * are the used pages in order. */
+/* Computes the parts. moment_ns[process] is the time, which determines the extent of the heaps.
+ * Afterwards pages[0..n_pages) are the used pages in order. */
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err);
 
 #endif

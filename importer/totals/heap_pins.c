@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Pages as the sort wants them. */
+/* Pages to be sorted. */
 struct owned_page {
     uint32_t process;
     uint32_t node;

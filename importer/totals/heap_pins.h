@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_pins: the pages whose live blocks may have one call site (HP-3), summed by process and
- * stack.
+ * heap_pins: pages whose live blocks may have one call site (HP-3), summed by process and stack.
  *
  * Invariants
- *   HN-1 One pin per process, stack and number of frames that the stacks of a page share: 0 for
- *        pages of this stack alone; a page whose stacks share no frame is in no pin, nor is one
- *        on which blocks without a row may lie (HR-4).
+ *   HN-1 There is one pin per process, stack and number of frames that the stacks of a page share
+ *        (0: pages of this stack alone). Pages without a shared frame or with possible unseen
+ *        blocks (HR-4) are in no pin.
  *   HN-2 Its example is a block in its page with the fewest live bytes, the lowest if several.
- * Failure: memory.
+ *
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PINS_H
 #define MTRACE_IMPORTER_HEAP_PINS_H
@@ -29,9 +29,8 @@ struct heap_pin {
     uint64_t example_id;
 };
 
-/* After heap_pages_finish. Sorted by process, node and common_frames; free() *ret, which is NULL
- * after a failure.
- */
+/* After heap_pages_finish. Sorted by process, node and common_frames. The caller frees *ret with
+ * free(); it is NULL after a failure. */
 int heap_pins_make(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
                    struct error *err);
 

@@ -18,7 +18,7 @@
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
 
-/* Where a block may lie, by what its chunk says. */
+/* Kinds of heaps, according to the flags of a block's chunk. */
 enum unit_class {
     UNIT_MAIN,
     UNIT_ARENA,
@@ -33,7 +33,7 @@ struct unit_key {
 
 struct unit {
     struct unit_key key;
-    uint64_t first_ns; /* when the first block was born there */
+    uint64_t first_ns; /* when the first block was allocated there */
     uint64_t lowest;   /* block address */
     uint64_t highest_end;
 };
@@ -43,7 +43,7 @@ struct extent {
     uint64_t start, end;
     uint32_t process;
     uint32_t kind;
-    uint32_t heap; /* once the heaps are made; 0: of none that is one */
+    uint32_t heap; /* after heap_ranges_finish; 0: not in a heap */
 };
 
 struct heap_ranges {
@@ -54,7 +54,7 @@ struct heap_ranges {
     struct unit *last;     /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
-    struct hash_map latest; /* of each heap */
+    struct hash_map latest; /* struct latest: last extent of each heap */
     size_t most_extents;    /* 0: any number */
     uint64_t n_left_out;
     struct heap_range *heaps; /* by id - 1: by process, then address */
@@ -170,7 +170,7 @@ uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges)
 struct latest {
     uint64_t process, start; /* the key */
     size_t place;
-    bool is_waiting; /* thin_extents: for another one */
+    bool is_waiting; /* thin_extents: has no successor yet */
 };
 
 enum {
@@ -189,7 +189,7 @@ static struct latest *get_latest(struct hash_map *latest, const struct extent *e
     return hash_map_get(latest, &key, LATEST_KEY_BYTES, sizeof key);
 }
 
-/* HR-5. About half of them are left. */
+/* Drops about half of the extents (HR-5). */
 static int thin_extents(struct heap_ranges *ranges, struct error *err)
 {
     struct hash_map all = {0};
@@ -293,7 +293,7 @@ static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process,
     return page_floor(ranges, process, address + ranges->page_bytes[process] - 1);
 }
 
-/* Whether the block addresses of a unit belong to the heap that ends below it so far. */
+/* Does the unit belong to the heap that ends below it so far? */
 static bool continues(const struct heap_ranges *ranges, const struct heap_range *heap,
                       const struct unit *unit)
 {
@@ -350,7 +350,7 @@ static void name_brk_heaps(struct heap_ranges *ranges)
     }
 }
 
-/* The first heap that ends behind the address, as an index; n_heaps if none. */
+/* Index of the first heap that ends after the address; n_heaps: none. */
 static size_t lower_bound(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
     const struct heap_range *heaps = ranges->heaps;
@@ -370,7 +370,7 @@ static struct heap_range *heap_of_extent(struct heap_ranges *ranges, const struc
     return heap && heap->process == extent->process && heap->start < extent->end ? heap : NULL;
 }
 
-/* What was seen from outside knows the true bounds, as far as the neighbours leave room (HR-1). */
+/* Observed extents have the true bounds; neighbours limit them (HR-1). */
 static void apply_extents(struct heap_ranges *ranges)
 {
     for (size_t i = 0; i < ranges->n_extents; i++) {
@@ -423,9 +423,9 @@ int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
     return 0;
 }
 
-/* ---- blocks without a row ---- */
+/* ---- unseen blocks ---- */
 
-/* The first heap of a process; *ret_n of them follow each other; NULL, if there are none at all. */
+/* The *ret_n heaps of a process, or NULL if there are no heaps at all. */
 static struct heap_range *heaps_of(struct heap_ranges *ranges, uint32_t process, size_t *ret_n)
 {
     size_t first = lower_bound(ranges, process, 0);
@@ -435,7 +435,7 @@ static struct heap_range *heaps_of(struct heap_ranges *ranges, uint32_t process,
     return ranges->heaps ? ranges->heaps + first : NULL;
 }
 
-/* Whether a block of `process` was born in these addresses by then: to a unit. */
+/* Did `process` allocate a block at these addresses by time_ns? Precise to a unit. */
 static bool held(const struct heap_ranges *ranges, uint32_t process, const struct heap_range *heap,
                  uint64_t time_ns)
 {
@@ -472,7 +472,7 @@ void heap_ranges_mark_inherited(struct heap_ranges *ranges, uint32_t process, ui
             heaps[i].unseen = HEAP_INHERITED;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 size_t heap_ranges_count(const struct heap_ranges *ranges)
 {
@@ -518,7 +518,7 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns)
 {
     const struct extent *extents = ranges->extents;
-    size_t i; /* the first extent that is too late */
+    size_t i; /* first extent after time_ns */
 
     LOWER_BOUND(i, ranges->n_extents,
                 extents[i].heap < heap_id
@@ -526,7 +526,7 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
     return i > 0 && extents[i - 1].heap == heap_id ? extents[i - 1].end : 0;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 void heap_ranges_visit(struct heap_ranges *ranges, uint32_t n_processes, struct checkpoint_io *io)
 {

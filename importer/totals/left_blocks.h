@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * left_blocks: the blocks that are live at the end, for rows of them where all others have none.
+ * left_blocks: the blocks that are live at the end, for their rows when other rows are omitted.
  *
- * Model:   pairing tells them in no order; they are sorted by id when the first is asked for.
+ * The pairing reports them in no order; left_blocks_next sorts them by id on the first call.
+ *
  * Invariants
- *   LB-1 Memory: 56 bytes for each.
- * Threads: none.
- * Failure: memory.
+ *   LB-1 Memory: 56 bytes per block.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_LEFT_BLOCKS_H
 #define MTRACE_IMPORTER_LEFT_BLOCKS_H
@@ -26,7 +28,7 @@ struct left_block {
     uint8_t ended_by; /* enum pairing_ended_by */
 };
 
-/* All zero: none are wanted. */
+/* Zero-initialized: disabled. */
 struct left_blocks {
     struct left_block *list;
     size_t n, capacity;
@@ -38,7 +40,7 @@ void left_blocks_done(struct left_blocks *blocks);
 int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
                     enum pairing_ended_by ended_by, struct error *err);
 
-/* The next one as an allocation, in order of id, without what came before it in its chain; false behind the last. */
+/* The next block as an allocation, in order of id, without its earlier chain; false at the end. */
 bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret);
 
 #endif

@@ -10,7 +10,7 @@
 
 struct mapping_chunk {
     size_t n;
-    size_t max; /* places; the only chunk of a list grows up to MAPPING_LIST_CHUNK */
+    size_t max; /* capacity; a list's only chunk grows up to MAPPING_LIST_CHUNK */
     struct mapping *pieces;
 };
 
@@ -62,7 +62,7 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory for mappings");
 }
 
-/* A new empty chunk at the index. */
+/* Adds an empty chunk at the index. */
 static int add_chunk(struct mapping_list *list, size_t index, struct error *err)
 {
     struct mapping_chunk **chunks =
@@ -100,7 +100,7 @@ static void remove_chunk(struct mapping_list *list, size_t index)
             (list->n_chunks - index) * sizeof(*list->chunks));
 }
 
-/* The upper half of a full chunk goes into a new one behind it. */
+/* Moves the upper half of a full chunk to a new one after it. */
 static int halve(struct mapping_list *list, size_t index, struct error *err)
 {
     int code = add_chunk(list, index + 1, err);
@@ -126,7 +126,7 @@ int mapping_list_insert(struct mapping_list *list, const struct mapping *piece, 
     int code = 0;
 
     if (place.chunk == list->n_chunks && place.chunk > 0) {
-        place.chunk--; /* behind the last piece of all */
+        place.chunk--; /* after the last piece of the list */
         place.index = list->chunks[place.chunk]->n;
     }
     if (list->n_chunks == 0)

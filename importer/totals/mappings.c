@@ -32,7 +32,7 @@ static uint64_t share(uint64_t bytes, uint64_t part, uint64_t whole)
     return part == whole ? bytes : (uint64_t)((double)bytes * ((double)part / (double)whole));
 }
 
-/* Of the larger piece that it was only a part is meant. */
+/* Scales samples of a larger piece to this part of it. */
 static void share_samples(struct mapping *piece, uint64_t whole)
 {
     if (piece->peak_rss_bytes != MAPPINGS_NEVER)
@@ -40,7 +40,7 @@ static void share_samples(struct mapping *piece, uint64_t whole)
     piece->sampled_bytes = share(piece->sampled_bytes, piece->length, whole);
 }
 
-/* Cuts the piece in two at the address, which lies inside of it; the upper one gets a new id. */
+/* Splits the piece at an address inside it; the upper part gets a new id. */
 static int split_at(struct mappings *mappings, struct mapping *piece, uint64_t address,
                     struct error *err)
 {
@@ -57,7 +57,7 @@ static int split_at(struct mappings *mappings, struct mapping *piece, uint64_t a
     return mapping_list_insert(&mappings->live, &upper, err);
 }
 
-/* Bytes that may have pages of their own; a reservation has none. */
+/* Anonymous bytes that may have pages; a PROT_NONE reservation has none. */
 static uint64_t touchable_bytes(const struct mapping *piece)
 {
     bool is_anonymous = piece->flags != -1 && (piece->flags & MAP_ANONYMOUS) != 0;
@@ -75,8 +75,8 @@ static int end_piece(struct mappings *mappings, struct mapping *piece, const str
     return mappings->ended(mappings->context, piece, err);
 }
 
-/* Ends everything in [start, end) at the instant of the event. The first piece that ended goes into
- * *ret_first, when there was one. */
+/* Ends everything in [start, end) at the time of the event. *ret_first gets the first piece that
+ * ended, if any. */
 static int end_range(struct mappings *mappings, uint64_t start, uint64_t end,
                      const struct event *event, struct mapping *ret_first, struct error *err)
 {
@@ -104,7 +104,7 @@ static int end_range(struct mappings *mappings, uint64_t start, uint64_t end,
     return code;
 }
 
-/* A new call; `piece` has what does not come from the event. */
+/* Begins a new call; `piece` has what the event lacks. */
 static int begin_piece(struct mappings *mappings, const struct event *event, struct mapping *piece,
                        struct error *err)
 {
@@ -141,8 +141,8 @@ static int on_mmap(struct mappings *mappings, const struct event *event, struct 
     return begin_piece(mappings, event, &piece, err);
 }
 
-/* With an old length of 0 mremap maps shared pages a second time and leaves the old mapping. A
- * mapping that was made before the recording began has no properties that we know. */
+/* With an old length of 0, mremap maps shared pages a second time and keeps the old mapping. The
+ * properties of a mapping made before the recording are not known. */
 static int on_mremap(struct mappings *mappings, const struct event *event, struct error *err)
 {
     struct mapping old = {.fd = -1, .prot = -1, .flags = -1};
@@ -161,7 +161,7 @@ static int on_mremap(struct mappings *mappings, const struct event *event, struc
     return code ? code : begin_piece(mappings, event, &old, err);
 }
 
-/* Of the first n_most pieces. */
+/* Adds a sample to at most n_most pieces. */
 static void sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, uint64_t end,
                    uint64_t rss_bytes, size_t n_most)
 {
@@ -183,7 +183,7 @@ static void sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, 
     }
 }
 
-/* The piece that the address lies inside of becomes two. */
+/* Splits the piece that contains the address. */
 static int split_around(struct mappings *mappings, uint64_t address, struct error *err)
 {
     struct mapping *piece =
@@ -192,7 +192,7 @@ static int split_around(struct mappings *mappings, uint64_t address, struct erro
     return piece && piece->address < address ? split_at(mappings, piece, address, err) : 0;
 }
 
-/* That nothing was found is not known when the look came to no end. */
+/* An incomplete scan does not prove that nothing is resident: forgets peaks of 0. */
 static void forget_nothing(struct mappings *mappings, uint64_t start, uint64_t end)
 {
     struct mapping_place place = mapping_list_above(&mappings->live, start);
@@ -206,8 +206,8 @@ static void forget_nothing(struct mappings *mappings, uint64_t start, uint64_t e
     }
 }
 
-/* What the process said of its own memory, run by run. What it looks at is about to end: where that
- * is a part of a piece, the part gets what lies in it. */
+/* Handles the process's report of its own resident memory, run by run. The memory is about to be
+ * unmapped: if it is part of a piece, the piece is split so that the part gets its bytes. */
 static int on_resident(struct mappings *mappings, const struct event *event, struct error *err)
 {
     uint64_t end = event->address + whole_pages(mappings, event->size);

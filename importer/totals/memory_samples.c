@@ -8,11 +8,11 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Up to here above the heap of the main arena a block is taken to lie in it. */
+/* A block up to this distance above the heap of the main arena counts as part of it. */
 #define MAIN_GAP_BYTES (UINT64_C(64) << 20)
 
 enum {
-    LAST_HEAPS = 64 /* threads take turns in their arenas */
+    LAST_HEAPS = 64 /* cache for threads with different arenas */
 };
 
 struct seen_heap {
@@ -21,16 +21,16 @@ struct seen_heap {
 };
 
 struct process_samples {
-    uint64_t arena_bytes;         /* of glibc's arenas other than the main one */
-    struct memory_sample waiting; /* its heaps come behind it at the same instant */
+    uint64_t arena_bytes;         /* size of glibc's non-main arenas */
+    struct memory_sample waiting; /* waits for its heaps, which follow with the same time */
     uint64_t live_bytes;          /* of that sample */
-    uint64_t look_ns;             /* of the latest look */
+    uint64_t look_ns;             /* time of the latest heap sample */
     struct seen_heap *heaps;
     size_t n_heaps, max_heaps;
-    size_t last[LAST_HEAPS]; /* index of the heap found last, by the address asked for */
+    size_t last[LAST_HEAPS]; /* heap found last, by address */
     uint64_t heaps_bytes;    /* sum over `heaps` */
-    uint64_t own_bytes;      /* of the sample to come; UINT64_MAX: not known */
-    bool is_looked;          /* a heap was seen */
+    uint64_t own_bytes;      /* for the next sample; UINT64_MAX: not known */
+    bool is_looked;          /* there was a heap sample */
     bool is_waiting;
 };
 
@@ -73,7 +73,7 @@ void memory_samples_free(struct memory_samples *samples)
     free(samples);
 }
 
-/* What all heaps take now, of which live_bytes live; UINT64_MAX: nothing is known of any. */
+/* Bytes of all heaps, including live_bytes; UINT64_MAX: nothing is known. */
 static uint64_t heaps_now(const struct process_samples *process, uint64_t live_bytes)
 {
     if (process->heaps_bytes > live_bytes)
@@ -82,7 +82,7 @@ static uint64_t heaps_now(const struct process_samples *process, uint64_t live_b
                                                                            : live_bytes;
 }
 
-/* Tells the sample that waits. */
+/* Emits the waiting sample. */
 static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
 {
     struct process_samples *process = &samples->processes[id];
@@ -98,7 +98,7 @@ void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t ow
     samples->processes[id].own_bytes = own_bytes;
 }
 
-/* The log is a file, and resident as far as the files are. */
+/* Resident pages of the log count as file pages. */
 static void take_own_off(struct memory_sample *sample, uint64_t own_bytes)
 {
     sample->own_bytes = own_bytes;
@@ -165,7 +165,7 @@ static bool is_at(const struct process_samples *process, const struct seen_heap 
     return start < heap->end + MAIN_GAP_BYTES && heap->start < end + MAIN_GAP_BYTES;
 }
 
-/* The heap of these addresses, NULL if none was seen yet. */
+/* The heap that contains these addresses; NULL: not seen yet. */
 static struct seen_heap *find_heap(struct process_samples *process, uint64_t start, uint64_t end,
                                    bool is_arena)
 {
@@ -184,7 +184,7 @@ int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t ti
     int code = process->waiting.time_ns < time_ns ? flush(samples, id, err) : 0;
 
     if (!process->is_looked || process->look_ns != time_ns) {
-        process->n_heaps = 0; /* a new look begins: SR-2 */
+        process->n_heaps = 0; /* a new heap sample begins (SR-2) */
         process->heaps_bytes = 0;
     }
     process->is_looked = true;
@@ -268,7 +268,7 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
     return 0;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void visit_process(struct process_samples *process, uint32_t id, struct checkpoint_io *io)
 {

@@ -14,7 +14,7 @@ struct block_list {
 
 struct peak {
     uint64_t peak_ns;
-    uint64_t last_id; /* 0: there was none */
+    uint64_t last_id; /* 0: no peak yet */
     struct block_list ended;
 };
 

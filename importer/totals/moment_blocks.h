@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moment_blocks: which blocks were live at the peaks of processes and at their ends, without a look at any other.
+ * moment_blocks: which blocks were live at the peaks of processes, without reading all rows.
  *
- * Model:   those live at the peak are the ones live at the end that were born by then, and those that ended since: these are
- *          kept in a list for each process, which a new peak empties. Whoever finishes has the live ones (pairing_next_live).
+ * Blocks live at the peak are those live at the end that were allocated before the peak, and those
+ * freed since. The latter are kept in a list per process, which a new peak empties.
+ * pairing_next_live has the live ones.
+ *
  * Invariants
- *   MB-1 With those that are live at the end it is known which blocks rows say were live at the peak; in no order.
- *   MB-2 Memory: 48 bytes for each block that was live at the peak and has ended.
- * Threads: none.
- * Failure: memory.
+ *   MB-1 Together with the blocks live at the end, the lists contain exactly the blocks that rows
+ *        show as live at the peak, in no order.
+ *   MB-2 Memory: 48 bytes for each block that was live at the peak and freed since.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_MOMENT_BLOCKS_H
 #define MTRACE_IMPORTER_MOMENT_BLOCKS_H
@@ -37,25 +41,26 @@ int moment_blocks_new(uint32_t n_processes, struct moment_blocks **ret, struct e
 /* NULL is fine. */
 void moment_blocks_free(struct moment_blocks *blocks);
 
-/* The highest instant of the process so far is over, and was at peak_ns; last_id is the id given last. To be called
- * before anything later is told. */
+/* A new peak of the process at peak_ns; last_id is the highest id then. Call before any later
+ * event. */
 void moment_blocks_peak(struct moment_blocks *blocks, uint32_t process, uint64_t peak_ns,
                         uint64_t last_id);
 int moment_blocks_ended(struct moment_blocks *blocks, uint32_t process,
                         const struct live_block *block, struct error *err);
 
-/* As they are kept. */
+/* Makes an entry of a live block. */
 struct moment_block moment_blocks_make(uint32_t process, const struct live_block *block);
 
-/* Was a block that is live at the end so at the peak of the process, too? */
+/* Was a block that is live at the end also live at the peak of the process? */
 bool moment_blocks_was_at_peak(const struct moment_blocks *blocks, uint32_t process,
                                uint64_t allocation_id);
 
-/* Those that were live at the peak of the process and have ended. */
+/* The blocks that were live at the peak of the process and freed since. */
 const struct moment_block *moment_blocks_ended_since(const struct moment_blocks *blocks,
                                                      uint32_t process, size_t *ret_n);
 
-/* Into the bytes or from them, into new ones that have room for as many processes (checkpoint_io.h). */
+/* Saves the blocks, or loads them into new ones for at least as many processes
+ * (checkpoint_io.h). */
 void moment_blocks_visit(struct moment_blocks *blocks, const struct statistics_room *room,
                          struct checkpoint_io *io);
 

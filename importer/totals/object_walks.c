@@ -23,7 +23,7 @@ void object_walks_done(struct object_walks *walks)
     hash_map_done(&walks->unclaimed);
 }
 
-/* The walk that the record is of; NULL: none that is open. */
+/* The open walk of the record; NULL: none. */
 static struct object_walk *find(struct object_walks *walks, const struct event *event)
 {
     for (size_t i = walks->n_open; i-- > 0;) {
@@ -81,7 +81,7 @@ static int add_node(struct object_walks *walks, struct object_walk *walk, const 
 
 /* ---- claims ---- */
 
-/* Of a sample: what it stands for, as in the totals. */
+/* A sampled block counts as what it stands for, as in the totals. */
 static struct sample_weight weight_of(const struct process_totals *live,
                                       const struct live_block *block)
 {
@@ -115,7 +115,8 @@ static bool address_equals(const void *context, uint32_t id, const void *key)
     return ((const struct object_claim *)context)[id - 1].address == *(const uint64_t *)key;
 }
 
-/* Slack and overhead of a block are those of its first claim. */
+/* Finds the block of the last claim. Slack and overhead of a block count for its first claim
+ * only. */
 static int settle_claim(struct object_walk *walk, const struct event *event,
                         struct pairing *pairing, const struct pool_blocks *pools,
                         const struct process_totals *live, struct error *err)
@@ -164,7 +165,7 @@ static int add_claim(struct object_walks *walks, struct object_walk *walk,
 
 /* ---- the end ---- */
 
-/* What the claims of the walk have of the live blocks, by stack: entries of {0, stack, 0}. */
+/* Sums the claimed live blocks by stack: entries of {0, stack, 0}. */
 static int count_claimed(struct object_walk *walk, struct pairing *pairing,
                          const struct process_totals *live, struct hash_map *claimed,
                          struct error *err)
@@ -185,7 +186,8 @@ static int count_claimed(struct object_walk *walk, struct pairing *pairing,
     return code;
 }
 
-/* The rest of what lives, by stack: not block by block, for there may be many walks over many blocks. */
+/* Sums the unclaimed live blocks by stack, from totals: visiting each block would be slow with many
+ * walks over many blocks. */
 static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
                            const struct process_totals *live, struct hash_map *claimed,
                            struct error *err)
@@ -232,14 +234,15 @@ static bool is_too_much(const struct object_walks *walks)
     return n > walks->most;
 }
 
-/* The walks of a process. */
+/* State per process. */
 struct of_process {
     uint32_t process; /* the key */
     uint32_t n_seen;
     size_t last;
 };
 
-/* OB-4: the new number of each, 0 of those that go; a walk's old one is its index + 1. */
+/* Chooses the walks that stay (OB-4). ret_numbers[index + 1] is the new number, 0 if the walk is
+ * dropped. */
 static int choose(struct object_walks *walks, struct hash_map *processes, uint32_t *ret_numbers,
                   struct error *err)
 {
@@ -365,7 +368,7 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
     }
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void visit_warnings(struct object_walk *walk, struct checkpoint_io *io)
 {

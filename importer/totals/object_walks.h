@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object_walks: what programs said their objects own, beside the blocks that were live then.
+ * object_walks: which live blocks the program's objects own, as reported through mtrace_objects.h.
  *
- * Model:   a walk is a tree of nodes and a list of claims, one behind the other in the log of one thread.
- *          Each claim finds the block that is live at its address then; at the end of the walk what is live
- *          and was not claimed is counted by stack, from the totals: a walk costs its claims and the stacks.
+ * A walk is a tree of nodes and a list of claims, written one after another by one thread. A claim
+ * refers to the block that is live at its address at that time. At the end of the walk, unclaimed
+ * blocks are computed by stack from the totals, so a walk costs its claims and the stacks.
+ *
  * Invariants
- *   OB-1 A node's parent has a lower number; a claim's node is one of the walk's. What the log says otherwise
- *        is left out, and counted.
+ *   OB-1 A node's parent has a lower number; a claim's node belongs to the walk. Other records are
+ *        ignored and counted.
  *   OB-2 claimed + unclaimed = live, in blocks and bytes, at the end of the walk.
- *   OB-3 At most OBJECT_WALKS_OPEN walks are open at once, whatever the log says; one more is left out, and so
- *        are its records.
- *   OB-4 Where they are bounded, every second of the walks of a process that have ended goes whenever nodes, claims and stacks of all are more than `most`,
- *        but not its first and its last one; what is left out is counted.
- * Threads: none. Failure: memory.
+ *   OB-3 At most OBJECT_WALKS_OPEN walks are open. Another one and its records are ignored.
+ *   OB-4 If bounded, every second ended walk of a process is dropped when there are more than
+ *        `most` nodes, claims and stacks. The first and last stay; dropped walks are counted.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
 #define MTRACE_IMPORTER_OBJECT_WALKS_H
@@ -36,19 +38,19 @@ struct object_node {
     uint8_t kind;    /* enum log_object_kind */
     uint64_t n_objects;
     uint64_t self_bytes; /* as declared */
-    /* of the blocks claimed for it, each once */
+    /* of the claimed blocks, each counted once */
     uint64_t slack_bytes, overhead_bytes;
 };
 
 struct object_claim {
     uint64_t address;
     uint64_t declared_bytes;
-    uint64_t allocation_id; /* 0: no block of malloc begins there */
+    uint64_t allocation_id; /* 0: no malloc block begins there */
     uint64_t pool_block_id; /* 0: none of a pool */
     uint64_t size_bytes;    /* of the block, requested */
     uint32_t node;
     uint8_t kind;     /* 0 root, 1 unique, 2 shared */
-    bool is_repeated; /* the block was claimed before in this walk */
+    bool is_repeated; /* claimed before in this walk */
 };
 
 struct object_walk {
@@ -75,27 +77,28 @@ enum {
     OBJECT_WALKS_OPEN = 1024
 };
 
-/* All zero: none, and any number. */
+/* Zero-initialized: empty and unbounded. */
 struct object_walks {
     struct object_walk *list;
     size_t n, capacity;
     size_t open[OBJECT_WALKS_OPEN]; /* indexes, in the order in which they began */
     size_t n_open;
     struct hash_map
-        unclaimed;  /* pair_totals_entry; process: number of the walk, from: stack, to: 0 */
-    uint64_t n_bad; /* records that make no sense */
+        unclaimed;  /* pair_totals_entry; process: number of the walk, from: stack, to: 1 */
+    uint64_t n_bad; /* invalid records */
     size_t most;    /* OB-4; 0: any number */
     uint64_t n_left_out;
 };
 
 void object_walks_done(struct object_walks *walks);
 
-/* EVENT_OBJECT_*. pools: or NULL; live: what the event's process has, of the same blocks as the pairing. */
+/* Handles an EVENT_OBJECT_*. pools may be NULL. live: totals of the event's process, for the same
+ * blocks as the pairing. */
 int object_walks_event(struct object_walks *walks, const struct event *event,
                        struct pairing *pairing, const struct pool_blocks *pools,
                        const struct process_totals *live, struct error *err);
 
-/* Into the bytes or from them, into those of nothing (checkpoint_io.h). */
+/* Saves the walks, or loads them into empty ones (checkpoint_io.h). */
 void object_walks_visit(struct object_walks *walks, const struct statistics_room *room,
                         struct checkpoint_io *io);
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: blocks and bytes counted by a key of three ids: who frees what, which thread frees whose.
+ * pair_totals: blocks and bytes by a key of three ids, such as process, allocating and freeing
+ * stack.
  *
- * Model:   a keyed array of pair_totals_entry, 32 bytes each and 16 at most to find it. What is born in
- *          one place mostly ends where the one before it ended: a pair_totals_run beside whoever stands
- *          for `from` counts that without looking for the entry.
- * Invariants: TA-1 a key has one entry; TA-2 what runs hold is not in the tally.
- * Threads: none.
- * Failure: memory.
+ * The sums are a hash map of pair_totals_entry: 32 bytes each, at most 16 more for the index.
+ * Blocks of one origin mostly end in the same place as the previous one: a pair_totals_run next to
+ * the origin (`from`) counts these without a lookup.
+ *
+ * Invariants
+ *   TA-1 A key has one entry.
+ *   TA-2 The tally lacks what runs hold.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_PAIR_TOTALS_H
 #define MTRACE_IMPORTER_PAIR_TOTALS_H
@@ -32,21 +37,22 @@ struct pair_totals_entry {
 int pair_totals_add(struct hash_map *tally, uint32_t process, uint32_t from, uint32_t to,
                     uint64_t blocks, uint64_t bytes, struct error *err);
 
-/* The same where no entry has that key. pair_totals_find does not find it, nor does pair_totals_add. */
+/* The same for a key that has no entry. pair_totals_find and pair_totals_add do not find the new
+ * entry. */
 int pair_totals_append(struct hash_map *tally, uint32_t process, uint32_t from, uint32_t to,
                        uint64_t blocks, uint64_t bytes, struct error *err);
 
-/* NULL: not counted. Not after pair_totals_sort. */
+/* NULL: no entry. Not after pair_totals_sort. */
 const struct pair_totals_entry *pair_totals_find(const struct hash_map *tally, uint32_t process,
                                                  uint32_t from, uint32_t to);
 
-/* All zero: empty. */
+/* Zero-initialized: empty. */
 struct pair_totals_run {
     uint32_t process, to;
     uint64_t blocks, bytes;
 };
 
-/* Into the tally with what the run holds. */
+/* Moves what the run holds to the tally. */
 int pair_totals_flush(struct hash_map *tally, struct pair_totals_run *run, uint32_t from,
                       struct error *err);
 
@@ -56,7 +62,7 @@ static inline bool pair_totals_continues(const struct pair_totals_run *run, uint
     return run->to == to && run->process == process;
 }
 
-/* To a run that is empty, or of those. */
+/* The run is empty or has this process and `to`. */
 static inline void pair_totals_run_add(struct pair_totals_run *run, uint32_t process, uint32_t to,
                                        const struct sample_weight *weight)
 {
@@ -66,7 +72,7 @@ static inline void pair_totals_run_add(struct pair_totals_run *run, uint32_t pro
     run->bytes += weight->bytes;
 }
 
-/* Blocks of that weight end there, or are of that kind. `from` is always the same for a run. */
+/* Counts blocks of that weight, through the run. A run always has the same `from`. */
 static inline int pair_totals_count(struct hash_map *tally, struct pair_totals_run *run,
                                     uint32_t process, uint32_t from, uint32_t to,
                                     const struct sample_weight *weight, struct error *err)
@@ -78,10 +84,11 @@ static inline int pair_totals_count(struct hash_map *tally, struct pair_totals_r
     return code;
 }
 
-/* Puts the entries in order of their key; nothing can be added afterwards. */
+/* Sorts the entries by key; nothing can be added afterwards. */
 void pair_totals_sort(struct hash_map *tally);
 
-/* Into the bytes or from them, into one that is empty (checkpoint_io.h). from and to are at most `most`. */
+/* Saves the tally, or loads it into an empty one (checkpoint_io.h). from and to are at most
+ * `most`. */
 void pair_totals_visit(struct hash_map *tally, uint32_t n_processes, uint32_t most,
                        struct checkpoint_io *io);
 

@@ -16,7 +16,7 @@ void phases_done(struct phases *phases)
     intern_done(&phases->texts);
 }
 
-/* Of all that are open, in the order in which they began. */
+/* Number of open phases, which are in the order in which they began. */
 static size_t n_open(const struct phases *phases)
 {
     return phases->n_open + phases->n_passing;
@@ -39,7 +39,7 @@ static void hand_out_peak(struct phases *phases, uint64_t live_bytes)
     phases->window_peak = live_bytes;
 }
 
-/* One that will have no row. */
+/* Adds a phase without a row. */
 static struct phase *add_passing(struct phases *phases)
 {
     struct phase *passing = dynamic_array_reserve(phases->passing, &phases->passing_capacity,
@@ -93,7 +93,7 @@ static int begin(struct phases *phases, const struct event *event,
     return 0;
 }
 
-/* ---- what those of one name add up to ---- */
+/* ---- sums by name ---- */
 
 const char *phases_name(const struct phases *phases, size_t n)
 {
@@ -153,7 +153,7 @@ static int close_phase(struct phases *phases, struct phase *phase,
     return 0;
 }
 
-/* It is not open any more. */
+/* Removes phase i from the open ones. */
 static void take_out(struct phases *phases, size_t i)
 {
     size_t p = i - phases->n_open;
@@ -166,7 +166,7 @@ static void take_out(struct phases *phases, size_t i)
                 (--phases->n_passing - p) * sizeof *phases->passing);
 }
 
-/* The one begun last is looked at first. */
+/* Ends a phase; searches the last begun first. */
 static int end(struct phases *phases, const struct event *event,
                const struct phase_numbers *numbers, uint64_t last_allocation, bool *ret_is_known,
                struct error *err)
@@ -208,7 +208,7 @@ int phases_finish(struct phases *phases, const struct phase_numbers *numbers,
     return code;
 }
 
-/* Number of phases that began before the block was born. */
+/* Number of phases that began before the allocation. */
 static size_t find_last(const struct phases *phases, uint64_t allocation_id)
 {
     size_t i;
@@ -217,7 +217,7 @@ static size_t find_last(const struct phases *phases, uint64_t allocation_id)
     return i;
 }
 
-/* PS-1 */
+/* Only the last phase before the allocation and its ancestors can contain it (PS-1). */
 void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t blocks, uint64_t bytes)
 {
     for (size_t i = find_last(phases, allocation_id); i != 0; i = phases->list[i - 1].parent) {
@@ -229,7 +229,7 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
     }
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void visit_list(struct phase **list, size_t *n, size_t *capacity, size_t most,
                        uint32_t n_threads, struct checkpoint_io *io)

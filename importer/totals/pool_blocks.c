@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* A block of malloc between the two halves of its realloc; or that it is one which a pool took (of). */
+/* A malloc block between the two events of its realloc, or in moving_taken one that the pool `of`
+ * has taken. */
 struct moving {
     struct address_item item;
     uint32_t process;
@@ -21,23 +22,21 @@ struct movings {
 
 struct pool_blocks {
     const struct definitions *definitions;
-    struct pairing *pairing; /* a pool is a process */
+    struct pairing *pairing; /* each pool is a process of it */
     struct lifetimes *statuses;
     struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
     uint32_t *processes;           /* by number */
-    uint32_t n_pools;              /* that have numbers */
+    uint32_t n_pools;              /* with numbers */
     struct statistics_room room;
     struct statistics_ids ids; /* all NULL: numbers are ids */
-    struct address_set *outer; /* by process; of: 0 */
-    struct address_set *inner; /* by process; of: the pool */
-    struct address_set
-        *taken; /* by process: live blocks of malloc; of: a pool that gave out a block in it */
+    struct address_set *outer; /* by process: live malloc blocks; of: 0 */
+    struct address_set *inner; /* by process: live pool blocks; of: the pool */
+    struct address_set *taken; /* by process: live malloc blocks; of: a pool that took it (PB-4) */
     struct movings moving, moving_taken;
     uint64_t n_pairs;
     uint64_t n_unknown_pools;
-    uint64_t
-        n_settled_unknown; /* of those before a state was read: a pool that is defined later was none of them */
+    uint64_t n_settled_unknown; /* unknown before loading; pools defined later are not among them */
     uint64_t read_offset;
     size_t n_input, input_at;
     uint8_t input[64 * 2 * VARINT_MAX_BYTES];
@@ -45,7 +44,7 @@ struct pool_blocks {
 
 /* ---- accounts ---- */
 
-/* A peak is one only when time goes on. */
+/* The account at time_ns. Live bytes are compared with the peak only when time advances. */
 static struct pool_account *account_at(struct pool_blocks *blocks, uint32_t pool, uint64_t time_ns)
 {
     struct pool_account *account = &blocks->accounts[pool];
@@ -69,9 +68,9 @@ static struct address_item item_of(const struct live_block *block, uint32_t of)
         .address = block->address, .of = of, .size_bytes = block->size, .id = block->allocation_id};
 }
 
-/* ---- what pairing tells ---- */
+/* ---- sink of the pairing ---- */
 
-/* NULL: it lies in none. */
+/* The malloc block that contains the address; NULL: none. */
 static const struct address_item *find_outer(const struct pool_blocks *blocks, uint32_t process,
                                              uint64_t address)
 {
@@ -80,7 +79,7 @@ static const struct address_item *find_outer(const struct pool_blocks *blocks, u
     return item && address - item->address < item->size_bytes ? item : NULL;
 }
 
-/* Does the pool have the block of malloc at the address? */
+/* Has the pool taken the malloc block at the address (PB-4)? */
 static bool has_taken(const struct address_set *taken, uint64_t address, uint32_t pool)
 {
     const struct address_item *item = address_set_first_at(taken, address);
@@ -90,7 +89,7 @@ static bool has_taken(const struct address_set *taken, uint64_t address, uint32_
     return item && item->address == address;
 }
 
-/* PB-4 */
+/* Adds the malloc block to those taken by the pool (PB-4). */
 static int take_outer(struct pool_blocks *blocks, uint32_t process, uint32_t pool,
                       const struct address_item *outer, struct error *err)
 {
@@ -204,7 +203,7 @@ static int make_arrays(struct pool_blocks *blocks, struct error *err)
                : error_set(err, ERROR_NOMEM, "out of memory for %zu pools", n_pools);
 }
 
-/* ids NULL: they are their numbers. */
+/* Adds new pools of the definitions. ids NULL: ids equal numbers. */
 static void describe_pools(struct pool_blocks *blocks, const uint32_t *ids)
 {
     const struct definitions *definitions = blocks->definitions;
@@ -216,7 +215,7 @@ static void describe_pools(struct pool_blocks *blocks, const uint32_t *ids)
         const struct definitions_process *process = &definitions->processes[owner];
         struct pairing_process *traits = pairing_process_get(blocks->pairing, pool);
 
-        traits->has_untracked_blocks = true; /* an unknown end is nobody's inversion */
+        traits->has_untracked_blocks = true; /* so that no unknown end is taken for an inversion */
         traits->ended_in_exec = !process->is_cut && definitions_ended_by(process, "exec");
     }
 }
@@ -262,7 +261,7 @@ bool pool_blocks_continue(struct pool_blocks *blocks, const struct definitions *
 
     if (definitions->n_pools > blocks->room.n_pools || definitions->n_pools < blocks->n_pools)
         return false;
-    if (is_new && blocks->n_unknown_pools) /* it may be the one that something was told of */
+    if (is_new && blocks->n_unknown_pools) /* unknown events may belong to it */
         return false;
     blocks->definitions = definitions;
     describe_pools(blocks, ids);
@@ -307,7 +306,7 @@ static int give(struct pool_blocks *blocks, const struct event *event, enum even
     return pairing_event(blocks->pairing, &given, err);
 }
 
-/* Those that lie in the range, of one pool or (0) of all. */
+/* Frees the blocks in the range, of one pool or (0) of all. */
 static int end_range(struct pool_blocks *blocks, uint32_t process, const struct event *event,
                      uint32_t pool, uint64_t start, uint64_t end, struct error *err)
 {
@@ -360,7 +359,7 @@ int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, str
 
 /* ---- malloc's blocks ---- */
 
-/* The first from `at` on; n: there is none. */
+/* Index of the first match at or after `at`; movings->n: none. */
 static size_t find_moving(const struct movings *movings, size_t at, uint32_t process, uint64_t id)
 {
     while (at < movings->n
@@ -390,7 +389,7 @@ static int put_moving(struct movings *movings, uint32_t process, const struct ad
     return 0;
 }
 
-/* PB-4: the pools that took it have what became of it. */
+/* After a realloc: the pools that took the old block have taken the new one (PB-4). */
 static int settle_taken(struct pool_blocks *blocks, uint32_t process,
                         const struct live_block *block, uint64_t old_id, struct error *err)
 {
@@ -407,7 +406,7 @@ static int settle_taken(struct pool_blocks *blocks, uint32_t process,
     return code;
 }
 
-/* What made it of another one ended what lay there, unless it stayed in its place. */
+/* A realloc that moved the block ended the pool blocks in the old one. */
 static int settle_moving(struct pool_blocks *blocks, uint32_t process,
                          const struct live_block *block, const struct pairing_link *link,
                          bool *ret_stayed, struct error *err)
@@ -443,7 +442,8 @@ int pool_blocks_outer_allocated(struct pool_blocks *blocks, uint32_t process,
     return code ? code : address_set_put(&blocks->outer[process], &item, err);
 }
 
-/* Is it reallocated, they are put aside. */
+/* The malloc block ended: no pool has it any more. During a realloc the entries are kept in
+ * moving_taken. */
 static int end_taken(struct pool_blocks *blocks, uint32_t process, uint64_t address, bool is_moving,
                      struct error *err)
 {
@@ -489,7 +489,7 @@ void pool_blocks_set_exec(struct pool_blocks *blocks, uint32_t process, bool end
 
 /* ---- rows ---- */
 
-/* What an exec took away is held by nobody. */
+/* Blocks lost in an exec do not count as held. */
 static void count_held(struct pool_blocks *blocks, uint32_t process)
 {
     const struct address_set *taken = &blocks->taken[process];
@@ -619,7 +619,7 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
            + counts->unknown_frees + counts->unknown_reallocs;
 }
 
-/* ---- without rows, and as bytes ---- */
+/* ---- without rows, and checkpoints ---- */
 
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
 {
@@ -628,7 +628,7 @@ void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
     spill_file_done(&blocks->places);
 }
 
-/* inner has what is live of each pool. */
+/* Rebuilds `inner` from the live blocks of each pool. */
 static void fill_inner(struct pool_blocks *blocks, struct checkpoint_io *io)
 {
     for (uint32_t pool = 1; pool <= blocks->n_pools && checkpoint_io_code(io) == 0; pool++) {
@@ -663,7 +663,7 @@ static void visit_moving(struct pool_blocks *blocks, struct movings *movings,
 
 static void visit_taken(struct pool_blocks *blocks, uint32_t n_processes, struct checkpoint_io *io)
 {
-    struct movings all = {0}; /* each with its process */
+    struct movings all = {0}; /* of all processes */
 
     for (uint32_t process = 1; !checkpoint_io_is_loading(io) && process <= n_processes; process++) {
         const struct address_set *taken = &blocks->taken[process];
@@ -718,5 +718,5 @@ int pool_blocks_put_outer(struct pool_blocks *blocks, uint32_t process,
 
 void pool_blocks_begin_late(struct pool_blocks *blocks)
 {
-    blocks->n_pools = 0; /* described when it goes on: by their numbers, not by ids */
+    blocks->n_pools = 0; /* pool_blocks_continue adds them by numbers, not by ids */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_sink: takes what is a row of its own as soon as it is known.
+ * row_sink: receives rows as soon as they are final.
  *
- * Model:   each function is called with the context, in order of time within a process. What it
- *          returns, unless 0, ends the call of statistics.h that led to it.
+ * Functions are called with the context, in order of time within a process. A result other than 0
+ * ends the call of statistics.h that led to it.
  */
 #ifndef MTRACE_IMPORTER_ROW_SINK_H
 #define MTRACE_IMPORTER_ROW_SINK_H
@@ -14,10 +14,10 @@
 #include "importer/totals/snapshots.h"
 #include "lib/base/error.h"
 
-/* FAILURE, MALLOPT and MARKER. */
+/* Receives FAILURE, MALLOPT and MARKER events. */
 typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
 
-/* A block that is charged to another group from now on. Which id a group has may only be known at the end of the log
+/* A block that moves to another group. Ids of groups may be unknown until the end of the log
  * (definitions_group_id). */
 struct facts_move {
     uint64_t allocation_id, at_ns;
@@ -32,8 +32,8 @@ struct row_sink {
     mappings_ended_fn *mapping;
     memory_samples_fn *memory;
     snapshots_fn *snapshot;
-    facts_move_fn *move;  /* NULL: nobody wants rows */
-    bool takes_any_order; /* of the stacks of a snapshot */
+    facts_move_fn *move;  /* NULL: these rows are not needed */
+    bool takes_any_order; /* stacks of a snapshot need not be sorted */
 };
 
 #endif

@@ -31,15 +31,15 @@ struct kept {
 struct row_spool {
     struct spill_file file; /* of struct kept */
     bool is_reported;
-    struct row_sink sink; /* when it is */
+    struct row_sink sink; /* if is_reported */
     struct statistics_ids ids;
     struct snapshot_stack *stacks;
     size_t stacks_capacity;
     char *target;
     uint64_t most; /* of each kind; 0: all are kept */
     uint64_t n[KEPT_KINDS], n_left_out[KEPT_KINDS];
-    uint64_t slot_ns;     /* of which each process has a sample of memory; 0: all are kept */
-    struct kept *waiting; /* by process: that of its latest slot, if it is one; not in the file */
+    uint64_t slot_ns;     /* time slot of memory samples (KF-2); 0: all are kept */
+    struct kept *waiting; /* by process: sample of its latest slot, not yet in the file */
     size_t waiting_capacity;
 };
 
@@ -144,7 +144,7 @@ static int wait_for_others(struct row_spool *kept, const struct kept *item, stru
     return 0;
 }
 
-/* The highest of its slot waits until one of a later slot comes. */
+/* The highest sample of a slot waits until a later slot begins. */
 static int put_sample(struct row_spool *kept, struct spill_file *file, const struct kept *item,
                       struct error *err)
 {
@@ -195,7 +195,7 @@ static int copy_thinned(struct row_spool *kept, struct spill_file *into, struct 
     return code;
 }
 
-/* By the slots as they are now. */
+/* Rewrites the file with the current slots. */
 static int thin_samples(struct row_spool *kept, struct error *err)
 {
     struct spill_file into = {0};
@@ -212,7 +212,8 @@ static int thin_samples(struct row_spool *kept, struct error *err)
     return 0;
 }
 
-/* Slots so long that there is room for as much time again as has passed. Longer than that none is: each process has one sample already. */
+/* Widens slots until there is space for as much time again as has passed. A slot is never longer
+ * than that: then each process has one sample. */
 static int widen_slots(struct row_spool *kept, uint64_t now_ns, struct error *err)
 {
     int code = 0;
@@ -343,7 +344,7 @@ int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
     return code;
 }
 
-/* ---- the state as bytes: what waits is behind all others ---- */
+/* ---- checkpoint: waiting samples follow all others ---- */
 
 static void visit_item(struct kept *item, const struct statistics_room *room,
                        struct checkpoint_io *io)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_facts: what is a row of its own, kept to be told to a sink later, and with other ids.
+ * row_spool: keeps rows in a temporary file until ids are known, then emits them to a sink.
  *
- * Model:   its sink appends what it is told to a temporary file. When it is given another sink it tells that
- *          all of it, and hands on at once whatever comes then: with the ids that stand for the numbers in it.
+ * row_spool_sink appends rows to the file. row_spool_emit sets the final sink and the ids, emits
+ * the rows of the file to it, and passes on later rows immediately.
+ *
  * Invariants
- *   KF-1 Snapshots, which are told at the end, come only after row_spool_emit.
- *   KF-2 Where it is bounded: of samples of memory each process has the highest of each slot of time (the last of equally high ones), and slots get twice as long whenever there are too
- *        many, so that all of its life has as many, whenever it was, and the highest of all stays; of mappings, moves and other events those that come
- *        first stay. What is left out is counted.
- * Threads: none.
- * Failure: memory, the temporary file, or what the other sink returned.
+ *   KF-1 Snapshots, which are emitted at the end, come only after row_spool_emit.
+ *   KF-2 If bounded, each process keeps its highest memory sample per time slot (of equal ones the
+ *        last). Slots become longer when there are too many, so samples cover its whole life. Of
+ *        mappings, moves and other events the first are kept. Dropped rows are counted.
+ *
+ * Threads: one at a time.
+ * Errors: memory, the temporary file, or those of the other sink.
  */
 #ifndef MTRACE_IMPORTER_ROW_SPOOL_H
 #define MTRACE_IMPORTER_ROW_SPOOL_H
@@ -21,16 +23,16 @@
 
 struct row_spool;
 
-/* The temporary file lies beside `target`. */
+/* The temporary file is created next to `target`. */
 int row_spool_new(const char *target, struct row_spool **ret, struct error *err);
 
 /* NULL is fine. */
 void row_spool_free(struct row_spool *kept);
 
-/* Before the first: of each kind no more than `most` are kept (KF-2). */
+/* Keeps at most `most` rows of each kind (KF-2). Before the first row. */
 void row_spool_bound(struct row_spool *kept, uint64_t most);
 
-/* Of each kind that there is, with its name: "events", "mappings", … */
+/* The number of dropped rows of a kind and its name: "events", "mappings", … */
 enum {
     ROW_SPOOL_KINDS = 4
 };
@@ -39,11 +41,11 @@ uint64_t row_spool_n_left_out(const struct row_spool *kept, unsigned kind, const
 
 struct row_sink row_spool_sink(struct row_spool *kept);
 
-/* ids and what the sink needs must live until the last is told. */
+/* ids and the sink's context must live until the last row. */
 int row_spool_emit(struct row_spool *kept, const struct row_sink *sink,
                    const struct statistics_ids *ids, struct error *err);
 
-/* Into the bytes or from them, into one that is empty (checkpoint_io.h). */
+/* Saves the rows, or loads them into an empty spool (checkpoint_io.h). */
 void row_spool_visit(struct row_spool *kept, const struct statistics_room *room,
                      struct checkpoint_io *io);
 

@@ -12,14 +12,14 @@ enum {
     MOST_SHIFT = 56 /* years */
 };
 
-/* What a stack has live; of the process's stack `number`. */
+/* Live sums of the process's stack `number`. */
 struct change {
     uint64_t live_bytes, live_blocks;
     uint32_t number;
     uint32_t reserved; /* 0 */
 };
 
-/* Changes since the one before, in the file. */
+/* A snapshot: its changes since the one before are in the file. */
 struct taken {
     uint64_t at_ns;
     uint64_t offset;
@@ -27,9 +27,9 @@ struct taken {
 };
 
 struct plan {
-    uint64_t start_ns;    /* of the process, later by the time that was not recorded so far */
-    uint64_t next_ns;     /* UINT64_MAX: it has not begun, or nothing is recorded */
-    uint64_t recorded_ns; /* while nothing is recorded: until then */
+    uint64_t start_ns;    /* of the process, plus the unrecorded time so far */
+    uint64_t next_ns;     /* UINT64_MAX: not begun, or paused */
+    uint64_t recorded_ns; /* while paused: end of the recorded time */
     bool is_paused;
     unsigned shift;
     unsigned n_taken;
@@ -88,13 +88,13 @@ void snapshots_free(struct snapshots *snapshots)
     free(snapshots);
 }
 
-/* Instants that lie before now_ns. */
+/* Number of snapshot times before now_ns. */
 static uint64_t n_passed(const struct plan *plan, uint64_t now_ns)
 {
     return now_ns > plan->start_ns ? (now_ns - 1 - plan->start_ns) >> plan->shift : 0;
 }
 
-/* The recorded time that has passed until the one of that number. Of a log whose times are wrong it may be more than there is. */
+/* Recorded time until the snapshot `number`. Saturates, as times in a damaged log may be wrong. */
 static uint64_t taken_ns(const struct plan *plan, unsigned number)
 {
     uint64_t n = (uint64_t)number + 1;
@@ -140,7 +140,7 @@ void snapshots_resume(struct snapshots *snapshots, uint32_t process, uint64_t no
     plan_next(plan);
 }
 
-/* ---- what is put aside ---- */
+/* ---- the file ---- */
 
 static bool has_changed(const struct stack_totals *stack, uint64_t live_bytes, uint64_t live_blocks)
 {
@@ -152,7 +152,7 @@ static void begin_taken(struct snapshots *snapshots, struct taken *taken, uint64
     *taken = (struct taken){.at_ns = at_ns, .offset = snapshots->file.size_bytes};
 }
 
-/* The stack as it is now, unless the snapshot before says so already. */
+/* Stores the stack's sums, unless the previous snapshot has the same. */
 static int put_change(struct snapshots *snapshots, struct taken *taken, struct stack_totals *stack,
                       const struct change *change, struct error *err)
 {
@@ -164,7 +164,7 @@ static int put_change(struct snapshots *snapshots, struct taken *taken, struct s
     return spill_file_append(&snapshots->file, change, sizeof *change, err);
 }
 
-/* Into snapshots->changes; what was put aside must have been flushed. */
+/* Reads into snapshots->changes. The file must have been flushed. */
 static int read_changes(struct snapshots *snapshots, const struct taken *taken, struct error *err)
 {
     size_t n_bytes = taken->n_changes * sizeof(struct change);
@@ -201,13 +201,13 @@ static int take_regular(struct snapshots *snapshots, struct process_totals *proc
     return code;
 }
 
-/* After what was put aside changed: what the last one does not say. */
+/* Lists the stacks that changed since the last stored snapshot. */
 static void list_changed(struct process_totals *process, const struct plan *plan)
 {
     totals_list_changed(process, plan->n_taken ? plan->taken[plan->n_taken - 1].at_ns + 1 : 0);
 }
 
-/* No snapshot was taken. */
+/* Resets the stacks to the time before any snapshot. */
 static void forget_changes(const struct process_totals *process)
 {
     for (uint32_t i = 0; i < process->n_stacks; i++) {
@@ -216,7 +216,7 @@ static void forget_changes(const struct process_totals *process)
     }
 }
 
-/* Of the stacks that snapshots->changes names, as many as `taken` has. */
+/* Stores `states` of the stacks in the first taken->n_changes of snapshots->changes. */
 static int put_states(struct snapshots *snapshots, const struct process_totals *process,
                       const struct taken *taken, const struct change *states, struct taken *into,
                       struct error *err)
@@ -230,7 +230,8 @@ static int put_states(struct snapshots *snapshots, const struct process_totals *
     return code;
 }
 
-/* All snapshots again, in order, into every other one of them: what it said, and the one before. `states` are those of the stacks. */
+/* Keeps every second snapshot: each stores the stacks changed in it and in the dropped one before
+ * it. `states` has the sums of all stacks. */
 static int put_every_other(struct snapshots *snapshots, const struct process_totals *process,
                            struct plan *plan, struct change *states, struct error *err)
 {
@@ -300,7 +301,7 @@ int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, 
     return code;
 }
 
-/* ---- what is told ---- */
+/* ---- emitting ---- */
 
 static void begin(struct snapshots *snapshots)
 {
@@ -366,7 +367,7 @@ static int emit_regular(struct snapshots *snapshots, const struct process_totals
     return code ? code : emit(snapshots, process_id, taken->at_ns, "regular", err);
 }
 
-/* SN-2 */
+/* Emits the regular snapshots before the tail (SN-2). */
 static int emit_all_regular(struct snapshots *snapshots, const struct process_totals *process,
                             uint32_t process_id, uint64_t end_ns, struct error *err)
 {
@@ -405,7 +406,8 @@ static int take_end(struct snapshots *snapshots, const struct process_totals *pr
     begin(snapshots);
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
-        if (stack->live_blocks || stack->snapshot_blocks) /* also what ended since the last one */
+        if (stack->live_blocks
+            || stack->snapshot_blocks) /* also if freed since the last snapshot */
             code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
     }
     return code ? code : emit(snapshots, process_id, end_ns, "end", err);
@@ -429,7 +431,7 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
     return code;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void save_changes(struct snapshots *snapshots, const struct taken *taken,
                          struct checkpoint_io *io)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_numbers: what facts call processes, threads, stacks and pools while a recording grows.
+ * stable_numbers: the numbers of threads, stacks and pools in events while a recording grows.
  *
- * Model:   events name threads, stacks and pools by numbers. Of a recording that is read at once they are the ids of its definitions; of
- *          one that grows they stay (stable_ids.h), while ids are those of the definitions of now.
+ * In a recording that is read in one go, numbers are the ids of its definitions. In one that grows
+ * they are stable (stable_ids.h), while ids are those of the latest definitions.
  */
 #ifndef MTRACE_IMPORTER_STABLE_NUMBERS_H
 #define MTRACE_IMPORTER_STABLE_NUMBERS_H
@@ -11,21 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ids by number, the one of 0 being 0. */
+/* Ids by number; the id of 0 is 0. */
 struct statistics_ids {
     const uint32_t *threads, *backtraces, *pools;
 };
 
-/* Of what has rows of its own and would grow for as long as the program runs, how many are kept; 0: any number. */
+/* Limits for rows that would grow as long as the program runs; 0: unlimited. */
 struct statistics_limits {
     size_t extents;         /* heap_ranges.h */
-    size_t windows, phases; /* of a process: windows.h, phases.h */
+    size_t windows, phases; /* per process: windows.h, phases.h */
     size_t pairs;           /* of stacks, and of threads: totals.h */
     size_t walks;           /* nodes, claims and stacks of all of them: object_walks.h */
     size_t rows;            /* of each kind of event that has one: row_spool.h */
 };
 
-/* How many there may be. */
+/* Capacities. */
 struct statistics_room {
     uint32_t n_processes, n_threads, n_nodes, n_pools;
 };

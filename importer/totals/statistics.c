@@ -50,7 +50,8 @@ static void process_begin(struct statistics *facts, uint32_t id)
     own->traits = traits_of(process);
     facts->totals->processes[id].sample_bytes = process->sample_bytes;
     *pairing_process_get(facts->pairing, id) = own->traits;
-    /* what it resizes of its parent's, when no window is open; of others nothing is recorded before the first one */
+    /* A fork child may realloc inherited blocks while no window is open. Other processes record
+     * nothing before their first window. */
     pairing_process_get(facts->pairing, id)->is_untraced =
         own->traits.is_forked && (process->flags & LOG_FLAG_STARTED_OFF);
     timeline_init(&own->timeline, process->start_ns);
@@ -61,7 +62,7 @@ static void process_begin(struct statistics *facts, uint32_t id)
     bound_process(facts, own);
 }
 
-/* The header of a damaged log may say anything. */
+/* A damaged log may have any value in its header. */
 static uint32_t plausible_page_bytes(uint32_t page_bytes)
 {
     bool is_power_of_two = (page_bytes & (page_bytes - 1)) == 0;
@@ -79,7 +80,7 @@ static int make_arrays(struct statistics *facts, size_t n, struct error *err)
     if (!facts->processes || !facts->page_bytes || !facts->word_bytes
         || !facts->moments_ns[STATISTICS_AT_PEAK] || !facts->moments_ns[STATISTICS_AT_END])
         return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
-    for (size_t i = 1; i <= n; i++) { /* those to come are of the same machine */
+    for (size_t i = 1; i <= n; i++) { /* later processes run on the same machine */
         size_t id = i <= facts->definitions->n_processes ? i : 1;
         facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[id].page_bytes);
         facts->word_bytes[i] = (uint8_t)facts->definitions->processes[id].word_bytes;
@@ -227,7 +228,8 @@ void statistics_keep_left(struct statistics *facts)
     facts->left.is_wanted = true;
 }
 
-/* Of what came before, nobody can say it any more: it is not taken back, either. */
+/* The log cannot be read again, so losses and untracked times seen so far stay, whatever the new
+ * definitions say. */
 static void take_losses(struct statistics *facts, uint32_t id, struct pairing_process *traits)
 {
     struct process_facts *process = &facts->processes[id];
@@ -244,7 +246,7 @@ static void take_losses(struct statistics *facts, uint32_t id, struct pairing_pr
     traits->has_untracked_blocks = own->has_untracked_blocks;
 }
 
-/* Is it the process that it was, only longer? */
+/* Is it the same process, only longer? */
 static bool process_continue(struct statistics *facts, uint32_t id, bool is_sole)
 {
     const struct definitions_process *process = &facts->definitions->processes[id];
@@ -253,7 +255,7 @@ static bool process_continue(struct statistics *facts, uint32_t id, bool is_sole
 
     if (process->last_ns > own->last_ns)
         own->last_ns = process->last_ns;
-    if (process->is_cut) { /* until a cut what the header knew was of later */
+    if (process->is_cut) { /* an older header may have a time after the cut */
         own->last_ns = process->last_ns > own->event_ns ? process->last_ns : own->event_ns;
         traits.ended_in_exec = own->has_exec;
     }
@@ -335,7 +337,7 @@ static int finish_process(struct statistics *facts, uint32_t id, struct error *e
     struct process_facts *process = &facts->processes[id];
     const struct process_totals *totals = &facts->totals->processes[id];
 
-    if (process->has_exec) /* the recorder knows only when the last image ended */
+    if (process->has_exec) /* the header has the end of the last image */
         process->last_ns = process->event_ns;
     int code = timeline_finish(&process->timeline, process->last_ns, totals->live_bytes,
                                totals->live_blocks, err);
@@ -344,7 +346,7 @@ static int finish_process(struct statistics *facts, uint32_t id, struct error *e
     facts->moments_ns[STATISTICS_AT_END][id] = process->last_ns;
     if (facts->left_out >= LEFT_OUT_LEAKS)
         return code ? code : mappings_finish(&process->mappings, err);
-    if (code == 0) /* nothing changed since its last event, but time went on */
+    if (code == 0) /* time passed since the last event */
         code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);
     if (code == 0)
         code = snapshots_finish(facts->snapshots, facts->totals, id, process->last_ns,
@@ -352,8 +354,8 @@ static int finish_process(struct statistics *facts, uint32_t id, struct error *e
     return code ? code : mappings_finish(&process->mappings, err);
 }
 
-/* HR-4. A fork child has what its parent had at the fork, which may have been inherited, too. Who was attached to, and its
- * children, may have blocks from before wherever there is a heap: nobody has seen where. */
+/* Marks heaps with unseen blocks (HR-4). A fork child has its parent's blocks, which may be
+ * inherited in turn. In attached processes and their children, unseen blocks may be in any heap. */
 static void mark_unseen_blocks(struct statistics *facts, uint32_t id)
 {
     const struct definitions_process *processes = facts->definitions->processes;
@@ -391,7 +393,7 @@ int statistics_finish(struct statistics *facts, struct error *err)
         if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)
             moment_blocks_peak(facts->blocks, id, facts->totals->processes[id].peak_ns,
                                statistics_n_allocations(facts));
-    if (facts->blocks) /* statistics_skip_rows asks which are live */
+    if (facts->blocks) /* statistics_skip_rows needs the live blocks */
         pairing_keep_memory(facts->pairing);
     if (code == 0)
         code = pairing_finish(facts->pairing, err);
@@ -399,7 +401,7 @@ int statistics_finish(struct statistics *facts, struct error *err)
         code = pool_blocks_finish(facts->pools, err);
     if (code == 0)
         code = totals_flush(facts->totals, err);
-    /* The live blocks are gone; the second pass has large tables of its own. */
+    /* Live blocks are freed now; the second pass needs large tables of its own. */
     if (!facts->keeps_memory)
         malloc_trim(0);
 
@@ -414,7 +416,7 @@ int statistics_finish(struct statistics *facts, struct error *err)
     return code;
 }
 
-/* ---- what is known ---- */
+/* ---- queries ---- */
 
 bool statistics_has_ended(const struct statistics *facts, uint32_t process)
 {

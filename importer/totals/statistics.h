@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts: all that events add up to.
+ * statistics: everything that is computed from the events of a recording.
  *
- * Model:   pass 1 takes the events in order, pairs them, counts totals and puts births and ends
- *          aside (lifetimes.h); what is known for good meanwhile goes to a sink. statistics_finish settles
- *          what is left. Pass 2 (statistics_next_row) puts the allocations together again in order of
- *          id, and looks up heaps and pages. All else is in struct statistics (facts_parts.h).
+ * Pass 1 takes the events in order, pairs them, counts totals and spools allocations and frees
+ * (lifetimes.h). Rows that are already final go to a sink. statistics_finish settles the rest. Pass
+ * 2 (statistics_next_row) returns whole allocations in order of id and assigns heaps and pages. The
+ * other results are in struct statistics (facts_parts.h).
+ *
  * Invariants
- *   FC-1 What tables of totals say can be computed from the rows (tests do).
+ *   FC-1 Tables of totals can be computed from the rows (tests do).
  *   FC-2 Memory is that of the parts; nothing grows with the number of events.
- * Files:   statistics.c begins and ends it all, facts_events.c takes events and samples, facts_blocks.c what pairing makes of
- *          them, facts_rows.c is pass 2.
- * Threads: one caller at a time.
- * Failure: memory, I/O, or what the sink returned.
+ *
+ * Files: statistics.c creates and finishes, facts_events.c takes events and samples, facts_blocks.c
+ * counts paired blocks, facts_rows.c is pass 2.
+ * Threads: one at a time.
+ * Errors: memory, I/O, or those of the sink.
  */
 #ifndef MTRACE_IMPORTER_STATISTICS_H
 #define MTRACE_IMPORTER_STATISTICS_H
@@ -32,40 +34,42 @@
 struct statistics;
 struct hash_map;
 
-/* definitions must live as long as the facts, or until others take their place. room NULL: for as many as are defined. Temporary files lie beside `target`. */
+/* definitions must live as long as the statistics, or until statistics_continue replaces them. room
+ * NULL: as many as are defined. Temporary files are created next to `target`. */
 int statistics_new(const struct definitions *definitions, const struct statistics_room *room,
                    const struct row_sink *sink, const char *target, struct statistics **ret,
                    struct error *err);
 
-/* The recording has grown, so that other definitions stand for it, in which what events name has these ids, which are looked at
- * during the call only. false: what was made so far would not be what it is if
- * these had been there from the start on, or there is no room; the facts are worth nothing then. is_sole: nothing can be read anew, so that
- * what was lost or not tracked counts from now on. */
+/* Continues with new definitions after the recording has grown. ids maps numbers in events to ids
+ * in them, and is used during the call only. Returns false if earlier results would differ with
+ * these definitions, or the capacity is too small: the statistics are then useless. is_sole: the
+ * log cannot be read again, so losses and untracked times count from now on. */
 bool statistics_continue(struct statistics *facts, const struct definitions *definitions,
                          const struct statistics_ids *ids, bool is_sole);
 
-/* Before the first event: keep which blocks are live at the moments that pages are counted for, so that no row need be
- * asked for. */
+/* Keeps the blocks that are live at the peak and the end, so that pages can be counted without
+ * rows. Before the first event. */
 int statistics_keep_moments(struct statistics *facts, struct error *err);
 
-/* Before statistics_finish: nothing is wanted of what only these tables say, nor are rows. */
+/* Skips tables by detail level: neither they nor rows will be read. Before statistics_finish. */
 void statistics_leave_out(struct statistics *facts, enum left_out left_out);
 
-/* After statistics_finish: of pair_totals_entry, what leaked_allocations says. */
+/* leaked_allocations as pair_totals_entry. After statistics_finish. */
 const struct hash_map *statistics_leaked_allocations(const struct statistics *facts);
 
-/* Before statistics_leave_out and statistics_finish: nothing is given back, as the process is about to end; nor is by statistics_free. */
+/* The process is about to exit: statistics_finish and statistics_free do not free memory. Before
+ * statistics_leave_out and statistics_finish. */
 void statistics_keep_memory(struct statistics *facts);
 
-/* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
+/* Spools no rows to disk; pass 2 is impossible. Before the first event. */
 void statistics_leave_rows_out(struct statistics *facts);
 
-/* Before the first event. */
+/* Bounds what would grow with the recording. Before the first event. */
 void statistics_bound(struct statistics *facts, const struct statistics_limits *limits);
 
 enum statistics_bounded {
     STATISTICS_EXTENTS,
-    STATISTICS_FREE_SITES, /* blocks whose pairs were */
+    STATISTICS_FREE_SITES, /* blocks whose pairs were omitted */
     STATISTICS_FLOWS,      /* the same */
     STATISTICS_WALKS,
     STATISTICS_WINDOWS,
@@ -73,15 +77,16 @@ enum statistics_bounded {
     STATISTICS_BOUNDED_KINDS
 };
 
-/* How many were left out so far, and the name of the kind. */
+/* How many were omitted so far, and the name of the kind. */
 uint64_t statistics_n_left_out(const struct statistics *facts, enum statistics_bounded kind,
                                const char **ret_name);
 
-/* Before statistics_finish: rows of what is live then can be asked for though all others are left out. */
+/* Keeps the blocks that are live at the end for statistics_next_left although other rows are
+ * omitted. Before statistics_finish. */
 void statistics_keep_left(struct statistics *facts);
 
-/* After statistics_finish: what events called threads, nodes and pools are numbers, and these are their ids in the definitions. ids must
- * live until the last row. */
+/* Replaces the numbers of threads, nodes and pools by their ids in the definitions. After
+ * statistics_finish; ids must live until the last row. */
 int statistics_renumber(struct statistics *facts, const struct statistics_ids *ids,
                         struct error *err);
 
@@ -90,13 +95,12 @@ void statistics_free(struct statistics *facts);
 
 /* ---- pass 1, in this order ---- */
 
-/* events[0] came, and the others will: a hint, so that what they need is in the cache by
- * then. */
+/* Prefetches data for the events after events[0]. A hint. */
 void statistics_expect(struct statistics *facts, const struct event *events, size_t n_events);
 
 int statistics_event(struct statistics *facts, const struct event *event, struct error *err);
 
-/* What the recorder saw from outside; in order of time within a process, its events included. */
+/* Samples that the recorder took; in order of time within a process, together with its events. */
 int statistics_memory_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
                              uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                              struct error *err);
@@ -113,40 +117,43 @@ int statistics_finish(struct statistics *facts, struct error *err);
 
 int statistics_begin_rows(struct statistics *facts, struct error *err);
 
-/* In place of all rows, where moments were kept: the blocks that were live at them. Else nothing happens, and false. */
+/* Adds the kept blocks (statistics_keep_moments) instead of reading rows. *ret_were_skipped is
+ * false if they were not kept: nothing happened. */
 int statistics_skip_rows(struct statistics *facts, bool *ret_were_skipped, struct error *err);
 
-/* The next allocation, and the chain that it ends or NULL; both valid until the next call. 1, 0 at
- * the end, negative on failure. All must be asked for, because pages are counted meanwhile. */
+/* The next allocation, and the chain that it ends or NULL; both valid until the next call. Returns
+ * 1, 0 at the end, negative on failure. Read all of them: this also counts pages. */
 int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err);
 
 int statistics_end_rows(struct statistics *facts, struct error *err);
 
-/* After statistics_skip_rows and statistics_keep_left: the next block that is live at the end, in order of id; false behind the last. */
+/* The next block that is live at the end, in order of id; false at the end. After
+ * statistics_skip_rows and statistics_keep_left. */
 bool statistics_next_left(struct statistics *facts, struct allocation *ret_allocation);
 
-/* When its last event so far was; 0: none. */
+/* Time of its last event so far; 0: none. */
 uint64_t statistics_event_ns(const struct statistics *facts, uint32_t process);
 
-/* By the end that the import was asked for. */
+/* Has the process ended by the end of the imported time? */
 bool statistics_has_ended(const struct statistics *facts, uint32_t process);
 
-uint64_t statistics_n_allocations(const struct statistics *facts); /* elided ones not */
+uint64_t statistics_n_allocations(const struct statistics *facts); /* without elided ones */
 uint64_t statistics_n_elided(const struct statistics *facts);
 uint64_t statistics_n_events(const struct statistics *facts);
 
-/* Things the log got wrong, repaired ones included: for the closing line. */
+/* Errors in the log, including repaired ones, for the exit summary. */
 uint64_t statistics_n_anomalies(const struct statistics *facts);
 
-/* Blocks were allocated where others were live. */
+/* Number of blocks allocated where another was live. */
 uint64_t statistics_n_missed_frees(const struct statistics *facts);
 
-/* What they were made with. */
+/* The capacities given to statistics_new. */
 const struct statistics_room *statistics_room(const struct statistics *facts);
 
-/* The state of pass 1 into the bytes or from them (checkpoint_io.h): before statistics_finish, after statistics_keep_moments and statistics_leave_rows_out. Of what
- * is read: into new facts that have room for as much, and definitions of the same recording. */
+/* Saves the state of pass 1, or loads it into new statistics of the same recording and at least the
+ * same capacity (checkpoint_io.h). Before statistics_finish, after statistics_keep_moments and
+ * statistics_leave_rows_out. */
 void statistics_visit(struct statistics *facts, struct checkpoint_io *io);
 
 #endif

@@ -42,8 +42,7 @@ static void join(struct timeline_bucket *into, const struct timeline_bucket *lat
     into->leaked_variance += later->leaked_variance;
 }
 
-/* The half of a new bucket that was not kept went before this one: what was live then counts, too.
- */
+/* The lower half of a widened bucket had no events: the live sums before it apply there. */
 static void widen_down(struct timeline_bucket *bucket, const struct timeline_bucket *before)
 {
     if (before->live_bytes > bucket->peak_bytes) {
@@ -67,7 +66,7 @@ static void double_width(struct timeline *timeline)
             join(&timeline->kept[n - 1], &bucket);
             continue;
         }
-        if (is_upper) /* bucket 0 is always kept */
+        if (is_upper) /* bucket 0 is always stored, so n > 0 */
             widen_down(&bucket, &timeline->kept[n - 1]);
         timeline->kept[n++] = bucket;
     }
@@ -79,11 +78,11 @@ static void double_width(struct timeline *timeline)
 
 static size_t bucket_of(const struct timeline *timeline, uint64_t time_ns)
 {
-    /* Stamps of other threads may lie a little before the start of the process. */
+    /* Times of other threads may be slightly before the start of the process. */
     return time_ns < timeline->start_ns ? 0 : (time_ns - timeline->start_ns) >> timeline->shift;
 }
 
-/* NULL: no memory. */
+/* Adds a bucket; NULL: no memory. */
 static struct timeline_bucket *keep(struct timeline *timeline, size_t number, struct error *err)
 {
     struct timeline_bucket *kept = dynamic_array_reserve(timeline->kept, &timeline->max_kept,
@@ -101,7 +100,7 @@ static struct timeline_bucket *keep(struct timeline *timeline, size_t number, st
     return timeline->last;
 }
 
-/* The bucket of now_ns, which may be a new one. */
+/* Opens the bucket of now_ns, unless it is open. */
 static int open_bucket(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
                        uint64_t live_blocks, struct error *err)
 {
@@ -116,7 +115,7 @@ static int open_bucket(struct timeline *timeline, uint64_t now_ns, uint64_t live
     bucket->low_bytes = UINT64_MAX;
     if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
         timeline_hold(timeline, bucket, live_bytes,
-                      live_blocks); /* else the instant itself decides */
+                      live_blocks); /* else only sums after now_ns count in it */
     return 0;
 }
 
@@ -125,7 +124,7 @@ int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t l
 {
     int code;
 
-    if (timeline->n_kept == 0 /* nothing was live at its beginning: low, peak and live are 0 */
+    if (timeline->n_kept == 0 /* at its beginning low, peak and live are 0 */
         && !keep(timeline, 0, err))
         return ERROR_NOMEM;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
@@ -137,7 +136,7 @@ int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t l
     return code;
 }
 
-/* Of the kept one of this index. */
+/* Begin of the stored bucket at the index. */
 static uint64_t begins_ns(const struct timeline *timeline, size_t index)
 {
     return index == 0
@@ -145,7 +144,8 @@ static uint64_t begins_ns(const struct timeline *timeline, size_t index)
                : timeline->start_ns + ((uint64_t)timeline->kept[index].number << timeline->shift);
 }
 
-/* The last kept one that begins no later: its own, unless stamps went back between threads. */
+/* The last stored bucket that begins at or before time_ns. It contains time_ns, unless clocks of
+ * threads differ. */
 static size_t find(const struct timeline *timeline, uint64_t time_ns)
 {
     size_t number = bucket_of(timeline, time_ns);
@@ -155,7 +155,7 @@ static size_t find(const struct timeline *timeline, uint64_t time_ns)
     return i ? i - 1 : 0;
 }
 
-/* Those that are told one after another were mostly born so, too. */
+/* Blocks reported in a row were mostly allocated at similar times. */
 static struct timeline_bucket *find_again(struct timeline *timeline, uint64_t time_ns)
 {
     struct timeline_found *found = &timeline->found;

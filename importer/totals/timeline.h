@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline: how live and allocated sums of one process went over time, in at most
- * TIMELINE_MAX_BUCKETS equal buckets.
+ * timeline: live and allocated sums of one process over time, in at most TIMELINE_MAX_BUCKETS equal
+ * buckets.
  *
- * Model:   buckets begin at the start of the process and are 2^shift ns wide. When time leaves the
- *          last one, neighbours are joined and buckets become twice as wide: no length of the
- *          recording need be known, and none costs more memory. Buckets in which nothing happens
- *          are not kept: what was live before goes on in them.
+ * Buckets begin at the start of the process and are 2^shift ns wide. When time leaves the last one,
+ * neighbours are merged and buckets become twice as wide. So the length of the recording need not
+ * be known, and memory is bounded. Buckets without events are not stored: live sums carry over.
+ *
  * Invariants
  *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
- *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
+ *   TL-2 Peak and low of a bucket cover all its time, including time without events.
  *   TL-3 Sums over buckets equal the totals of the process.
- *   TL-4 Until it is closed the last bucket lacks what is live at its end: nothing need be done for an instant that is within its low and peak.
- *   TL-5 Memory: 128 bytes, doubled at most, for each bucket in which something happened.
- * Threads: none.
- * Failure: memory.
+ *   TL-4 Until it is closed, the last bucket lacks its final live sums. So an event that stays
+ *        within its low and peak need not update it.
+ *   TL-5 Memory: 128 to 256 bytes for each bucket with events.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_TIMELINE_H
 #define MTRACE_IMPORTER_TIMELINE_H
@@ -39,12 +41,12 @@ struct timeline_bucket {
     uint64_t peak_bytes, low_bytes;
     uint64_t allocated_blocks, allocated_bytes;
     uint64_t freed_blocks, freed_bytes;
-    uint64_t leaked_blocks, leaked_bytes; /* born in the bucket, and never freed */
-    double live_variance, peak_variance;  /* of these bytes, where blocks are samples; else 0 */
+    uint64_t leaked_blocks, leaked_bytes; /* allocated in the bucket and never freed */
+    double live_variance, peak_variance;  /* of these bytes for samples, else 0 */
     double allocated_variance, freed_variance, leaked_variance;
 };
 
-/* The kept bucket that was found last by a time, and which times lead to it. */
+/* The stored bucket that was found last, and the times that lead to it. */
 struct timeline_found {
     uint64_t from_ns, to_ns;
     size_t index;
@@ -54,10 +56,10 @@ struct timeline {
     struct timeline_bucket *kept; /* those with events, in order; NULL before the first event */
     size_t n_kept, max_kept;
     uint64_t start_ns;
-    double live_variance; /* now; a sum of what came and went, which may be a little off */
+    double live_variance; /* current; a running difference that may be slightly off */
     unsigned shift;
     size_t n_buckets;             /* begun ones; the last may be open */
-    uint64_t open_until_ns;       /* before this nothing but the last bucket changes; 0: look */
+    uint64_t open_until_ns;       /* before this time only the last bucket changes; 0: unknown */
     struct timeline_bucket *last; /* of the kept ones; NULL: none */
     struct timeline_found found;  /* by timeline_count_leak */
 };
@@ -65,8 +67,8 @@ struct timeline {
 void timeline_init(struct timeline *timeline, uint64_t start_ns);
 void timeline_done(struct timeline *timeline);
 
-/* live_* held from the last instant told until now_ns, which lies after it: to be called when time
- * goes on, before anything of now_ns is counted. */
+/* live_* were valid from the previous call until now_ns, which is later. Call when time advances,
+ * before events of now_ns are counted. */
 int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
                           uint64_t live_blocks, struct error *err);
 
@@ -84,7 +86,7 @@ static inline void timeline_hold(const struct timeline *timeline, struct timelin
         bucket->low_bytes = live_bytes;
 }
 
-/* timeline_advance before open_until_ns. False: all of it was within what the bucket had. */
+/* timeline_advance before open_until_ns. False: live_bytes is within low and peak of the bucket. */
 static inline bool timeline_hold_outside(struct timeline *timeline, uint64_t live_bytes,
                                          uint64_t live_blocks)
 {
@@ -105,7 +107,7 @@ static inline int timeline_advance(struct timeline *timeline, uint64_t now_ns, u
     return 0;
 }
 
-/* Count at the instant of the last timeline_advance. */
+/* Count at the time of the last timeline_advance. */
 static inline void timeline_count_allocation(struct timeline *timeline,
                                              const struct sample_weight *weight)
 {
@@ -131,19 +133,20 @@ static inline void timeline_count_end(struct timeline *timeline, const struct sa
     }
 }
 
-/* Of a block that was counted as born at allocated_ns: it was never freed. In any order, fastest in that of the births, at the end. */
+/* Counts a block that was allocated at allocated_ns and never freed. After all events, in any
+ * order; fastest in order of allocation. */
 void timeline_count_leak(struct timeline *timeline, uint64_t allocated_ns,
                          const struct sample_weight *weight);
 
-/* live_* held until end_ns, the last instant of the process, and at it. */
+/* Closes the timeline: live_* were valid until end_ns inclusive, the end of the process. */
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,
                     uint64_t live_blocks, struct error *err);
 
-/* Bucket `number` < n_buckets. *cursor is 0 at the first, and numbers go up. */
+/* Returns bucket `number` < n_buckets. Call with increasing numbers; *cursor is 0 first. */
 struct timeline_bucket timeline_read(const struct timeline *timeline, size_t number,
                                      size_t *cursor);
 
-/* Into the bytes or from them, into one that was just begun (checkpoint_io.h). */
+/* Saves the timeline, or loads it into one that was just initialized (checkpoint_io.h). */
 void timeline_visit(struct timeline *timeline, struct checkpoint_io *io);
 
 #endif

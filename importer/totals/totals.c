@@ -213,7 +213,7 @@ void totals_bound(struct totals *totals, size_t most_pairs)
     totals->most_pairs = (uint32_t)most_pairs;
 }
 
-/* TO-6 */
+/* Adds a run to its entry, or to the one of id 0 if there are too many (TO-6). */
 static int flush_pair(const struct totals *totals, struct hash_map *tally,
                       struct pair_totals_run *run, uint32_t from, uint32_t *n_pairs,
                       uint64_t *n_unreported, struct error *err)
@@ -296,7 +296,7 @@ int totals_flush(struct totals *totals, struct error *err)
     return code;
 }
 
-/* ---- births and ends ---- */
+/* ---- allocations and frees ---- */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -477,7 +477,7 @@ static MTRACE_COLD int begin_left(struct process_totals *process, struct error *
     return process->left ? 0 : out_of_memory(err);
 }
 
-/* For each of a million blocks: not called. */
+/* Inlined: it runs for each leaked block. */
 MTRACE_INLINE void count_left(struct totals *totals, struct process_totals *process,
                               uint32_t number, const struct live_block *block,
                               const struct sample_weight *weight)
@@ -530,7 +530,8 @@ int totals_left_run(struct totals *totals, uint32_t process_id, const struct liv
     for (size_t i = 0; code == 0 && i < n_places; i++) {
         const struct live_block *block = &places[i];
         const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
-        __builtin_prefetch(block + LIVE_TABLE_PIECE_BLOCKS); /* bit by bit: memory is slower */
+        __builtin_prefetch(
+            block + LIVE_TABLE_PIECE_BLOCKS); /* one per iteration spreads the load on memory */
         if (!pairing_is_single(block)) {
             *ret_n_others += block->address != 0;
             continue;
@@ -566,7 +567,7 @@ static int count_elided_class(struct process_totals *process, const struct event
     return 0;
 }
 
-/* Those of several sizes have their classes in EVENT_ELIDED_SIZES. */
+/* For several sizes, EVENT_ELIDED_SIZES has the classes. */
 static int count_elided(struct process_totals *process, const struct event *event,
                         struct error *err)
 {
@@ -578,10 +579,10 @@ static int count_elided(struct process_totals *process, const struct event *even
                                     err);
 }
 
-/* What differs where sizes do. */
+/* Values that depend on whether all blocks have one size. */
 struct elided_sizes {
     uint64_t least, largest, temporary_bytes;
-    uint64_t largest_ns; /* one of the largest was born */
+    uint64_t largest_ns; /* when one of the largest was allocated */
 };
 
 static struct elided_sizes elided_sizes_of(const struct event *event)
@@ -617,7 +618,7 @@ static void count_elided_stack(struct stack_totals *stack, const struct event *e
     stack->first_ns = least(stack->first_ns, first_ns);
     if (stack->last_ns < last_ns)
         stack->last_ns = last_ns;
-    if (stack->own_peak_bytes < sizes.largest) { /* one of them was live then */
+    if (stack->own_peak_bytes < sizes.largest) { /* one of the largest was live then */
         stack->own_peak_bytes = sizes.largest;
         stack->own_peak_ns = sizes.largest_ns;
     }
@@ -705,7 +706,7 @@ uint64_t totals_n_elided(const struct totals *totals)
     return n;
 }
 
-/* ---- the state as bytes ---- */
+/* ---- checkpoint ---- */
 
 static void check_run(const struct pair_totals_run *run, uint32_t n_processes, uint32_t most,
                       struct checkpoint_io *io)

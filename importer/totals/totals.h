@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * totals: what pass 1 counts per process, stack, thread and class while blocks are born and end.
+ * totals: sums per process, stack, thread and class that pass 1 counts from allocations and frees.
  *
- * Model:   a process has live sums now and at its peak, a struct stack_totals for each stack that
- *          allocates, and histograms. An instant is all events of one time_ns of a process: sums
- * are compared with a peak when time goes on, never in the middle of an instant, so that every peak
- * is a sum of "live at T" that can be computed from rows, too.
+ * A process has its current and peak live sums, a struct stack_totals for each stack that
+ * allocates, and histograms. Live sums are compared with the peak only when time advances, after
+ * all events of one timestamp: so every peak equals a sum of "live at T" that can be computed from
+ * rows.
  *
- *          Live-at-the-peak of a stack costs nothing when the peak rises: a stack notes the instant
- *          of its last change, and before the next change (or at the end) looks whether a peak came
- *          at or after it. If so, what is live until now is what was live at that peak.
+ * A rising peak does not touch the stacks. A stack notes the time of its last change. Before its
+ * next change, or at the end, it checks whether the process peaked since: then its current live sum
+ * is its sum at that peak.
+ *
  * Invariants
- *   TO-1 Per process: allocated = live + ended, in blocks and bytes, for each stack and in sum.
- *   TO-2 peak_ns is the first instant at which live_bytes was highest.
- *   TO-3 After totals_finish the peaks of the stacks of a process add up to those of the process.
- *   TO-4 Memory: 280 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
- *        32 per pair of tallies, 88 per thread.
- *   TO-5 Where blocks are samples, all sums but those of reallocs and chains are of what they stand for (sample_weight.h), and no block
- *        is known to be temporary.
- *   TO-6 Where pairs are bounded, the first `most_pairs` stacks that free the blocks of a stack are told apart, and so are the first threads that end those of
- *        a thread; all others are one, 0. Sums are those of all.
- * Threads: none.
- * Failure: memory.
+ *   TO-1 Per process: allocated = live + freed, in blocks and bytes, for each stack and in total.
+ *   TO-2 peak_ns is the first time at which live_bytes was highest.
+ *   TO-3 After totals_finish the peaks of the stacks of a process add up to its own peak.
+ *   TO-4 Memory: 280 bytes per process and stack that allocates, 4 per stack with a nearby id, 32
+ *        per pair, 88 per thread.
+ *   TO-5 If blocks are samples, all sums except those of reallocs and chains are estimates
+ *        (sample_weight.h), and no block counts as temporary.
+ *   TO-6 If pairs are bounded, each stack keeps its first `most_pairs` freeing stacks, and each
+ *        thread its first freeing threads. All others are counted under id 0, so sums stay
+ *        complete.
+ *
+ * Threads: one at a time.
+ * Errors: memory.
  */
 #ifndef MTRACE_IMPORTER_TOTALS_H
 #define MTRACE_IMPORTER_TOTALS_H
@@ -40,8 +43,8 @@
 
 #define TOTALS_NEVER UINT64_MAX
 
-/* How sure estimates are: what each drawn block adds to their variance. Those of what is live are sums of what came and went, and
- * may be a little off. */
+/* Variances of estimates: the sum of what each sampled block adds. Those of live blocks are
+ * differences and may be slightly off. */
 struct sums_variance {
     double blocks, bytes;
 };
@@ -50,46 +53,47 @@ struct stack_variances {
     struct sums_variance allocated, live, peak, leaked;
 };
 
-/* Of one stack in one process; the row of backtrace_totals in the making. */
+/* One stack in one process: becomes a row of backtrace_totals. */
 struct stack_totals {
     uint64_t live_bytes, live_blocks;
-    uint64_t changed_epoch; /* instant of the last change of live_*, + 1; 0: none */
+    uint64_t changed_epoch; /* time of the last change of live_*, + 1; 0: none */
     uint64_t own_peak_bytes, own_peak_ns;
     uint64_t peak_bytes, peak_blocks; /* at the peak of the process; final after totals_finish */
     uint64_t allocated_bytes, allocated_blocks;
     uint64_t first_ns, last_ns;
     uint64_t min_size, max_size;
     uint64_t slack_bytes;
-    double lifetime_sum_ns; /* 10^9 blocks of 10 s are more than 63 bits hold */
+    double lifetime_sum_ns; /* a double: 10^9 blocks of 10 s overflow 63 bits */
     uint64_t temporary_bytes, temporary_blocks;
     uint64_t chains_started;
     struct stack_variances *variances; /* NULL: all blocks were recorded */
     struct pair_totals_run freed_at;   /* of free_sites */
     uint32_t node;
     uint32_t n_free_sites; /* in free_sites, 0 not among them */
-    /* so far each birth or end needs, from here on a few do */
+    /* Above: needed for each allocation or free. Below: rarely needed. */
     uint64_t chains_leaked;
     uint64_t realloc_count, realloc_copied_bytes;
     uint64_t leaked_blocks, leaked_bytes;
     uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
     uint64_t elided_bytes, elided_blocks;
-    uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
+    uint64_t snapshot_bytes, snapshot_blocks; /* in the last snapshot; snapshots.c */
 };
 
-/* What is left of one stack, while that is counted: close together, as stacks come in no order. */
+/* Leaked blocks of one stack while they are counted. Small, because blocks arrive in no order of
+ * stacks. */
 struct stack_left {
     uint64_t blocks, bytes;
-    uint64_t first_ns, last_ns; /* 0 blocks: of nothing */
+    uint64_t first_ns, last_ns; /* invalid if there are 0 blocks */
     uint64_t chains;
 };
 
 struct thread_totals {
     uint64_t allocated_bytes, allocated_blocks;
-    uint64_t freed_bytes, freed_blocks; /* ended by this thread, whoever allocated them */
+    uint64_t freed_bytes, freed_blocks; /* freed by this thread, whichever thread allocated them */
     uint64_t leaked_bytes, leaked_blocks;
     uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
     uint64_t changed_ns;
-    uint64_t elided_live_bytes;      /* at a time, at most */
+    uint64_t elided_live_bytes;      /* upper bound of those live at one time */
     struct pair_totals_run freed_by; /* of flows */
     uint32_t n_flows;                /* in flows, 0 not among them */
 };
@@ -108,26 +112,24 @@ struct lifetime_class_totals {
 };
 
 struct process_totals {
-    uint64_t sample_bytes; /* blocks are samples and count as what they stand for; 0: all blocks */
-    uint64_t
-        now_ns; /* the instant that live_* may still change in; TOTALS_NEVER before the first */
+    uint64_t sample_bytes; /* blocks are samples; 0: all blocks are recorded */
+    uint64_t now_ns;       /* time of the last event; TOTALS_NEVER: none */
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes, peak_blocks;
-    uint64_t peak_ns; /* TOTALS_NEVER: nothing was ever live */
-    uint64_t
-        peak_epoch; /* peak_ns + 1, 0 before the first: no change after it while changed_epoch <= peak_epoch */
+    uint64_t peak_ns;    /* TOTALS_NEVER: nothing was ever live */
+    uint64_t peak_epoch; /* peak_ns + 1; 0: none. Later changes have a higher changed_epoch */
     struct sums_variance live_variance, peak_variance;
     uint64_t n_allocations, n_ends;
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
-    struct stack_totals **changed; /* after what was told, each once, in that order; room for all */
+    struct stack_totals *
+        *changed; /* changed since the last snapshot, each once, in order; capacity for all */
     size_t n_changed, max_changed;
     uint64_t reported_epoch; /* of the last snapshot, + 1; 0 before the first; snapshots.c */
-    struct stack_left *
-        left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
-    struct allocation_parts allocations; /* the same of leaked_allocations */
+    struct stack_left *left; /* by stack number; NULL: none yet, or flushed */
+    struct allocation_parts allocations; /* not yet in leaked_allocations */
     struct size_class_totals *sizes;     /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
@@ -140,10 +142,9 @@ struct totals {
     uint32_t most_pairs;                                  /* TO-6; 0: any number */
     uint64_t n_unreported_free_sites, n_unreported_flows; /* blocks of 0 */
     struct hash_map
-        free_sites; /* pair_totals_entry; from: stack of birth, to: stack of free; freed by free() only */
-    struct hash_map flows; /* pair_totals_entry; from: allocating thread, to: ending thread */
-    struct hash_map
-        leaked_allocations; /* pair_totals_entry; from: stack of birth, to: part of the process's life */
+        free_sites;        /* pair_totals_entry; from: stack, to: freeing stack (free() only) */
+    struct hash_map flows; /* pair_totals_entry; from: allocating thread, to: freeing thread */
+    struct hash_map leaked_allocations; /* pair_totals_entry; from: stack, to: time bucket */
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
@@ -152,11 +153,11 @@ int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struc
 /* NULL is fine. */
 void totals_free(struct totals *totals);
 
-/* To be called with the time of each event before it is counted: when that begins a new instant,
- * the one before is compared with the peak. Returns whether it did. */
+/* Call with the time of each event before it is counted. If time advances, compares the live sums
+ * with the peak and returns true. */
 bool totals_advance(struct totals *totals, uint32_t process, uint64_t time_ns);
 
-/* What the block stands for, itself included. */
+/* The number of blocks and bytes that the block stands for (1 and its size without sampling). */
 static inline struct sample_weight totals_weight(const struct totals *totals, uint32_t process,
                                                  const struct live_block *block)
 {
@@ -164,7 +165,7 @@ static inline struct sample_weight totals_weight(const struct totals *totals, ui
                             live_block_salt(block));
 }
 
-/* A block as it is counted, out of the bits of the live table. */
+/* A block as it is counted, unpacked from the bit fields of the live table. */
 struct totals_block {
     uint64_t allocated_ns;
     uint64_t size;
@@ -173,7 +174,7 @@ struct totals_block {
     uint32_t node, thread;
 };
 
-/* Field by field: what is copied as a whole right after it was stored in parts is waited for. */
+/* Copies field by field: copying the whole struct right after its parts were stored would stall. */
 static inline void totals_block_read(const struct totals *totals, uint32_t process,
                                      const struct live_block *block, struct totals_block *ret)
 {
@@ -196,59 +197,67 @@ int totals_allocated(struct totals *totals, uint32_t process, const struct total
 int totals_ended(struct totals *totals, uint32_t process, const struct totals_block *block,
                  const struct pairing_end *end, struct error *err);
 
-/* The block was counted as ended already; now it is known by whom. */
+/* A block that was counted as freed for unknown reasons was freed by this event
+ * (pairing_sink.explained). */
 int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
                      const struct pairing_end *end, struct error *err);
-/* After totals_finish; the stacks know of it after totals_flush. */
+/* Counts a block that is live at the end. After totals_finish; stacks include it after
+ * totals_flush. */
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
-/* The same for the places that pairing_is_single, all leaked; not where blocks are samples. *ret_n_others: those of other blocks. */
+/* The same for all blocks of `places` for which pairing_is_single holds; all are leaked. Not for
+ * samples. *ret_n_others: number of blocks that were skipped. */
 int totals_left_run(struct totals *totals, uint32_t process, const struct live_block *places,
                     size_t n_places, size_t *ret_n_others, struct error *err);
 
-/* Into leaked_allocations: blocks that leaked of the stack were born in that part of the process's life. They are there after totals_flush. */
+/* Adds leaked blocks of a stack that were allocated in that time bucket to leaked_allocations,
+ * which is complete after totals_flush. */
 int totals_leaked_allocation(struct totals *totals, uint32_t process, uint32_t node, uint32_t part,
                              const struct sample_weight *weight, struct error *err);
 
-/* EVENT_ELIDED*. free_node 0: not known. */
+/* Counts an EVENT_ELIDED* event. free_node 0: not known. */
 int totals_elided(struct totals *totals, const struct event *event, uint32_t free_node,
                   struct error *err);
 
-/* Of the blocks that were elided up to so many bytes were live at a time: what peaks of stacks, and of programs with threads, may be too low by. */
+/* Upper bound of elided bytes live at one time: peaks of stacks and of programs with threads may be
+ * too low by so much. */
 uint64_t totals_elided_live_bytes(const struct totals *totals);
 uint64_t totals_n_elided(const struct totals *totals); /* blocks */
 
-/* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
+/* Compares with the peak a last time and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);
 
-/* Before the first event (TO-6). */
+/* Bounds pairs (TO-6). Before the first event. */
 void totals_bound(struct totals *totals, size_t most_pairs);
 
-/* After the last event, totals_left and totals_leaked_allocation included: stacks, free_sites, flows and leaked_allocations are whole. */
+/* Completes stacks, free_sites, flows and leaked_allocations. After the last totals_left and
+ * totals_leaked_allocation. */
 int totals_flush(struct totals *totals, struct error *err);
 
-/* number < n_stacks, in order of the first birth. */
+/* number < n_stacks, in order of the first allocation. */
 struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number);
 
 uint32_t totals_stack_number(const struct process_totals *process, uint32_t node);
 
-/* From now on process->changed are those whose changed_epoch is above. */
+/* Fills process->changed with the stacks whose changed_epoch is higher than reported_epoch, and
+ * keeps it so. */
 void totals_list_changed(struct process_totals *process, uint64_t reported_epoch);
 
-/* Into the bytes or from them, into new ones that have room for as much (checkpoint_io.h); before totals_finish. */
+/* Saves the totals, or loads them into new ones of at least the same capacity (checkpoint_io.h).
+ * Before totals_finish. */
 void totals_visit(struct totals *totals, struct checkpoint_io *io);
 
-/* Was a block of the stack born in the process? */
+/* Did the stack allocate a block in the process? */
 bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node);
 
-/* ---- for what counts many births and ends in a row ---- */
+/* ---- for batches of allocations and frees ---- */
 
 enum {
     TOTALS_STACKS_PER_PIECE = 16
 };
 
-/* NULL: no block of it was born so far. */
+/* NULL: the stack has not allocated in the process. */
 static inline struct stack_totals *totals_stack_find(const struct process_totals *process,
                                                      uint32_t node)
 {
@@ -279,7 +288,7 @@ static inline void totals_compare_with_peak(struct process_totals *process)
     }
 }
 
-/* Brings the peaks of the stack up to date, which changes now. */
+/* Updates the peaks of the stack. Call before its live sums change. */
 static inline void totals_settle(struct process_totals *process, struct stack_totals *stack,
                                  uint64_t now_ns)
 {
@@ -309,11 +318,11 @@ static inline void totals_settle_thread(struct thread_totals *thread, uint64_t n
     thread->changed_ns = now_ns;
 }
 
-/* A block of the stack was freed on the stack `node`, which is not 0. */
+/* Counts a block of the stack that was freed by the stack `node`, which is not 0. */
 int totals_count_free_site(struct totals *totals, uint32_t process, struct stack_totals *stack,
                            uint32_t node, const struct sample_weight *weight, struct error *err);
 
-/* Blocks of the thread `from` were ended by `to`. */
+/* Counts blocks of the thread `from` that the thread `to` freed. */
 int totals_count_flow(struct totals *totals, uint32_t process, uint32_t from, uint32_t to,
                       const struct sample_weight *weight, struct error *err);
 

@@ -16,7 +16,7 @@ static struct window *last_of(struct windows *windows)
     return windows->n ? &windows->list[windows->n - 1] : NULL;
 }
 
-/* Whose blocks are counted until the next one begins (WN-1). */
+/* Sets the sums of a window when the next one begins (WN-1). */
 static void settle(struct window *window, const struct window_numbers *numbers)
 {
     window->last_allocation = numbers->last_allocation;
@@ -42,7 +42,7 @@ static int begin(struct windows *windows, unsigned by, uint64_t time_ns,
     return 0;
 }
 
-/* The one that began with the process, or WN-2. */
+/* Begins the window that exists since the start of the process, or that WN-2 requires. */
 static int begin_first(struct windows *windows, const struct window_numbers *numbers,
                        struct error *err)
 {
@@ -54,7 +54,7 @@ static int begin_first(struct windows *windows, const struct window_numbers *num
                : 0;
 }
 
-/* WN-3 */
+/* Reopens the last window when there are too many (WN-3). */
 static void resume(struct windows *windows, struct window *last, uint64_t time_ns)
 {
     last->paused_ns += time_ns > last->end_ns ? time_ns - last->end_ns : 0;
@@ -112,7 +112,7 @@ uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns)
 void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
                             uint64_t bytes)
 {
-    size_t n; /* windows that began before the block was born */
+    size_t n; /* windows that began before the allocation */
 
     LOWER_BOUND(n, windows->n, windows->list[n].first_allocation <= allocation_id);
     if (n == 0)

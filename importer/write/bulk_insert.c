@@ -11,7 +11,7 @@ struct bulk_insert {
     sqlite3 *db;
     sqlite3_stmt *statement;
     bulk_column_fn *column;
-    const char *rows; /* of the call that runs */
+    const char *rows; /* of the current call */
     size_t row_bytes;
     size_t n_rows;
     int n_columns;

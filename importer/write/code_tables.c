@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes, threads and code as the log defines them, and the facts about the import itself. */
+/* code_tables: writes processes, threads and code as the log defines them, and data about the
+ * import. */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
@@ -14,7 +15,7 @@
 
 /* ---- processes and threads ---- */
 
-/* The arguments as a JSON array; NULL when none are known or memory is lacking. */
+/* The arguments as a JSON array; NULL if they are not known or memory is lacking. */
 static char *command_line(const struct definitions_process *process)
 {
     if (process->n_arguments == 0)
@@ -44,7 +45,7 @@ static uint64_t dropped_events(const struct definitions_process *process)
     return n;
 }
 
-/* Of samples those alone came that had been samples before, which is a count of nothing. */
+/* NULL for samples: only frees of blocks sampled in the parent are recorded. */
 static uint64_t inherited_frees(const struct statistics *facts, uint32_t process)
 {
     return facts->definitions->processes[process].sample_bytes
@@ -235,7 +236,7 @@ int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
     return code;
 }
 
-/* Frames that stand for something that is no code carry their name in the definitions. */
+/* Frames without code have a name in the definitions. */
 static int write_labels(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *function = NULL;
@@ -279,7 +280,7 @@ static int write_kinds(sqlite3 *db, struct statistics *facts, struct error *err)
 struct meta_writer {
     sqlite3_stmt *insert;
     struct error *err;
-    int code; /* of the first failure */
+    int code; /* first failure */
 };
 
 static void meta_number(struct meta_writer *meta, const char *key, uint64_t value)
@@ -317,7 +318,7 @@ static bool is_reported(const struct definitions *definitions, size_t process)
     return !definitions->processes[process].is_left_out;
 }
 
-/* What the program said and nobody can make sense of. */
+/* Invalid use of the API by the program. */
 static void write_misuse(struct statistics *facts, struct meta_writer *meta)
 {
     uint64_t stale_exits = 0;
@@ -387,7 +388,7 @@ static void write_of_process(struct meta_writer *meta, const char *name, size_t 
         meta_number(meta, key, n);
 }
 
-/* What the answer about one process need not speak of when it is another's. */
+/* Flaws by process, so that a report about one process need not mention those of others. */
 static void write_flaws(const struct definitions *definitions, struct meta_writer *meta)
 {
     for (size_t id = 1; id <= definitions->n_processes; id++) {

@@ -20,19 +20,19 @@
 #include <unistd.h>
 
 enum {
-    CACHE_KIB = 40 * 1024,   /* rows are appended: more would only hold pages back from the disk */
-    PAGE_BYTES = 16384,      /* a quarter of the writes of SQLite's own 4096, and fewer levels */
-    SMALL_PAGE_BYTES = 2048, /* every table takes a page at least */
+    CACHE_KIB = 40 * 1024, /* rows are appended: a larger cache would only delay writes */
+    PAGE_BYTES = 16384,    /* a quarter of the writes of SQLite's default 4096, and fewer levels */
+    SMALL_PAGE_BYTES = 2048, /* every table takes at least one page */
     SMALL_BYTES = 1 << 20,
 };
 
 struct database {
     sqlite3 *db;
-    struct output_file file;     /* of a new database; without one the target itself is open */
-    struct database_guard guard; /* of a target that was there before */
+    struct output_file file;     /* of a new database; else the target itself is open */
+    struct database_guard guard; /* of an existing target */
 };
 
-/* The target that the file of a connection is to become; the length excludes what its own name has behind. */
+/* The target of a connection's file. The length excludes the suffix of a temporary name. */
 static const char *target_of(sqlite3 *db, int *ret_length)
 {
     const char *file = sqlite3_db_filename(db, "main");
@@ -60,7 +60,7 @@ int database_error(sqlite3 *db, struct error *err)
         return database_write_error(db, sqlite3_system_errno(db), err);
     if (sqlite3_errcode(db) == SQLITE_FULL)
         return database_write_error(db, ENOSPC, err);
-    if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* by the guard: nobody else interrupts */
+    if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* only the guard interrupts */
         return error_set(err, ERROR_FORMAT,
                          "'%.*s' is damaged: its symbols would take for ever; import the recording "
                          "again",
@@ -363,7 +363,7 @@ void database_close(struct database *database)
 {
     if (!database)
         return;
-    sqlite3_close_v2(database->db); /* rolls back what is open */
+    sqlite3_close_v2(database->db); /* rolls back an open transaction */
     output_file_close(&database->file);
     free(database);
 }

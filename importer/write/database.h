@@ -3,8 +3,8 @@
  * database: creates the SQLite file of an import, or changes one, atomically.
  *
  * A new database is written under a temporary name beside the target, in one transaction without a
- * journal. database_commit syncs and renames it (output_file.h). An existing one is changed in place,
- * in one transaction with a rollback journal.
+ * journal. database_commit syncs and renames it (output_file.h). An existing one is changed in
+ * place, in one transaction with a rollback journal.
  *
  * Invariants
  *   DB-1 Until database_commit returns 0 the target is unchanged.
@@ -26,8 +26,8 @@
 struct database;
 
 /*
- * The bytes of an empty database with small pages: copying them is faster than creating the tables and
- * views. The views of reports can be omitted, since mtrace-query has its own (database_guard.h) and
+ * The bytes of an empty database with small pages: copying them is faster than creating the tables
+ * and views. The views of reports can be omitted: mtrace-query has its own (database_guard.h), and
  * parsing them takes five times as long as parsing the tables.
  */
 struct database_blank {
@@ -42,9 +42,9 @@ int database_blank_make(struct database_blank *blank, bool has_views, struct err
 void database_blank_done(struct database_blank *blank);
 
 /*
- * Creates an empty database with all tables and views and begins a transaction. ERROR_EXISTS if the target
- * exists, unless `replace`. If expected_bytes is small, pages are small and the file begins as a copy of
- * `blank` (may be NULL). Free with database_close.
+ * Creates an empty database with all tables and views and begins a transaction. ERROR_EXISTS if the
+ * target exists, unless `replace`. If expected_bytes is small, pages are small and the file begins
+ * as a copy of `blank` (may be NULL). Free with database_close.
  */
 int database_create(const char *target, bool replace, uint64_t expected_bytes,
                     const struct database_blank *blank, struct database **ret, struct error *err);
@@ -73,7 +73,8 @@ int database_execute(sqlite3 *db, const char *sql, struct error *err);
 /* Finalize with sqlite3_finalize. */
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* The number in the first row of `sql`, which must have one. For the highest id use database_ids. */
+/* The number in the first row of `sql`, which must have one. For the highest id use
+ * database_ids. */
 int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err);
 
 /*

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Among the stacks of all. */
+/* A range in event_rows.stacks. */
 struct kept_snapshot {
     size_t first, n;
 };
@@ -28,7 +28,7 @@ struct event_rows {
     bool keeps_snapshots;
     struct kept_snapshot *kept; /* by id - 1 */
     size_t n_kept, kept_capacity;
-    struct snapshot_stack *stacks; /* of all that are kept */
+    struct snapshot_stack *stacks; /* of all kept snapshots */
     size_t n_stacks, stacks_capacity;
     uint64_t n_moves;
     const struct definitions *definitions; /* for groups; NULL: moves are not written */
@@ -122,13 +122,13 @@ static const char *mallopt_parameter_name(int64_t parameter)
     return NULL;
 }
 
-/* A stack that was not taken is no stack. */
+/* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
 static uint64_t known_node(uint32_t node)
 {
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
-/* SQLite has signed numbers only; what nobody can have may be larger, as a product that overflows is. */
+/* SQLite's integers are signed. Larger requests, such as an overflowed product, are clamped. */
 static uint64_t asked_bytes(uint64_t size_bytes)
 {
     return size_bytes < INT64_MAX ? size_bytes : INT64_MAX;
@@ -166,8 +166,8 @@ static int write_mapping(void *context, const struct mapping *piece, struct erro
 {
     const struct event_rows *rows = context;
 
-    /* What was mapped before the recording, and is seen by mremap only, has -1 for what we do not
-     * know, as have anonymous mappings for their descriptor. */
+    /* Unknown values of a mapping made before the recording are -1, and so is the descriptor of an
+     * anonymous mapping. */
     return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzm", piece->mmap_id, piece->call_id,
                            (uint64_t)piece->process, (uint64_t)piece->thread,
                            known_node(piece->node), piece->address, piece->length,
@@ -202,7 +202,7 @@ const struct snapshot_stack *event_rows_snapshot(const struct event_rows *rows, 
     return rows->stacks + rows->kept[id - 1].first;
 }
 
-/* They come in the order of their ids. */
+/* Snapshots arrive in order of id. */
 static int keep_snapshot(struct event_rows *rows, const struct snapshot *snapshot,
                          struct error *err)
 {

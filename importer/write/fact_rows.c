@@ -10,7 +10,7 @@ enum {
     N_BATCHES = 4
 };
 
-/* Whole allocations, in order of id. */
+/* Fills a batch with whole allocations, in order of id. */
 static int fill_batch(void *context, void *to, struct error *err)
 {
     struct statistics *facts = context;
@@ -46,7 +46,7 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
     return code ? code : more;
 }
 
-/* As statistics_next_left, of processes that are told. */
+/* statistics_next_left without processes that are left out. */
 static bool next_reported(struct statistics *facts, struct allocation *ret)
 {
     const struct definitions *definitions = facts->definitions;
@@ -57,7 +57,7 @@ static bool next_reported(struct statistics *facts, struct allocation *ret)
     return false;
 }
 
-/* Of blocks that are live at the end, where those are all that is known of single ones. */
+/* Writes rows of the blocks that are live at the end, if only these are known. */
 static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     struct row_writer *writer = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was charged to groups and tags, and what happened in phases. */
+/* group_tables: writes totals of groups, tags and phases. */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/database.h"
 #include "importer/write/total_tables.h"
@@ -77,7 +77,7 @@ static int write_tags(sqlite3 *db, const struct group_totals *totals, struct err
         margin_of(totals, a, (a)->allocated_variance), margin_of(totals, a, (a)->leaked_variance), \
         margin_of(totals, a, (a)->peak_variance)
 
-/* Negative: it is exact. */
+/* Negative: exact. */
 static double margin_of(const struct group_totals *totals, const struct group_account *account,
                         double variance)
 {

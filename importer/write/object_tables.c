@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    MOST_WARNINGS = 64, /* of each walk, of what is known here alone */
+    MOST_WARNINGS = 64, /* per walk, of those that the import finds */
     TEXT_BYTES = 160,
-    MOST_PATH_BYTES = 64 * 1024, /* longer ones are cut in front */
+    MOST_PATH_BYTES = 64 * 1024, /* longer paths lose their beginning */
 };
 
 static const char *const g_kinds[] = {
@@ -25,7 +25,7 @@ static const char *const g_kinds[] = {
     [LOG_OBJECT_PADDING] = "padding",
 };
 
-/* One walk while it is written. */
+/* State while one walk is written. */
 struct writing {
     sqlite3 *db;
     const struct object_walk *walk;
@@ -121,7 +121,7 @@ static int write_warning(struct writing *writing, const char *text, struct error
                            text);
 }
 
-/* What only who knows all blocks can see. */
+/* Adds a warning that needs knowledge of all blocks. */
 static int judge(struct writing *writing, const struct object_claim *claim, unsigned *n,
                  struct error *err)
 {

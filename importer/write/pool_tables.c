@@ -26,7 +26,7 @@ enum column {
     N_COLUMNS
 };
 
-/* What bulk_insert shows; UINT64_MAX is NULL. */
+/* A row for bulk_insert; UINT64_MAX is NULL. */
 struct pool_values {
     uint64_t values[N_COLUMNS];
 };
@@ -106,7 +106,7 @@ static int write_blocks(sqlite3 *db, const struct statistics *facts, struct erro
     return code;
 }
 
-/* Of samples nobody knows which of a pool's blocks lie in one block: NULL. */
+/* With samples, the pool blocks inside a malloc block are not known: NULL. */
 static int write_pools(sqlite3 *db, const struct statistics *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What has no process of its own, but that of what it belongs to. */
+/* Rows without a process_id go with the row to which they belong. */
 static const char g_keep_parts[] =
     "DELETE FROM snapshot_backtraces WHERE snapshot_id NOT IN (SELECT snapshot_id FROM snapshots);"
     "DELETE FROM snapshot_sites WHERE snapshot_id NOT IN (SELECT snapshot_id FROM snapshots);"
@@ -42,7 +42,7 @@ static int leave_processes_out(sqlite3 *db, const struct definitions *definition
     return code;
 }
 
-/* *ret_sql, which the caller frees: a statement for each table that says whose its rows are. */
+/* Makes a statement for each table with a process_id. The caller frees *ret_sql. */
 static int make_statements(sqlite3 *db, char **ret_sql, struct error *err)
 {
     sqlite3_stmt *select = NULL;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * told_processes: a database of some of the processes of a recording.
+ * process_filter: reduces a database to some processes of a recording.
  *
- * Model:   totals are kept by process, so those of one are rows of their tables. All tables are written, and then what is of
- *          others goes: whatever has a process_id, and what belongs to such rows.
+ * Totals are kept by process, so all tables are written first. Then rows of the other processes are
+ * deleted: those with their process_id, and those that belong to such rows.
+ *
  * Invariants
- *   TK-1 No row has or refers to a process with is_left_out, but for stacks, frames and files, which all processes share.
- *   TK-2 Numbers and times are those of the database of all.
+ *   TK-1 No row has or refers to a process with is_left_out, except stacks, frames and files, which
+ *        all processes share.
+ *   TK-2 Numbers and times are those of the database with all processes.
+ *
  * Threads: one.
- * Failure: that of SQLite.
+ * Errors: those of SQLite.
  */
 #ifndef MTRACE_IMPORTER_PROCESS_FILTER_H
 #define MTRACE_IMPORTER_PROCESS_FILTER_H
@@ -18,7 +21,7 @@
 
 #include <sqlite3.h>
 
-/* After all tables were written; nothing happens where no process is left out. */
+/* After all tables were written. Does nothing if no process is left out. */
 int process_filter_keep(sqlite3 *db, const struct definitions *definitions, struct error *err);
 
 #endif

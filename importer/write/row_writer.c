@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-/* A row of row_ranges that is still growing. */
+/* An unfinished row of row_ranges. */
 struct row_range {
     uint64_t n_rows, n_unended;
     int64_t first_id, last_id;
     int64_t min_size, max_size;
-    int64_t min_address, max_address; /* max below min: none has an address */
-    int64_t max_lifetime;             /* negative: none has ended */
+    int64_t min_address, max_address; /* max below min: no row has an address */
+    int64_t max_lifetime;             /* negative: no row has ended */
 };
 
 static const struct row_range empty_range = {.min_size = INT64_MAX,
@@ -49,8 +49,8 @@ void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
     batch->rows[batch->n_rows++] = *allocation;
 }
 
-/* What most rows have becomes 0, which SQLite stores in no byte. The schema says where the bits
- * are. */
+/* The most common value becomes 0, which SQLite stores in no byte. The schema documents the
+ * bits. */
 static int64_t pack_traits(const struct allocation *allocation)
 {
     uint64_t thread = allocation->thread;
@@ -63,7 +63,8 @@ static int64_t pack_traits(const struct allocation *allocation)
     return (int64_t)packed - 0x1000101;
 }
 
-/* Nobody but the allocating thread has an intervening count (PA-4), so both share a column. */
+/* Only the allocating thread has an intervening count (PA-4), so count and thread share a
+ * column. */
 static void put_ending(struct page_row *row, unsigned column, const struct allocation *allocation)
 {
     if (allocation->intervening != PAIRING_UNKNOWN)

@@ -20,25 +20,25 @@ struct index_row {
     uint64_t allocation;
 };
 
-/* Neighbouring stacks, and what was put aside of them. */
+/* Consecutive stacks and their spooled ids. */
 struct range {
     size_t first, last; /* stacks first..last - 1 */
     uint64_t n_entries;
     uint64_t *chunk; /* CHUNK_ENTRIES, of which n_chunk are filled */
     size_t n_chunk;
-    uint64_t *offsets; /* of the full chunks before */
+    uint64_t *offsets; /* of the full chunks in the file */
     size_t n_offsets, max_offsets;
 };
 
 struct stack_index {
     sqlite3 *db;
-    uint64_t *counts; /* by stack; then, of a range that is placed, where its next id goes */
+    uint64_t *counts; /* by stack; in the range being placed: position of its next id */
     size_t n_stacks;  /* highest id */
     struct range *ranges;
     size_t n_ranges, max_ranges;
     uint32_t *range_of; /* by stack */
     struct spill_file spill;
-    uint64_t *entries; /* of the range that is placed */
+    uint64_t *entries; /* of the range being placed */
 };
 
 static int out_of_memory(struct error *err)
@@ -80,7 +80,7 @@ static int count_stacks(struct stack_index *index, struct error *err)
     return code;
 }
 
-/* A stack with more entries than a range has is a range of its own. */
+/* A stack with more entries than fit in a range has its own. */
 static int make_ranges(struct stack_index *index, uint64_t range_entries, struct error *err)
 {
     for (size_t first = 1, last; first <= index->n_stacks; first = last) {
@@ -154,7 +154,7 @@ static int scan(struct stack_index *index, struct error *err)
 
 /* ---- each range ---- */
 
-/* Rows come in order of id, and chunks in that of their rows. */
+/* Ids stay sorted: rows come in order of id, and chunks in order of rows. */
 static void place_chunk(struct stack_index *index, const struct range *range, const uint64_t *chunk,
                         size_t n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stacks add up to. There are tens of thousands of them, with many columns each: as pages. */
+/* stack_tables: writes totals of stacks. There may be many thousands with many columns: as
+ * pages. */
 #include "importer/totals/facts_parts.h"
 #include "importer/write/table_pages.h"
 #include "importer/write/total_tables.h"
@@ -8,7 +9,7 @@
 
 /* ---- totals ---- */
 
-/* In the order of their ids, which is that of the key. */
+/* Sorts by id, the order of the key. */
 static int compare_stacks(const void *left, const void *right)
 {
     const struct stack_totals *a = *(const struct stack_totals *const *)left;
@@ -17,7 +18,7 @@ static int compare_stacks(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* A stack of which only counts were logged has no sizes: their mean stands in. */
+/* A stack with only elided blocks of unknown sizes has none: use their mean. */
 static uint64_t least_size(const struct stack_totals *stack)
 {
     if (stack->min_size != UINT64_MAX)

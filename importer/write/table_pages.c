@@ -15,7 +15,7 @@
 
 enum {
     MAX_TABLES = 6,
-    MAX_LEVELS = 12, /* of pages above the leaves: more than 2^32 pages can have */
+    MAX_LEVELS = 12, /* of pages above the leaves: enough for 2^32 pages */
     BUFFER_BYTES = 1 << 20,
 
     FILE_HEADER_BYTES = 100,
@@ -24,9 +24,9 @@ enum {
     VERSION_VALID_FOR = 92,
     LOCK_BYTE = 1 << 30,
 
-    LEAF = 0x0d, /* kinds of pages; these two of tables */
+    LEAF = 0x0d, /* page types; these two of tables */
     INNER = 0x05,
-    KEYED_LEAF = 0x0a, /* and these of indexes, which is what a table WITHOUT ROWID is */
+    KEYED_LEAF = 0x0a, /* and these of indexes, as which WITHOUT ROWID tables are stored */
     KEYED_INNER = 0x02,
     N_CELLS = 3, /* offsets in a page */
     CONTENT_START = 5,
@@ -37,17 +37,18 @@ enum {
     POINTER_BYTES = 2,
     CHILD_BYTES = 4,
     MAX_VARINT_BYTES = 9,
-    MAX_TEXT_BYTES = 57, /* whose length fits in one byte of the header */
+    MAX_TEXT_BYTES = 57, /* whose serial type fits in one byte */
     REAL = 7,            /* serial types */
     TEXT = 13,
 };
 
-/* At most, of a row: its length, its key, the length of its header, a type and a value of each column, and all texts of one. */
+/* Maximum bytes of a row: its length, its key, the length of its header, a type and a value per
+ * column, and all its texts. */
 #define ROW_BYTES (2 + MAX_VARINT_BYTES + 1 + 9 * TABLE_PAGES_COLUMNS + MAX_TEXT_BYTES)
 
 _Static_assert(TABLE_PAGES_COLUMNS + 1 < 128, "the length of a row's header takes one byte");
 
-/* A key, or a row with its length: what stands between a child and the next one. */
+/* A key, or a row with its length: separates a child from the next one. */
 struct divider {
     unsigned n_bytes;
     uint8_t bytes[ROW_BYTES];
@@ -58,7 +59,7 @@ struct child {
     struct divider divider;
 };
 
-/* Children of the inner page that is next, and two more, so that the last page gets two (TP-2). */
+/* Children of the next inner page, and two more, so that the last page gets two (TP-2). */
 struct level {
     struct child *children;
     size_t n;
@@ -72,11 +73,11 @@ struct page_table {
     unsigned n_keys; /* 0: has row ids */
     size_t max_children;
     unsigned max_row_bytes;
-    uint8_t *leaf; /* the one that is being filled */
+    uint8_t *leaf; /* leaf being filled */
     unsigned n_cells;
     unsigned content; /* offset of the last cell: cells grow down from the end of the page */
     int64_t last_key[TABLE_PAGES_KEYS];
-    bool has_last; /* a row, whose key that is */
+    bool has_last; /* a row was added; last_key is its key */
     struct level levels[MAX_LEVELS];
 };
 
@@ -84,7 +85,7 @@ struct table_pages {
     sqlite3 *db;
     int fd;
     unsigned page_bytes;
-    uint32_t n_pages; /* of the file, those in the buffer included */
+    uint32_t n_pages; /* of the file, including the buffer */
     uint8_t *buffer;  /* the last n_buffered of them */
     size_t n_buffered;
     size_t n_tables;
@@ -115,7 +116,7 @@ static uint32_t get_32(const uint8_t *from)
     return be32toh(big);
 }
 
-/* Seven bits a byte, the highest first; a ninth byte would have eight. */
+/* Seven bits per byte, the highest first; a ninth byte has eight. */
 static size_t put_varint(uint8_t *to, uint64_t value)
 {
     uint8_t reversed[MAX_VARINT_BYTES];
@@ -137,7 +138,8 @@ static size_t put_varint(uint8_t *to, uint64_t value)
     return n;
 }
 
-/* The serial type of an integer that is neither 0 nor 1, by the bits that it needs with its sign; and the bytes of each. */
+/* Serial type of an integer other than 0 and 1, by its signed bits; below, the bytes of each
+ * type. */
 static unsigned serial_type(int64_t value)
 {
     static const uint8_t by_bytes[] = {0, 1, 2, 3, 4, 5, 5, 6, 6};
@@ -153,7 +155,8 @@ static const char *text_of(const struct page_row *row, unsigned column)
     return (const char *)(intptr_t)row->values[column];
 }
 
-/* The type of a value other than NULL; its bytes go behind `body`, which moves on. */
+/* Returns the serial type of a value other than NULL; appends its bytes at *body and advances
+ * it. */
 static uint8_t encode_value(const struct page_row *row, unsigned column, uint8_t **body)
 {
     int64_t value = row->values[column];
@@ -183,7 +186,8 @@ static bool has_room_for_texts(const struct page_table *table, const struct page
     return n <= MAX_TEXT_BYTES;
 }
 
-/* A cell: length of the row, key unless it is among the columns, and the row: its header's length, types, values. */
+/* A cell: length of the row, key (unless it is a column), and the row: length of its header, types,
+ * values. */
 static unsigned encode_cell(uint8_t *cell, const struct page_table *table,
                             const struct page_row *row)
 {
@@ -225,7 +229,7 @@ static int flush(struct table_pages *pages, struct error *err)
     return code;
 }
 
-/* A new page with these bytes; NULL: zeros. */
+/* Appends a page with these bytes; NULL: zeros. */
 static int append_page(struct table_pages *pages, const uint8_t *bytes, uint32_t *ret_page,
                        struct error *err)
 {
@@ -276,7 +280,7 @@ static void make_inner(uint8_t *page, const struct page_table *table, const stru
 static int add_child(struct page_table *table, size_t level, const struct child *child,
                      struct error *err);
 
-/* The first n children of a level become a page of it. */
+/* Makes a page of the first n children of a level. */
 static int close_inner(struct page_table *table, size_t level, size_t n, struct error *err)
 {
     struct level *of = &table->levels[level];
@@ -325,7 +329,7 @@ static void begin_leaf(struct page_table *table)
     table->content = table->pages->page_bytes;
 }
 
-/* The last row leaves its leaf, which has others. */
+/* Moves the last row of a leaf, which has others, to the divider. */
 static void take_last_row(struct page_table *table, struct divider *ret)
 {
     unsigned end = table->pages->page_bytes;
@@ -345,7 +349,7 @@ static void take_last_row(struct page_table *table, struct divider *ret)
     table->content = end;
 }
 
-/* The last leaf has nothing behind it that a divider would part it from. */
+/* Writes the leaf. The last one has no successor and needs no divider. */
 static int close_leaf(struct page_table *table, bool is_last, struct error *err)
 {
     struct child made = {.page = 0};
@@ -361,7 +365,7 @@ static int close_leaf(struct page_table *table, bool is_last, struct error *err)
     return code ? code : add_child(table, 0, &made, err);
 }
 
-/* Whether it is behind the last one (TP-1), which it is now. */
+/* Does the key follow the last one (TP-1)? Makes it the last one. */
 static bool advance_key(struct page_table *table, const struct page_row *row)
 {
     const int64_t *key = &row->values[table->n_keys ? 0 : table->key_column];
@@ -401,14 +405,14 @@ int table_pages_add(struct page_table *table, const struct page_row *row, struct
     unsigned n = encode_cell(cell, table, row);
     if (mtrace_unlikely(n > table->max_row_bytes)) /* TP-4 */
         return error_set(err, ERROR_FORMAT, "a row that is too long for its page");
-    /* the key of a leaf that is closed for it is that of the row before */
+    /* add_row may close a leaf, whose key is that of the previous row: advance the key later */
     int code = add_row(table, cell, n, err);
     if (mtrace_unlikely(!advance_key(table, row)))
         return error_set(err, ERROR_FORMAT, "rows are out of order");
     return code;
 }
 
-/* The top goes where SQLite has put the empty table. */
+/* The root replaces the page of SQLite's empty table. */
 static int write_root(struct page_table *table, const uint8_t *page, struct error *err)
 {
     unsigned page_bytes = table->pages->page_bytes;
@@ -448,7 +452,7 @@ static int finish_table(struct page_table *table, struct error *err)
 
 /* ---- begin and end ---- */
 
-/* Makes SQLite read the file anew: its version is another one. */
+/* Changes the file's version, so that SQLite drops its cache. */
 static int write_header(struct table_pages *pages, struct error *err)
 {
     uint8_t header[FILE_HEADER_BYTES];
@@ -506,11 +510,11 @@ int table_pages_begin(sqlite3 *db, struct table_pages **ret, struct error *err)
     return 0;
 }
 
-/* The most bytes of a row; what is longer SQLite would continue in another page (section 1.6). */
+/* Maximum bytes of a row: SQLite would store a longer one in overflow pages (section 1.6). */
 static unsigned max_row_bytes(unsigned page_bytes, bool is_keyed)
 {
     unsigned local = is_keyed ? (page_bytes - 12) * 64 / 255 - 23 : page_bytes - 35;
-    unsigned with_lengths = local + 1; /* at least: the length of the row */
+    unsigned with_lengths = local + 1; /* at least 1 byte for the length of the row */
 
     return with_lengths < ROW_BYTES ? with_lengths : ROW_BYTES;
 }
@@ -574,7 +578,7 @@ int table_pages_end(struct table_pages *pages, struct error *err)
     if (code == 0)
         code = write_header(pages, err);
     close_file(
-        pages); /* before SQLite locks: closing a file gives back all locks of the process on it */
+        pages); /* before SQLite locks: closing releases all locks of the process on the file */
     return code ? code : database_execute(pages->db, "BEGIN", err);
 }
 

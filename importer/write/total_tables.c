@@ -22,7 +22,7 @@ struct row_array {
     size_t n_rows;
 };
 
-/* Writes an array through bulk_insert in one go. */
+/* Writes an array with one bulk_insert. */
 static int write_array(sqlite3 *db, const char *into, int n_columns, bulk_column_fn *column,
                        struct row_array array, struct error *err)
 {
@@ -75,7 +75,7 @@ static int write_timeline(struct statistics *facts, uint32_t process, sqlite3_st
     size_t cursor = 0;
     int code = 0;
 
-    sqlite3_clear_bindings(insert); /* those of another process */
+    sqlite3_clear_bindings(insert); /* of the previous process */
     for (size_t i = 0; code == 0 && i < timeline->n_buckets; i++) {
         const struct timeline_bucket bucket = timeline_read(timeline, i, &cursor);
         uint64_t start_ns = timeline->start_ns + ((uint64_t)i << timeline->shift);
@@ -196,7 +196,7 @@ static int write_heaps(sqlite3 *db, struct statistics *facts, struct error *err)
     return code;
 }
 
-/* Of several at one instant the last one holds. */
+/* Of several extents at one time the last one counts. */
 static int write_extents(sqlite3 *db, struct statistics *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
@@ -232,7 +232,7 @@ static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
         state->pages_to[2], state->pages_to[3]);
 }
 
-/* What lies where in its heaps is not known. */
+/* With samples, the position of blocks in heaps is not known. */
 static bool is_sampled(const struct statistics *facts, uint32_t process)
 {
     return facts->definitions->processes[process].sample_bytes != 0;
@@ -265,7 +265,7 @@ struct page_row {
     bool has_owner;
 };
 
-/* The order of the key. */
+/* Compares in the order of the key. */
 static int compare_page_rows(const void *left, const void *right)
 {
     const struct page_row *a = left;

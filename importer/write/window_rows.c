@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-/* NULL: nobody knows. */
+/* NULL: not known. */
 static const char *name_of(unsigned by, const char *of_process)
 {
     static const char *const names[] = {[LOG_SWITCH_SIGNAL] = "signal",
@@ -19,7 +19,7 @@ static const char *name_of(unsigned by, const char *of_process)
     return by < sizeof names / sizeof *names ? names[by] : NULL;
 }
 
-/* Of the time that the row is about. */
+/* Share of the row's time that was recorded. */
 static double recorded_share(const struct window *window, uint64_t process_end_ns)
 {
     uint64_t end_ns = window->is_open ? process_end_ns : window->end_ns;
@@ -29,7 +29,7 @@ static double recorded_share(const struct window *window, uint64_t process_end_n
                : 1;
 }
 
-/* NULL: it goes on, as its process does, or nobody knows whether it does. */
+/* NULL: the window is still open, or its end is not known. */
 static const char *end_of(const struct statistics *facts, uint32_t process,
                           const struct window *window)
 {

@@ -6,7 +6,7 @@
 #define MTRACE_LIB_ATTR_H
 
 #define MTRACE_EXPORT __attribute__((visibility("default")))
-/* For a variable that another file of the same library defines: avoids a load from the GOT. */
+/* For a variable defined in another file of the same library: avoids a load from the GOT. */
 #define MTRACE_HIDDEN    __attribute__((visibility("hidden")))
 #define MTRACE_COLD      __attribute__((cold, noinline))
 #define MTRACE_HOT       __attribute__((hot, noinline))
@@ -18,8 +18,8 @@
     __attribute__((format(printf, format_index, first_index)))
 
 /*
- * A function that its callers call last. In files with MTRACE_HAS_JUMPS the compiler turns such a call
- * into a jump, so that the function has the caller's stack pointer and return address.
+ * A function in tail position. In files with MTRACE_HAS_JUMPS the compiler makes the call a jump,
+ * so the function has the caller's stack pointer and return address.
  */
 #ifdef MTRACE_HAS_JUMPS
 #    define MTRACE_JUMPED_TO static __attribute__((noinline))

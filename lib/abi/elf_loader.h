@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_loader: which dynamic loader the file of a program asks for (PT_INTERP), and whether it is
- * glibc's. Another loader ends a program into which the collector is preloaded.
+ * elf_loader: which dynamic loader an executable asks for (PT_INTERP), and whether it is glibc's.
  *
- * Model:   the caller reads the parts of the file, which may have any content. Files of 32 and of 64
- *          bits, of the byte order of this machine.
+ * Another loader ends a program into which the collector is preloaded. The caller reads the parts
+ * of the file, which may have any content. Handles files of 32 and 64 bits of this machine's byte
+ * order.
  */
 #ifndef MTRACE_LIB_ELF_LOADER_H
 #define MTRACE_LIB_ELF_LOADER_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is at the beginning of a file. */
+/* The beginning of a file. */
 union elf_loader_file {
     Elf32_Ehdr narrow;
     Elf64_Ehdr wide;
@@ -34,9 +34,9 @@ enum {
 #define ELF_LOADER_MARK "GLIBC_PRIVATE"
 
 /*
- * What comes before the path in LD_PRELOAD of a program that has no loader: it hands LD_PRELOAD on to
- * what it starts, which may be of any libc. glibc replaces $ORIGIN by a folder, from which these
- * steps lead to the root. Other loaders do not, find no such file, and go on silently.
+ * A prefix of the path in LD_PRELOAD for a program without a loader. It passes LD_PRELOAD on to
+ * programs it starts, which may use any libc. glibc replaces $ORIGIN by a folder, from which these
+ * steps lead to the root. Other loaders do not, find no such file, and continue silently.
  */
 #define ELF_LOADER_8_UP "/../../../../../../../.."
 #define ELF_LOADER_ROOT                                                                       \
@@ -58,7 +58,7 @@ static inline bool elf_loader_is_narrow(const union elf_loader_file *file)
     return file->narrow.e_ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Where the i-th program header is in the file; 0: there is no such header. */
+/* Offset of the i-th program header; 0: there is no such header. */
 static inline uint64_t elf_loader_segment_at(const union elf_loader_file *file, unsigned i)
 {
     bool is_narrow = elf_loader_is_narrow(file);
@@ -69,7 +69,7 @@ static inline uint64_t elf_loader_segment_at(const union elf_loader_file *file, 
     return i < n && i < ELF_LOADER_MOST_SEGMENTS ? first + i * bytes : 0;
 }
 
-/* The segment is the name of the loader, of so many bytes at that offset. */
+/* The segment is the name of the loader; returns its offset and size. */
 static inline bool elf_loader_is_name(const union elf_loader_file *file,
                                       const union elf_loader_segment *segment, uint64_t *ret_at,
                                       uint64_t *ret_bytes)
@@ -81,7 +81,7 @@ static inline bool elf_loader_is_name(const union elf_loader_file *file,
     return (is_narrow ? segment->narrow.p_type : segment->wide.p_type) == PT_INTERP;
 }
 
-/* The last part of the path begins so. */
+/* The last part of the path begins with prefix. */
 static inline bool elf_loader_has_prefix(const char *path, const char *prefix)
 {
     const char *name = path;
@@ -96,7 +96,7 @@ static inline bool elf_loader_has_prefix(const char *path, const char *prefix)
     return *prefix == '\0';
 }
 
-/* By the name alone. A loader that has neither name must be searched for ELF_LOADER_MARK. */
+/* By the name alone. A loader with neither name must be searched for ELF_LOADER_MARK. */
 static inline bool elf_loader_is_glibc(const char *path)
 {
     return elf_loader_has_prefix(path, "ld-linux");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_systems: what of a file system matters to a log that is written through a mapping.
+ * file_systems: properties of file systems that matter to a log written through a mapping.
  *
- * The kernel can be asked whether anybody has a file open (a lease), where a mapping keeps that very file open: of overlayfs
- * it keeps the one below.
+ * A lease tells whether any process has a file open. On overlayfs a mapping keeps the lower file
+ * open, not the file itself, so a lease does not show it.
  *
- * Where blocks are never overwritten, fallocate keeps room for the file, but not for the copy that the first
- * store to a page makes: on a full disk that store is SIGBUS. Such a log belongs into shared memory.
+ * On copy-on-write file systems fallocate reserves space for the file, but not for the copy that
+ * the first store to a page makes: on a full disk that store raises SIGBUS. Such a log belongs in
+ * shared memory.
  */
 #ifndef MTRACE_LIB_FILE_SYSTEMS_H
 #define MTRACE_LIB_FILE_SYSTEMS_H
@@ -15,20 +16,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where shared memory is, and what logs in it are called: with run id or another random number. */
+/* Prefix of logs in shared memory; the run id or another random number follows. */
 #define FILE_SYSTEMS_MEMORY_PREFIX "/dev/shm/mtrace-"
 
-/* Who has room for a live log neither where it belongs nor there leaves a link that leads here in its place. That takes its name, and an inode: where none
- * of those is left, no word is, and nobody is told why there is no log. */
+/* If a live log fits neither in its place nor in shared memory, a link to this path takes its
+ * place. The link needs an inode: if none is left, there is no link, and the user does not see why
+ * there is no log. */
 #define FILE_SYSTEMS_NO_ROOM "/mtrace: no room"
 
-/* There is no room on the disk, in somebody's quota, or below the limit of the size of a file (RLIMIT_FSIZE). */
+/* The disk is full, a quota is used up, or the file would exceed RLIMIT_FSIZE. */
 static inline bool file_systems_is_lack_of_room(int os_errno)
 {
     return os_errno == ENOSPC || os_errno == EDQUOT || os_errno == EFBIG;
 }
 
-/* By statfs.f_type; not all of them are in linux/magic.h. */
+/* By statfs.f_type; linux/magic.h does not have all of them. */
 static inline bool file_systems_copies_on_write(uint64_t type)
 {
     switch ((uint32_t)type) {
@@ -42,7 +44,7 @@ static inline bool file_systems_copies_on_write(uint64_t type)
     }
 }
 
-/* Those of which it was looked at how they do it. */
+/* File systems where leases are known to work so. */
 static inline bool file_systems_tells_who_has_it_open(uint64_t type)
 {
     switch ((uint32_t)type) {
@@ -57,7 +59,7 @@ static inline bool file_systems_tells_who_has_it_open(uint64_t type)
     }
 }
 
-/* Another machine may write to a file there, of which what is known of this one says nothing. */
+/* Another machine may write to a file there; its processes are not visible here. */
 static inline bool file_systems_is_shared_by_machines(uint64_t type)
 {
     switch ((uint32_t)type) {

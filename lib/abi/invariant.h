@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * invariant: checks of the sentences that headers call invariants.
+ * invariant: run-time checks of the invariants in headers.
  *
- * MTRACE_ASSERT costs O(1) and is kept from check level 1, MTRACE_CHECK may walk and is kept at
- * level 2. Below their level the expression is still compiled, never run. A failed check traps: it
- * is a bug of ours, and checks are built only for tests.
+ * MTRACE_ASSERT costs O(1) and is active from check level 1. MTRACE_CHECK may walk a structure and
+ * is active at level 2. Below their level the expression is compiled, but never run. A failed check
+ * traps: it is a bug of mtrace, and only test builds have checks.
  */
 #ifndef MTRACE_LIB_INVARIANT_H
 #define MTRACE_LIB_INVARIANT_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings: what is in the variable MTRACE_RECORDER, by which mtrace-record tells the collector what it wants.
+ * settings: the variable MTRACE_RECORDER, in which mtrace-record passes settings to the collector.
  *
- * Model:   NAME=value assignments, each ended by SETTINGS_SEPARATOR. Not by a newline: programs that --follow-children follows, and
- *          scripts, read `env` line by line, and take each line for a variable. Until then mtrace-record keeps each on a line of its own, so no
- *          value has either: names of files may, and are refused.
+ * It has NAME=value assignments, each ended by SETTINGS_SEPARATOR. A newline would not do: scripts,
+ * and programs under --follow-children, read `env` line by line and take each line for a variable.
+ * mtrace-record itself keeps one assignment per line, so no value may contain either character;
+ * file names with one are refused.
  */
 #ifndef MTRACE_LIB_SETTINGS_H
 #define MTRACE_LIB_SETTINGS_H

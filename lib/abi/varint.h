@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * varint: unsigned LEB128 and zigzag, the one integer encoding of packed frames.
+ * varint: unsigned LEB128 and zigzag, the integer encoding of packed frames.
  *
- * Invariants: V-1 an encoding is 1..10 bytes; V-2 varint_get never reads at or past `end`;
- *             V-3 varint_get rejects what varint_put would not write in 64 bits (more than 10
- * bytes, bits above 63). Failure:    varint_get returns NULL for a cut or overlong encoding and
- * leaves *ret_value alone.
+ *   V-1 An encoding has 1 to 10 bytes.
+ *   V-2 varint_get never reads at or past `end`.
+ *   V-3 varint_get rejects what varint_put never writes: more than 10 bytes, bits above 63.
+ *
+ * varint_get returns NULL for a cut or overlong encoding and leaves *ret_value unchanged.
  */
 #ifndef MTRACE_LIB_VARINT_H
 #define MTRACE_LIB_VARINT_H
@@ -17,7 +18,7 @@ enum {
     VARINT_MAX_BYTES = 10
 };
 
-/* Writes value at `out`, which must have VARINT_MAX_BYTES free; returns the byte behind the
+/* Writes value at `out`, which must have VARINT_MAX_BYTES free; returns the byte after the
  * encoding. */
 static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
 {
@@ -29,7 +30,7 @@ static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
     return out;
 }
 
-/* Reads one value from [in, end); returns the byte behind it, or NULL (V-2, V-3). */
+/* Reads one value from [in, end); returns the byte after it, or NULL (V-2, V-3). */
 static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, uint64_t *ret_value)
 {
     uint64_t value = 0;

@@ -11,7 +11,7 @@ struct batch_queue {
     char *batches;
     size_t n_batches, batch_bytes;
     pthread_t thread;
-    bool has_thread;      /* which is still to be joined */
+    bool has_thread;      /* the thread must be joined */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t has_full;
     pthread_cond_t has_empty;
@@ -19,7 +19,7 @@ struct batch_queue {
     bool is_held;               /* the user still reads batch n_emptied */
     bool is_finished;           /* no more batches will be filled */
     bool is_closing;
-    int code; /* why it is finished, 0: at the end */
+    int code; /* why it is finished; 0: regular end */
     struct error error;
 };
 
@@ -126,7 +126,7 @@ int batch_queue_next(struct batch_queue *queue, void **ret_batch, struct error *
     if (queue->is_held) {
         queue->n_emptied++;
         queue->is_held = false;
-        /* Not for each batch: a thread that runs for longer is woken less often. */
+        /* Not for each batch: the thread is woken less often and runs for longer. */
         if (queue->n_filled - queue->n_emptied <= queue->n_batches / 2)
             pthread_cond_signal(&queue->has_empty);
     }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_memory: which addresses a segment's events spoke of, so that the packed form can name an
- * address by its place instead of its bits.
+ * block_memory: the addresses that a segment's events mention, so that the packed form can refer to
+ * an address by its position.
  *
- * Model:   a record per address mentioned. A live record is in one list, newest first; a freed one
- *          in the list of its size class, last freed first, as glibc's thread cache keeps blocks.
- *          The packer and the unpacker make the same calls in the same order and so see the same
- *          lists; neither knows anything from before the segment. Lists are rings that begin and
- *          end at a head, which lies behind the records in one array.
+ * There is one record per address. A live record is in a list, newest first. A freed one is in the
+ * list of its size class, last freed first, like blocks in glibc's thread cache. Packer and
+ * unpacker make the same calls in the same order and so have the same lists; both start empty at
+ * each segment. Lists are rings that begin and end at a head; heads are stored after the records in
+ * one array.
+ *
  * Invariants
- *   BM-1 A record is in exactly one ring, but between block_memory_get and the next call, which
- *        puts it into one; until then it is alone in a ring of its own.
+ *   BM-1 A record is in exactly one ring. Between block_memory_get and the next call, which links
+ *        it, it is alone in a ring of its own.
  *   BM-2 An address has at most one record.
- *   BM-3 No call allocates; BLOCK_MEMORY_MAX records suffice for any segment. Beyond that calls
- *        concern record 0, which is nobody's.
- *   BM-4 The address of a head is BLOCK_MEMORY_NOWHERE, which no event has: comparing addresses
- *        needs no look whether there is a record.
- * Threads: one per memory. Inline, as every event comes here.
+ *   BM-3 No call allocates. BLOCK_MEMORY_MAX records suffice for any segment; beyond that, calls
+ *        use record 0, which belongs to no address.
+ *   BM-4 The address of a head is BLOCK_MEMORY_NOWHERE, which no event has. So comparing addresses
+ *        needs no check for a head.
+ *
+ * One thread per memory. Inline, because it runs for every event.
  */
 #ifndef MTRACE_LIB_BLOCK_MEMORY_H
 #define MTRACE_LIB_BLOCK_MEMORY_H
@@ -36,16 +38,16 @@ enum {
 
 static const uint64_t BLOCK_MEMORY_NOWHERE = ~0ull;
 
-/* Where an allocation's address is expected. */
+/* Where the address of an allocation is predicted. */
 enum block_new {
     BLOCK_NEW_LAST_FREED = 0,    /* the block of that size freed last */
-    BLOCK_NEW_CARVED = 1,        /* right behind the block carved last */
+    BLOCK_NEW_CARVED = 1,        /* right after the block carved last */
     BLOCK_NEW_SECOND_FREED = 2,  /* the block of that size freed before the last */
     BLOCK_NEW_UNKNOWN_FREED = 3, /* the block of unknown size freed last */
     BLOCK_NEW_GUESSES = 4,
 };
 
-/* Where a freed address is expected. */
+/* Where a freed address is predicted. */
 enum block_old {
     BLOCK_OLD_NEWEST = 0, /* the live block allocated last */
     BLOCK_OLD_NEWER = 1,  /* the next younger neighbour of the block freed before */
@@ -66,15 +68,15 @@ enum block_list {
 struct block_record {
     uint64_t address;
     uint16_t newer, older; /* neighbours; of a head: the oldest and the newest */
-    uint16_t list;         /* that it is in */
-    uint16_t freed_list;   /* where it goes when it is freed */
+    uint16_t list;         /* its list */
+    uint16_t freed_list;   /* its list after it is freed */
 };
 
 struct block_memory {
     uint16_t slots[BLOCK_MEMORY_SLOTS]; /* address -> record, open addressing */
     uint32_t last_newer, last_older;    /* neighbours of the live block freed last, or heads */
     uint32_t n_records;
-    uint64_t carved_end; /* where the next block would begin if carved behind the last */
+    uint64_t carved_end; /* where the next block begins if carved after the last */
     struct block_record records[BLOCK_LIST_END];
 };
 
@@ -91,13 +93,13 @@ static inline void block_memory_clear(struct block_memory *memory)
             .address = BLOCK_MEMORY_NOWHERE, .newer = (uint16_t)i, .older = (uint16_t)i};
 }
 
-/* Is it a record, or the head that stands for none? */
+/* False: the index is a head. */
 static inline bool block_memory_is_record(uint32_t index)
 {
     return index - 1 < BLOCK_MEMORY_MAX;
 }
 
-/* The address's record, made when there is none; *ret_is_new tells. */
+/* The record of the address, added if needed; sets *ret_is_new. */
 static inline uint32_t block_memory_get(struct block_memory *memory, uint64_t address,
                                         bool *ret_is_new)
 {
@@ -127,8 +129,8 @@ static inline uint32_t block_memory_class(uint64_t usable_bytes)
     return BLOCK_LIST_CLASSES + (uint32_t)((usable_bytes >> 4) & (BLOCK_MEMORY_CLASSES - 1));
 }
 
-/* The record expected by a guess other than BLOCK_NEW_CARVED for so many usable bytes, or a head.
- */
+/* The record predicted by a guess other than BLOCK_NEW_CARVED for so many usable bytes, or a
+ * head. */
 static inline uint32_t block_memory_guess_new(const struct block_memory *memory,
                                               enum block_new guess, uint64_t usable_bytes)
 {
@@ -139,7 +141,7 @@ static inline uint32_t block_memory_guess_new(const struct block_memory *memory,
     return guess == BLOCK_NEW_SECOND_FREED ? memory->records[index].older : index;
 }
 
-/* The record expected by a guess for a free, or a head. */
+/* The record predicted by a guess for a free, or a head. */
 static inline uint32_t block_memory_guess_old(const struct block_memory *memory,
                                               enum block_old guess)
 {
@@ -171,7 +173,7 @@ static inline void block_memory_move(struct block_memory *memory, uint32_t index
     record->list = (uint16_t)list;
 }
 
-/* Notes what an event did with the block of a record. */
+/* Updates the lists after an event of the record's block. */
 static inline void block_memory_allocated(struct block_memory *memory, uint32_t index,
                                           uint64_t usable_bytes)
 {

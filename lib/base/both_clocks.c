@@ -9,8 +9,8 @@
 
 enum {
     MOST_READINGS = 8,
-    CLOSE_NS = 2000,      /* nobody was held up between the clocks */
-    RATE_MIN_NS = 100000, /* nearer readings give no rate */
+    CLOSE_NS = 2000,      /* the thread was not interrupted between the clocks */
+    RATE_MIN_NS = 100000, /* closer readings give no rate */
 };
 
 double both_clocks_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * both_clocks: what the clock of a log shows now, and CLOCK_MONOTONIC with it, as its program would read them; and how fast it is.
+ * both_clocks: reads the clock of a log together with CLOCK_MONOTONIC, as the log's program would,
+ * and its rate.
  *
- * Failure: of a program whose counter this machine's code cannot read (another processor, by an emulator), nothing is known.
- * Threads: any.
+ * Fails if this machine's code cannot read the program's counter (another processor, by an
+ * emulator). Any thread.
  */
 #ifndef MTRACE_LIB_BOTH_CLOCKS_H
 #define MTRACE_LIB_BOTH_CLOCKS_H
@@ -13,10 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ticks of a nanosecond, from two readings of both clocks; 0: they are too near each other, or make no sense. */
+/* Ticks per nanosecond, from two readings of both clocks; 0: they are too close, or make no
+ * sense. */
 double both_clocks_rate(uint64_t from_ticks, uint64_t from_ns, uint64_t to_ticks, uint64_t to_ns);
 
-/* False: not known. */
+/* False: unknown. */
 bool both_clocks_read(const struct log_file *file, uint64_t *ret_ticks, uint64_t *ret_ns);
 
 #endif

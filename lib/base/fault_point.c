@@ -10,7 +10,7 @@
 void fault_point(const char *name)
 {
     static long n_left = -1;
-    static bool is_done; /* a stopped recorder goes on */
+    static bool is_done; /* a stopped recorder continues */
     const char *wanted = getenv("MTRACE_RECORD_FAULT");
     size_t n_name = strlen(name);
     int signal_number = SIGKILL;

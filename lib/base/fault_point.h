@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault_point: where tests stop the recorder, to see that nothing is lost whatever it was doing.
+ * fault_point: places where tests stop the recorder, to check that nothing is lost.
  *
- * Model:   MTRACE_RECORD_FAULT=NAME[:N[:SIGNAL]] in the environment raises SIGNAL (SIGKILL unless
- *          given, as a number) the Nth time (first unless given) the point NAME is reached.
- *          Compiled in only with MTRACE_FAULT_POINTS, which test builds define.
+ * MTRACE_RECORD_FAULT=NAME[:N[:SIGNAL]] in the environment raises SIGNAL (a number; default
+ * SIGKILL) the Nth time (default: first) that the point NAME is reached. Compiled in only with
+ * MTRACE_FAULT_POINTS, which test builds define.
  */
 #ifndef MTRACE_LIB_FAULT_POINT_H
 #define MTRACE_LIB_FAULT_POINT_H

@@ -15,7 +15,7 @@ int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, si
         if (n > 0)
             n_done += (size_t)n;
         else if (n == 0)
-            failure = EIO; /* it would never end */
+            failure = EIO; /* avoids an endless loop */
         else if (errno != EINTR)
             failure = errno;
     }

@@ -18,7 +18,8 @@ static bool put_zeros(uint8_t *from, size_t n_bytes)
            == from;
 }
 
-/* All from there on at once: behind the end of a file there may be thousands of pages. */
+/* Replaces everything from the offset on in one step: there may be thousands of pages beyond the
+ * end of a file. */
 static bool mend(struct guarded_map *map, size_t offset)
 {
     struct stat status;
@@ -45,7 +46,7 @@ static void handle_bus_error(int number, siginfo_t *info, void *context)
             return;
         }
     }
-    sigaction(number, &g_former, NULL); /* the access is repeated and meets that */
+    sigaction(number, &g_former, NULL); /* the access is repeated and reaches the former handler */
 }
 
 static void list(struct guarded_map *map)

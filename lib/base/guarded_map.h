@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guarded_map: a shared mapping of a file that others may cut while we read it.
+ * guarded_map: a shared mapping of a file that other processes may truncate while we read it.
  *
- * Model:   the kernel answers an access behind the end of the file, or to a page it cannot read or
- *          make room for, with SIGBUS. A handler puts private zeros in place of all from there on and
- *          notes where; the interrupted access goes on with them. So every reader of the mapping is
- *          guarded, without a word of its own, and looks at whole_bytes afterwards.
+ * The kernel raises SIGBUS for an access beyond the end of the file, or to a page that it cannot
+ * read or allocate. A handler maps private zeros from there to the end and notes the offset; the
+ * interrupted access continues with them. So readers need no checks of their own and look at
+ * whole_bytes afterwards.
+ *
  * Invariants
- *   GM-1 While it is listed, no access to the mapping ends the process.
- *   GM-2 The mapping shows the file below whole_bytes, and zeros that are nobody's behind; that never
- *        becomes more again.
- * Threads: one. The handler runs in it. Signals: SIGBUS is taken while a mapping is listed; one from
- *          elsewhere ends the process as it would have.
+ *   GM-1 While a mapping is listed, no access to it ends the process.
+ *   GM-2 The mapping shows the file below whole_bytes and private zeros above. whole_bytes never
+ *        grows again.
+ *
+ * One thread; the handler runs in it. SIGBUS is handled while a mapping is listed; one from
+ * elsewhere ends the process as usual.
  */
 #ifndef MTRACE_LIB_GUARDED_MAP_H
 #define MTRACE_LIB_GUARDED_MAP_H
@@ -22,17 +24,17 @@
 struct guarded_map {
     void *start; /* NULL: none */
     size_t n_bytes;
-    volatile size_t whole_bytes;    /* n_bytes while nothing was cut */
-    volatile sig_atomic_t is_short; /* the file itself ended where it was cut */
-    int fd;                         /* of the file, stays the caller's */
+    volatile size_t whole_bytes;    /* n_bytes unless it was cut */
+    volatile sig_atomic_t is_short; /* the file itself was shorter */
+    int fd;                         /* of the file; the caller's */
     struct guarded_map *next;
 };
 
-/* Maps n_bytes of fd from 0 on, `flags` as for mmap; 0 or errno. *map is at its address until
- * guarded_map_close. */
+/* Maps n_bytes of fd from offset 0, `flags` as for mmap. Returns 0 or errno. *map must not move
+ * until guarded_map_close. */
 int guarded_map_open(struct guarded_map *map, int fd, size_t n_bytes, int flags);
 
-/* Enlarges a mapping that was not cut, which may move; 0 or errno: it stays as it is. */
+/* Enlarges a mapping that was not cut; it may move. Returns 0, or errno and leaves it unchanged. */
 int guarded_map_grow(struct guarded_map *map, size_t n_bytes);
 
 /* Unmaps; an all-zero map may be closed. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * id_table: hash -> id, for things that live in an array of their owner and are found by content.
+ * id_table: a hash table of ids of elements in the owner's array, found by content.
  *
- * Model:   open addressing over pairs (hash, id); the owner compares content. All zero is an empty
- *          table; id 0 is none. At most 7/8 full, so about 8 to 18 bytes per id.
- * Threads: one per table.
+ * Open addressing over pairs (hash, id); the owner compares content. All zero is an empty table; id
+ * 0 means none. At most 7/8 full, so about 8 to 18 bytes per id. Not thread-safe.
  */
 #ifndef MTRACE_LIB_ID_TABLE_H
 #define MTRACE_LIB_ID_TABLE_H
@@ -28,7 +27,7 @@ typedef bool id_table_equal_fn(const void *context, uint32_t id, const void *key
 
 void id_table_done(struct id_table *table);
 
-/* The id whose content equals key, 0 if none does. In the header, so that is_equal is no call. */
+/* The id whose content equals key, or 0. Inline, so that is_equal is inlined, too. */
 static inline uint32_t id_table_find(const struct id_table *table, uint64_t hash,
                                      id_table_equal_fn *is_equal, const void *context,
                                      const void *key)
@@ -45,10 +44,10 @@ static inline uint32_t id_table_find(const struct id_table *table, uint64_t hash
     return 0;
 }
 
-/* Adds an id that is not in the table. ERROR_NOMEM or 0. */
+/* Adds an id that is not in the table. Returns 0 or ERROR_NOMEM. */
 int id_table_add(struct id_table *table, uint64_t hash, uint32_t id);
 
-/* Two words into a well mixed hash. */
+/* Mixes two words into a hash. */
 static inline uint64_t id_table_hash(uint64_t a, uint64_t b)
 {
     uint64_t x = (a ^ (b >> 32) ^ (b << 32)) * 0x9e3779b97f4a7c15u + b;

@@ -37,7 +37,7 @@ void intern_done(struct intern *intern)
     intern_init(intern);
 }
 
-/* A long string gets a block of its own behind the first, so that the first stays in use. */
+/* A long string gets its own block after the first, so that the first stays in use. */
 static char *block_take(struct intern *intern, size_t size)
 {
     struct intern_block *block = intern->blocks;

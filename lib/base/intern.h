@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intern: every distinct string once, with a dense number.
+ * intern: stores each distinct string once and numbers it.
  *
- * Model: a hash table of numbers over strings that are copied into large blocks. The first string
- *        added has number 0, the next new one 1, and so on.
- * Invariants
- *   IN-1 equal strings have equal numbers, different strings different ones.
- *   IN-2 a pointer that intern_get returned stays valid until intern_done.
- * Threads: none; one user at a time.
- * Failure: memory only; then nothing was added.
+ * A hash table of numbers over strings that are copied into large blocks. The first string has
+ * number 0, the next new one 1, and so on.
+ *
+ *   IN-1 Equal strings have equal numbers, different strings different ones.
+ *   IN-2 A pointer from intern_get stays valid until intern_done.
+ *
+ * Not thread-safe. Fails only without memory; then nothing was added.
  */
 #ifndef MTRACE_LIB_INTERN_H
 #define MTRACE_LIB_INTERN_H
@@ -36,11 +36,11 @@ enum {
 void intern_init(struct intern *intern);
 void intern_done(struct intern *intern);
 
-/* Number of the `size` bytes at `text` (no NUL among them), added when they are new; INTERN_NOMEM.
- */
+/* Number of the `size` bytes at `text` (without NUL); adds them if they are new. INTERN_NOMEM
+ * without memory. */
 int64_t intern_add(struct intern *intern, const char *text, size_t size);
 
-/* The number that it has, or INTERN_ABSENT. */
+/* The number of the string, or INTERN_ABSENT. */
 int64_t intern_find(const struct intern *intern, const char *text, size_t size);
 
 static inline const char *intern_get(const struct intern *intern, uint32_t number)

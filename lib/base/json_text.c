@@ -11,7 +11,7 @@ static bool is_plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-/* One character that is no plain one; returns its bytes. */
+/* Writes one special character and returns its bytes. */
 static size_t put_special(FILE *out, const unsigned char *at)
 {
     size_t length = *at ? utf8_length((const char *)at) : 1;

@@ -9,7 +9,7 @@
 /* Writes the string with its quotes; NULL is "". */
 void json_text_put(FILE *out, const char *text);
 
-/* The same for a text with NULs; text[n_bytes] must be readable and NUL. */
+/* The same for a text that may contain NULs; text[n_bytes] must be readable and NUL. */
 void json_text_put_bytes(FILE *out, const char *text, size_t n_bytes);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link_target: where a symbolic link leads.
- *
- * Threads: any.
+ * link_target: reads a symbolic link. Any thread.
  */
 #ifndef MTRACE_LIB_LINK_TARGET_H
 #define MTRACE_LIB_LINK_TARGET_H
@@ -10,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* As the link has it, cut where it has n_bytes or more, and ended by 0. False: there is no such link, and "". */
+/* The text of the link, cut to n_bytes - 1 and NUL-terminated. False: no such link; the text is
+ * "". */
 bool link_target(const char *path, char *ret_target, size_t n_bytes);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_place: options that only say where their value goes, as a table.
+ * option_place: a table of command-line options whose values are only stored.
  *
- * Model:   a parser of argp looks into its table first; what needs more than to be kept is its own.
- * Failure: as option_value.h.
+ * An argp parser looks into its table first and handles all other options itself. Fails like
+ * option_value.h.
  */
 #ifndef MTRACE_LIB_OPTION_PLACE_H
 #define MTRACE_LIB_OPTION_PLACE_H
@@ -24,12 +24,12 @@ enum option_place_kind {
 struct option_place {
     int key;
     enum option_place_kind kind;
-    size_t offset;      /* in what state->input points to */
-    const char *option; /* with its hyphens, of what may be wrong */
+    size_t offset;      /* in the struct at state->input */
+    const char *option; /* with its hyphens, for messages */
     uint64_t most;
 };
 
-/* false: the key is none of the table's n. */
+/* False: the key is not in the table. */
 bool option_place_put(const struct option_place *table, size_t n, int key, char *value,
                       const struct argp_state *state);
 

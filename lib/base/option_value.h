@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_value: what is written behind an option, as a number.
- *
- * Failure: argp says what is wrong with it, and the program ends with status 2.
+ * option_value: parses values of command-line options. On failure argp prints why and exits with
+ * status 2.
  */
 #ifndef MTRACE_LIB_OPTION_VALUE_H
 #define MTRACE_LIB_OPTION_VALUE_H

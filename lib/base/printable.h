@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * printable: texts that others wrote, for a terminal.
+ * printable: makes untrusted text safe for a terminal.
  *
- * Model: a program, or the other side of a connection, may have put anything into what it says: a line break begins a line in our name, and
- *        an escape sequence moves the cursor or renames the window.
- * Threads: any.
+ * A program, or the other end of a connection, may send any bytes: a line break would begin a line
+ * in our name, and an escape sequence could move the cursor or rename the window. Any thread.
  */
 #ifndef MTRACE_LIB_PRINTABLE_H
 #define MTRACE_LIB_PRINTABLE_H
 
-/* Puts '?' for what is no character, and for control characters (U+0000 to U+001F, U+007F to U+009F). */
+/* Replaces invalid characters and control characters (U+0000 to U+001F, U+007F to U+009F) by
+ * '?'. */
 void printable_clean(char *text);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress: one line on a terminal that says what is being done, how far it is and how long it will
- * take; and the place where long work asks whether it was told to stop.
+ * progress: a progress line on a terminal, and the check for interruption of long work.
  *
- * Model:   work is done in phases, each with its own total. The line is redrawn at most ten times a
- *          second and taken away at the end.
- * Invariants: PR-1 without a stream nothing is ever written; PR-2 a phase ends at 100 %.
- * Threads: one.
- * Failure: progress_update says ERROR_INTERRUPTED when *interrupted is not 0.
+ * Work has phases, each with its own total. The line shows the phase, how far it is and the time
+ * left. It is redrawn at most ten times a second and erased at the end.
+ *
+ *   PR-1 Without a stream nothing is ever written.
+ *   PR-2 A phase ends at 100 %.
+ *
+ * Not thread-safe. progress_update returns ERROR_INTERRUPTED if *interrupted is not 0.
  */
 #ifndef MTRACE_LIB_PROGRESS_H
 #define MTRACE_LIB_PROGRESS_H
@@ -19,14 +20,14 @@
 #include <stdio.h>
 
 struct progress {
-    FILE *stream;                             /* NULL: say nothing */
-    const volatile sig_atomic_t *interrupted; /* NULL: nobody interrupts */
+    FILE *stream;                             /* NULL: no output */
+    const volatile sig_atomic_t *interrupted; /* NULL: never interrupted */
     const char *phase;
     const char *unit;
     uint64_t started_ns, drawn_ns;
 };
 
-/* stream is a terminal, or NULL. */
+/* stream: a terminal, or NULL. */
 void progress_init(struct progress *progress, FILE *stream,
                    const volatile sig_atomic_t *interrupted);
 
@@ -37,7 +38,7 @@ void progress_begin(struct progress *progress, const char *phase, const char *un
 int progress_update(struct progress *progress, uint64_t n_done, uint64_t n_total,
                     struct error *err);
 
-/* Draws the phase at 100 % and takes the line away. */
+/* Draws the phase at 100 % and erases the line. */
 void progress_end(struct progress *progress, uint64_t n_done);
 
 #endif

@@ -155,7 +155,7 @@ const char *units_format_share(double share, char *ret_text)
 {
     double percent = 100 * share;
 
-    /* Never "100 %" or "0 %" for what is not all or nothing. */
+    /* Never "100 %" or "0 %" unless it is all or nothing. */
     if (share > 0 && percent < 0.1)
         (void)snprintf(ret_text, UNITS_TEXT_BYTES, "<0.1 %%");
     else if (share < 1 && percent >= 99.95)
@@ -179,8 +179,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads "12", "12.5" or ".5"; returns where it ends, NULL if there is no number or it is too large.
- */
+/* Reads "12", "12.5" or ".5"; returns its end, or NULL if there is no number or it is too large. */
 static const char *read_number(const char *text, struct number *ret)
 {
     const char *at = text;
@@ -223,8 +222,8 @@ static const struct unit *read_unit(const char *at, const struct unit *units)
     return best;
 }
 
-/* number × factor, rounded to the nearest whole; false when it does not fit into a signed column.
- */
+/* number × factor, rounded to the nearest integer; false if it does not fit into a signed
+ * column. */
 static bool scale_number(const struct number *number, uint64_t factor, uint64_t *ret)
 {
     uint64_t value;

@@ -10,22 +10,22 @@
 
 enum {
     HEADER_MAX_BYTES = (2 + COLUMN_BYTES_COLUMNS) * VARINT_MAX_BYTES,
-    LEVEL = -1000,           /* hardly looks: what repeats is taken out before */
-    HASH_LOG = 10,           /* few kilobytes to look for repetitions in */
+    LEVEL = -1000,           /* hardly searches: columns have few repetitions */
+    HASH_LOG = 10,           /* a few kilobytes to search for repetitions */
     ENTROPY_MIN_BYTES = 128, /* a shorter column is stored */
-    ENTROPY_GAIN = 8,        /* it is worth the time when it saves one byte of so many */
-    ENTROPY_PAUSE = 15,      /* if not, so many payloads pass until it is tried again */
+    ENTROPY_GAIN = 8,        /* compression pays if it saves one byte of so many */
+    ENTROPY_PAUSE = 15,      /* otherwise so many payloads pass before the next test */
 };
 
 struct column_coder {
     ZSTD_CCtx *compressor;
-    ZSTD_DCtx *decompressor; /* NULL until something is read: who only writes needs none */
-    uint8_t decoded[COLUMN_BYTES_COLUMNS * COLUMN_BYTES]; /* columns, out of zstd */
+    ZSTD_DCtx *decompressor; /* NULL until the first read: writers need none */
+    uint8_t decoded[COLUMN_BYTES_COLUMNS * COLUMN_BYTES]; /* decompressed columns */
 };
 
 /*
- * A negative level skips ahead where it finds no repetitions, and would store literals as they are,
- * but for the second parameter. A zstd that does not know it makes longer payloads.
+ * A negative level skips ahead where it finds no repetitions. It would also store literals
+ * uncompressed, without the second parameter. A zstd without that parameter makes longer payloads.
  */
 static void prepare(ZSTD_CCtx *compressor)
 {
@@ -64,13 +64,13 @@ size_t column_coder_expand(struct column_coder *coder, void *out, size_t capacit
     if (!coder->decompressor)
         coder->decompressor = ZSTD_createDCtx();
     if (!coder->decompressor)
-        return SIZE_MAX; /* which is an error of zstd */
+        return SIZE_MAX; /* an error for ZSTD_isError */
     return ZSTD_decompressDCtx(coder->decompressor, out, capacity, in, n_bytes);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Which columns to compress: a bit each. */
+/* Chooses the columns to compress: a bit each. */
 static unsigned choose(struct column_history *history, const struct column_bytes *columns)
 {
     unsigned chosen = 0;
@@ -86,7 +86,7 @@ static unsigned choose(struct column_history *history, const struct column_bytes
     return chosen;
 }
 
-/* Everything but the zstd stream. */
+/* Writes everything except the zstd stream. */
 static bool put_stored(const struct column_bytes *columns, unsigned parameter, unsigned chosen,
                        ZSTD_outBuffer *out)
 {
@@ -114,7 +114,7 @@ static bool put_stored(const struct column_bytes *columns, unsigned parameter, u
     return true;
 }
 
-/* A zstd block ends with each column, so that each has an entropy table of its own. */
+/* Ends a zstd block after each column, so that each has its own entropy table. */
 static bool compress_one(ZSTD_CCtx *compressor, const uint8_t *bytes, size_t n_bytes, bool is_last,
                          ZSTD_outBuffer *out, uint8_t *ret_pause)
 {
@@ -162,7 +162,7 @@ size_t column_bytes_put(struct column_coder *coder, struct column_history *histo
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The parameter, which columns are compressed, and all lengths; NULL if they are cut. */
+/* Reads the parameter, which columns are compressed, and all lengths; NULL if they are cut. */
 static const uint8_t *get_header(const uint8_t *in, const uint8_t *end, uint64_t *ret_parameter,
                                  uint64_t *ret_chosen, struct column_bytes *columns)
 {
@@ -179,8 +179,7 @@ static const uint8_t *get_header(const uint8_t *in, const uint8_t *end, uint64_t
     return in;
 }
 
-/* Sets where the columns of `which` are, one behind another in [in, end); NULL if they do not fit.
- */
+/* Sets the columns of `which`, one after another in [in, end); NULL if they do not fit. */
 static const uint8_t *place(const uint8_t *in, const uint8_t *end, uint64_t which,
                             struct column_bytes *columns)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * column_bytes: columns of bytes, each of its own statistics, into one payload and back.
+ * column_bytes: stores columns of bytes with different statistics in one payload, and reads them.
  *
- * Model:   columns have few repetitions left: what remains is that some bytes are frequent. So each
- *          is entropy-coded alone, as a block of one zstd stream, where that pays; others are
- *          stored. Whether it pays is tried now and then, because trying costs as much as doing it.
+ * Columns have few repetitions left; the gain is that some bytes are frequent. So each column is
+ * entropy-coded alone, as a block of one zstd stream, if that pays; others are stored. Whether it
+ * pays is tested now and then, because a test costs as much as compressing.
  *
- *              parameter, which columns are compressed, lengths | stored columns | zstd stream
+ *             parameter, which columns are compressed, lengths | stored columns | zstd stream
  *
  * Invariants
- *   CB-1 The parameter and all columns come back as they were.
- *   CB-2 Reading trusts nothing: what it gives lies within the payload or its own memory, no column
- *        being longer than COLUMN_BYTES.
- * Threads: one per struct column_coder.
- * Failure: column_bytes_put returns 0 when the payload would be longer than the limit.
+ *   CB-1 The parameter and all columns are restored exactly.
+ *   CB-2 Input is untrusted: results lie within the payload or the coder's memory, and no column is
+ *        longer than COLUMN_BYTES.
+ *
+ * One thread per struct column_coder. column_bytes_put returns 0 if the payload would exceed the
+ * limit.
  */
 #ifndef MTRACE_LIB_COLUMN_BYTES_H
 #define MTRACE_LIB_COLUMN_BYTES_H
@@ -27,7 +28,8 @@
 enum {
     COLUMN_BYTES_COLUMNS = 10,            /* at most; those not used are empty */
     COLUMN_BYTES = 2 * LOG_SEGMENT_BYTES, /* no column of one segment is longer */
-    COLUMN_STRIDE = COLUMN_BYTES + 320,   /* so that columns do not meet in the processor's cache */
+    COLUMN_STRIDE =
+        COLUMN_BYTES + 320, /* so that columns do not collide in the processor's cache */
 };
 
 /* The columns of one payload, in the caller's memory. */
@@ -36,7 +38,7 @@ struct column_bytes {
     size_t n_bytes[COLUMN_BYTES_COLUMNS];
 };
 
-/* What paid for the payloads before, of the same kind. */
+/* Which columns of earlier payloads of this kind were worth compressing. */
 struct column_history {
     uint8_t pauses[COLUMN_BYTES_COLUMNS]; /* payloads until compression is tried again */
 };
@@ -47,17 +49,18 @@ struct column_coder;
 struct column_coder *column_coder_new(void);
 void column_coder_free(struct column_coder *coder);
 
-/* What zstd compressed, at most capacity bytes; returns their number, or one that ZSTD_isError knows: it is
- * damaged, or there is no memory for the first one. */
+/* Decompresses at most capacity bytes. Returns their number, or an error for ZSTD_isError: damaged
+ * input, or no memory at the first call. */
 size_t column_coder_expand(struct column_coder *coder, void *out, size_t capacity, const void *in,
                            size_t n_bytes);
 
-/* Writes the payload, at most limit bytes; returns its length, 0 if that is not enough. */
+/* Writes the payload, at most limit bytes; returns its length, 0 if it does not fit. */
 size_t column_bytes_put(struct column_coder *coder, struct column_history *history,
                         unsigned parameter, const struct column_bytes *columns, uint8_t *out,
                         size_t limit);
 
-/* Reads one; the columns are valid until the payload goes or the next call; false if damaged. */
+/* Reads a payload; the columns are valid until the payload ends or the next call. False if
+ * damaged. */
 bool column_bytes_get(struct column_coder *coder, const uint8_t *payload, size_t n_bytes,
                       unsigned *ret_parameter, struct column_bytes *ret_columns);
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns: the events of one segment, transposed into columns that compress well, and back.
+ * columns: transposes the events of one segment into columns that compress well, and back.
  *
- * Model:   events go through a predictor (predictor.h). An event that is as expected costs nothing
- *          but its time: a byte counts up to 63 such in a row. For any other, an op byte says which
- *          predictions held; what did not hold is written to the column of its kind. The decoder
- *          runs the same predictor. docs/log-format.md describes every column.
+ * Events go through a predictor (predictor.h). An event that is as predicted costs only its time:
+ * one byte counts up to 63 of them in a row. For any other event an op byte says which predictions
+ * held; the rest is written to the columns of its kind. The decoder runs the same predictor.
+ * docs/log-format.md describes every column.
+ *
  * Invariants
- *   CN-1 decode(encode(events)) = events, but for times: each is rounded down to a multiple of
- *        1 << time_shift ticks. Order is kept: no event moves before one it followed, though two
- *        may come to the same tick.
- *   CN-2 columns_decode writes at most its capacity and reads nothing outside its input, whatever
- *        the bytes.
- *   CN-3 A segment is encoded from nothing: no state survives a call.
- * Threads: one per struct columns.
- * Failure: columns_encode refuses events that are no log (a length beyond the end, a time that does
- *          not fit after rounding): pack them unencoded. columns_decode refuses damaged columns.
+ *   CN-1 decode(encode(events)) = events, except that times are rounded down to a multiple of 1 <<
+ *        time_shift ticks. The order is kept, though two events may get the same tick.
+ *   CN-2 columns_decode writes at most its capacity and reads nothing outside its input, for any
+ *        bytes.
+ *   CN-3 Encoding a segment starts from nothing: no state survives a call.
+ *
+ * One thread per struct columns. columns_encode refuses events that are no log (a length beyond the
+ * end, a time that does not fit after rounding); pack these unencoded. columns_decode refuses
+ * damaged columns.
  */
 #ifndef MTRACE_LIB_COLUMNS_H
 #define MTRACE_LIB_COLUMNS_H
@@ -28,11 +29,11 @@
 #include <stdint.h>
 
 enum column {
-    COLUMN_OP,        /* a byte per event that was not as expected, or per run of such as were */
+    COLUMN_OP,        /* a byte per unpredicted event, or per run of predicted ones */
     COLUMN_TIME,      /* one byte per event with a time */
     COLUMN_TIME_MORE, /* what did not fit there */
     COLUMN_NODE,      /* nodes that were not predicted, as varints */
-    COLUMN_KIND,      /* kind, and flags when not that kind's last, when not the node's last */
+    COLUMN_KIND,      /* kind, and flags, if they differ from the last event's at the node */
     COLUMN_SIZE,      /* sizes that were not the node's last, as varints */
     COLUMN_SLACK,     /* slacks that glibc's rule does not give, as varints */
     COLUMN_PLACE,     /* records of block_memory, as varints */
@@ -42,15 +43,16 @@ enum column {
 };
 
 /*
- * The op byte. Bits 0-1: how the node is found. Bit 2: kind or flags are not the node's last.
- * Allocations: bit 3 size is not the node's last, bit 4 slack is not glibc's, bits 5-7 the address.
- * Frees: bits 3-5 the address. Reallocs: as allocations; the old address has an op byte of its own.
+ * The op byte. Bits 0-1: how the node is found. Bit 2: kind or flags differ from the node's last.
+ * Allocations: bit 3: size differs from the node's last, bit 4: slack differs from glibc's, bits
+ * 5-7: the address. Frees: bits 3-5: the address. Reallocs: as allocations; the old address has its
+ * own op byte.
  */
 enum column_op {
     OP_AFTER_PAIR = 0, /* the node that followed the last two */
     OP_AFTER_ONE = 1,  /* the node that followed the last */
     OP_WRITTEN = 2,    /* in COLUMN_NODE */
-    OP_RUN = 3,        /* bits 2-7: so many events as expected; 0: one whole event in COLUMN_RAW */
+    OP_RUN = 3,        /* bits 2-7: n predicted events; 0: one whole event in COLUMN_RAW */
     OP_NODE_MASK = 3,
     OP_RUN_SHIFT = 2,
     OP_RUN_MAX = 63,
@@ -86,12 +88,12 @@ struct columns {
     uint8_t bytes[COLUMN_COUNT][COLUMN_STRIDE];
 };
 
-/* Fills columns->encoded and n_events; false if the events cannot be encoded. n_words is at most
- * what a segment holds. */
+/* Fills columns->encoded and n_events; false if the events cannot be encoded. n_words: at most a
+ * segment's. */
 bool columns_encode(struct columns *columns, const uint64_t *words, size_t n_words,
                     uint64_t base_ticks, unsigned time_shift);
 
-/* The inverse: reads `in`, writes exactly n_words, at most what a segment holds; false if damaged.
+/* The inverse: reads `in` and writes exactly n_words, at most a segment's; false if damaged.
  * base_ticks is the encoder's, rounded down like every time. */
 bool columns_decode(struct predictor *predictor, const struct column_bytes *in, uint64_t *words,
                     size_t n_words, uint64_t base_ticks, unsigned time_shift);

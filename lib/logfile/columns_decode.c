@@ -38,7 +38,7 @@ static bool get_byte(struct decoder *decoder, enum column column, uint8_t *ret_v
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* The time of an event relative to the base, after its delta. */
+/* Reads the delta of an event and computes its time relative to the base. */
 static bool get_time(struct decoder *decoder, uint64_t *ret_time)
 {
     uint64_t more = 0;
@@ -140,7 +140,7 @@ static bool get_new(struct decoder *decoder, unsigned code, uint64_t usable_byte
 
 /* ---- allocations and frees ------------------------------------------------------------------- */
 
-/* One event that is as expected; its words. */
+/* Decodes one predicted event and returns its words. */
 static size_t decode_expected(struct decoder *decoder, uint64_t *words, size_t n_left)
 {
     struct predictor *predictor = decoder->predictor;
@@ -239,7 +239,7 @@ static bool get_kind(struct decoder *decoder, unsigned op, const struct predicto
     return kind == LOG_FREE || kind == LOG_ALLOC || kind == LOG_REALLOC;
 }
 
-/* Word 2 of an allocation. */
+/* Reads word 2 of an allocation. */
 static bool get_call(struct decoder *decoder, unsigned op, const struct predictor_node *node,
                      unsigned flags, uint64_t *ret_call)
 {
@@ -262,7 +262,7 @@ static uint64_t clamped_duration(const struct decoder *decoder, uint64_t units)
     return units > limit >> decoder->shift ? limit : units << decoder->shift;
 }
 
-/* The old block of a realloc, and word 3. */
+/* Reads the old block of a realloc, and word 3. */
 static bool get_realloc(struct decoder *decoder, uint64_t *words, uint32_t *ret_block)
 {
     uint64_t duration;
@@ -357,7 +357,8 @@ static size_t decode_raw_untimed(struct decoder *decoder, unsigned kind, uint64_
     return n;
 }
 
-/* The rest of an event that says its length itself, in its third word; 0: not one. */
+/* Reads the rest of an event that has its length in its third word, and returns its words; 0: not
+ * such an event. */
 static size_t get_long(struct decoder *decoder, uint64_t *words, size_t n_left)
 {
     size_t n = words[2] & 0xffff;

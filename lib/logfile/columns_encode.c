@@ -9,7 +9,7 @@ struct encoder {
     struct predictor *predictor;
     uint8_t *at[COLUMN_COUNT];
     uint64_t base;
-    uint64_t latest;    /* time since the base; a later one would not fit behind the rounded base */
+    uint64_t latest;    /* from the base; a later time does not fit after rounding */
     uint64_t last_tick; /* of the last event, in units of 1 << shift ticks */
     uint64_t last_new_address;
     uint64_t last_old_address;
@@ -18,7 +18,7 @@ struct encoder {
     uint8_t last_flags[8]; /* written last, by kind >> 5 */
 };
 
-/* Most are of one byte or two, at random: both are stored, so that no branch is guessed wrong. */
+/* Most take one byte or two, at random: both are stored, so that no branch is mispredicted. */
 static inline void put(struct encoder *encoder, enum column column, uint64_t value)
 {
     uint8_t *at = encoder->at[column];
@@ -55,7 +55,7 @@ static uint64_t event_time(const uint64_t *words)
     return (words[0] >> 8 & 0xffffff) | words[1] >> LOG_ADDRESS_BITS << 24;
 }
 
-/* The low byte of a second is stored in any case, and counts only if it is needed. */
+/* The low byte of a second one is always stored, and counts only if it is needed. */
 static inline void put_time(struct encoder *encoder, uint64_t time)
 {
     uint64_t tick = (encoder->base + time) >> encoder->shift;
@@ -73,9 +73,9 @@ static inline void put_time(struct encoder *encoder, uint64_t time)
     encoder->at[COLUMN_TIME_MORE] += has_more;
 }
 
-/* ---- events that are as expected ------------------------------------------------------------- */
+/* ---- predicted events ------------------------------------------------------------------------ */
 
-/* The record of the address when a guess at a new one is right; else a head. */
+/* The record of the address if this guess for a new one is right; else a head. */
 static inline uint32_t match_new(struct block_memory *blocks, unsigned guess, uint64_t address,
                                  uint64_t usable_bytes)
 {
@@ -89,8 +89,8 @@ static inline uint32_t match_new(struct block_memory *blocks, unsigned guess, ui
     return blocks->records[block].address == address ? block : (uint32_t)BLOCK_LIST_LIVE;
 }
 
-/* Tells the predictor of the event at words[0], three words of which can be read, if it is as
- * expected. */
+/* Gives the event at words[0], of which three words can be read, to the predictor if it is as
+ * predicted. */
 static inline bool take_expected(struct predictor *predictor, const uint64_t *words)
 {
     struct block_memory *blocks = &predictor->blocks;
@@ -128,7 +128,7 @@ static void put_run(struct encoder *encoder, size_t n)
         put_byte(encoder, COLUMN_OP, OP_RUN | (unsigned)n << OP_RUN_SHIFT);
 }
 
-/* Words of all the events from words[0] on that are as expected. */
+/* Encodes all predicted events from words[0] on; returns their words. */
 static size_t encode_expected(struct encoder *encoder, const uint64_t *words, size_t n_words,
                               uint64_t *n_events)
 {
@@ -216,8 +216,8 @@ static unsigned put_size(struct encoder *encoder, const struct predictor_node *n
     return op;
 }
 
-/* An address that no guess found: its place, or its distance in steps of 16; the lowest bits go
- * along when they are not zero. */
+/* An address that no guess found: its place, or its distance in steps of 16. The lowest bits are
+ * added if they are not zero. */
 static unsigned put_address(struct encoder *encoder, uint64_t address, uint64_t *last,
                             uint32_t *ret_block)
 {
@@ -238,7 +238,8 @@ static unsigned put_address(struct encoder *encoder, uint64_t address, uint64_t 
     return OP_NEAR;
 }
 
-/* Which of the four is right cannot be foreseen: all are compared, and the first that is taken. */
+/* Which of the four is right cannot be predicted: all are compared, and the first match is
+ * taken. */
 static unsigned put_new(struct encoder *encoder, uint64_t address, uint64_t usable_bytes,
                         uint32_t *ret_block)
 {
@@ -287,7 +288,7 @@ static uint64_t rounded_duration(const struct encoder *encoder, const uint64_t *
     return (absolute >> encoder->shift) - ((absolute - duration) >> encoder->shift);
 }
 
-/* The old block of a realloc, with an op byte of its own. */
+/* Writes the old block of a realloc, with an op byte of its own. */
 static void put_realloc(struct encoder *encoder, const uint64_t *words, uint32_t *ret_block)
 {
     uint8_t *op = encoder->at[COLUMN_OP]++;
@@ -351,7 +352,8 @@ static void encode_narrow(struct encoder *encoder, const uint64_t *words)
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* Word 2: a long realloc's beginning is rounded like its end, and so stays behind what its thread did before. */
+/* Word 2: the beginning of a long realloc is rounded like its end, so it stays after earlier events
+ * of its thread. */
 static uint64_t rounded_wide(const struct encoder *encoder, const uint64_t *words)
 {
     uint64_t duration = words[2] >> 8;
@@ -383,7 +385,7 @@ static void encode_raw(struct encoder *encoder, const uint64_t *words, size_t n_
     put_time(encoder, event_time(words));
 }
 
-/* Words of the event at words[0]; 0 if it reaches beyond the n_left that are there. */
+/* Words of the event at words[0]; 0 if it reaches beyond the n_left words. */
 static size_t event_length(const uint64_t *words, size_t n_left)
 {
     size_t n = log_event_words(words[0] & 255);
@@ -395,7 +397,7 @@ static size_t event_length(const uint64_t *words, size_t n_left)
     return n;
 }
 
-/* Its words, 0 if it cannot be encoded. */
+/* Encodes an event and returns its words; 0 if it cannot be encoded. */
 static size_t encode_event(struct encoder *encoder, const uint64_t *words, size_t n_left)
 {
     unsigned kind = words[0] & 255;

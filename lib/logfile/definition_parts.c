@@ -26,7 +26,7 @@ static uint32_t n_nodes(const struct live_log *live)
     return atomic_load_explicit(&live->file->n_nodes, memory_order_relaxed);
 }
 
-/* It was given back before anything was written to it (DP-2). */
+/* It was released before anything was written to it (DP-2). */
 static bool is_punched_hole(const struct live_log *live, const struct definition_part *part)
 {
     const struct log_segment *segment = live_log_segment(live, part->index);
@@ -48,8 +48,9 @@ static void forget_punched_hole(struct definition_parts *parts, const struct liv
     parts->n = n;
 }
 
-/* All nodes have their segments, and of DEFS there is one that is not full. What nothing was packed of does not count:
- * it may be the one too many of DP-2, while the one in use is not found yet. */
+/* All nodes have their segments, and one DEFS segment is not full. Segments without a packed
+ * part do not count: one may be the unneeded one of DP-2, while the one in use has not been
+ * found yet. */
 static bool is_complete(const struct definition_parts *parts, const struct live_log *live)
 {
     uint64_t n_slots = 0;
@@ -63,7 +64,7 @@ static bool is_complete(const struct definition_parts *parts, const struct live_
             n_slots += LOG_NODES_PER_SEGMENT;
         else if (atomic_load_explicit(&segment->reserved_bytes, memory_order_relaxed)
                  <= LOG_SEGMENT_PAYLOAD_BYTES)
-            has_room = true; /* a reservation that fails leaves more (segment_reserve) */
+            has_room = true; /* a failed reservation leaves a larger number (segment_reserve) */
     }
     return has_room && n_slots >= n_nodes(live);
 }
@@ -114,7 +115,7 @@ static uint32_t unit_of(const struct definition_part *part)
     return part->kind == LOG_SEGMENT_NODES ? (uint32_t)sizeof(struct log_node) : LOG_DEF_ALIGN;
 }
 
-/* Payload bytes that writers have asked for. */
+/* Payload bytes that writers have reserved. */
 static uint32_t reserved_bytes(const struct live_log *live, const struct definition_part *part)
 {
     const struct log_segment *segment = live_log_segment(live, part->index);
@@ -149,7 +150,7 @@ static uint32_t committed_bytes(const struct definition_part *part, const uint8_
     return size <= n_bytes - at ? size : 0;
 }
 
-/* The roots of the stack tree have slots that mean nothing. */
+/* The roots of the stack tree have unused slots. */
 static bool is_root(const struct definition_part *part, uint32_t at)
 {
     return part->kind == LOG_SEGMENT_NODES
@@ -164,7 +165,7 @@ bool definition_parts_next(const struct live_log *live, struct definition_part *
     uint32_t unit = unit_of(part);
     uint32_t looked_bytes = part->looked_bytes;
     uint32_t end = 0;
-    uint32_t gap = UINT32_MAX; /* the first one; it may be where the segment begins */
+    uint32_t gap = UINT32_MAX; /* the first one; it may be at the start of the segment */
     uint32_t size;
 
     *ret_first = part->packed_bytes;
@@ -190,7 +191,7 @@ bool definition_parts_last(const struct live_log *live, struct definition_part *
     const uint64_t *words = live_log_payload(live_log_segment(live, part->index));
     uint32_t n_bytes = LOG_SEGMENT_PAYLOAD_BYTES;
 
-    if (part->kind == LOG_SEGMENT_DEFS) /* nodes beyond the number handed out may be there, too */
+    if (part->kind == LOG_SEGMENT_DEFS) /* there may also be nodes beyond the number handed out */
         n_bytes = reserved_bytes(live, part);
     *ret_first = part->has_gaps ? 0 : part->packed_bytes;
     while (n_bytes > *ret_first && words[n_bytes / 8 - 1] == 0)

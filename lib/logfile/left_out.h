@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * left_out: tables that a lean import leaves out, because they take longer than the rest of it: what counts single pages, parts of lives and
- * moments of stacks; what heaps are made of; what call sites leak, and how; what else they add up to; stacks; and those of single blocks, which a
- * slim one leaves out, too. Whoever asks such a database about them must not be answered by nothing.
+ * left_out: tables that a reduced import omits because they take longer than the rest of it.
+ *
+ * In the order of enum left_out: counts of single pages, time buckets and moments of stacks; the
+ * parts of heaps; leaks and patterns of call sites; other totals of call sites; stacks. A slim
+ * database also omits the rows of single blocks. A query about an omitted table must fail, not
+ * return nothing.
  */
 #ifndef MTRACE_LIB_LEFT_OUT_H
 #define MTRACE_LIB_LEFT_OUT_H
@@ -10,24 +13,26 @@
 #include <stddef.h>
 #include <string.h>
 
-#define LEFT_OUT_META "lean" /* the key of meta that says which enum left_out in such a database */
+#define LEFT_OUT_META "lean" /* key in meta; its value is the database's enum left_out */
 
-/* Each with all before it. */
+/* Each includes all before it. */
 enum left_out {
     LEFT_OUT_NOTHING,
-    LEFT_OUT_MOMENTS, /* what stacks had, and where; what functions and files add up to */
-    LEFT_OUT_HEAPS,   /* what each of them is made of */
-    LEFT_OUT_LEAKS,   /* what call sites leak, in which pattern, and how they grow */
-    LEFT_OUT_SITES,   /* what else they add up to */
-    LEFT_OUT_STACKS,  /* and all code */
+    LEFT_OUT_MOMENTS, /* values and places of stacks; totals of functions and files */
+    LEFT_OUT_HEAPS,   /* the parts of each heap */
+    LEFT_OUT_LEAKS,   /* leaks of call sites, their patterns and growth */
+    LEFT_OUT_SITES,   /* other totals of call sites */
+    LEFT_OUT_STACKS,  /* stacks, and all code */
 };
 
-/* What mtrace-query --about ends with when the database was made without what the question is about: one that has more may answer it. */
+/* Exit status of mtrace-query --about if the database lacks what the query needs; a fuller one may
+ * answer it. */
 #define LEFT_OUT_EXIT      4
-#define LEFT_OUT_ROWS_EXIT 6 /* one that has rows of single blocks */
+#define LEFT_OUT_ROWS_EXIT 6 /* the same: rows of single blocks are needed */
 
-/* What mtrace-query --await says first, in a packet of one byte to the socket that is its standard input. It goes on when one comes back, and ends
- * when there is nobody: who has the database made meanwhile need not start it a second time. */
+/* First packet (one byte) of mtrace-query --await on the socket that is its standard input. It
+ * continues when a byte comes back, and ends if the other end is closed. So the caller can make the
+ * database in the meantime and need not start a second process. */
 enum left_out_needs {
     LEFT_OUT_NEEDS_LITTLE, /* an import without LEFT_OUT_STACKS answers it */
     LEFT_OUT_NEEDS_STACKS, /* one without LEFT_OUT_SITES */
@@ -39,14 +44,14 @@ enum left_out_needs {
     LEFT_OUT_NEEDS_ROWS,    /* nothing but rows */
 };
 
-/* To who asks for rows where a log has none. */
+/* Message for a query of rows that a bounded log does not have. */
 #define LEFT_OUT_BOUNDED                                                                       \
     "this question is about single blocks, which a log of --aggregate does not keep: ask for " \
     "totals, or record without --aggregate"
 
 static const struct {
     const char *name;
-    enum left_out since; /* the least that it is part of */
+    enum left_out since; /* the least value that omits it */
 } left_out_tables[] = {
     {"function_totals", LEFT_OUT_MOMENTS},
     {"module_totals", LEFT_OUT_MOMENTS},
@@ -76,7 +81,7 @@ static const struct {
     {"chain_totals", LEFT_OUT_STACKS},
 };
 
-/* The name of the table, if it is one of those; else NULL. */
+/* The name of the table if the database omits it; else NULL. */
 static inline const char *left_out_find(const char *table, enum left_out left_out)
 {
     for (size_t i = 0; i < sizeof left_out_tables / sizeof *left_out_tables; i++)
@@ -85,7 +90,7 @@ static inline const char *left_out_find(const char *table, enum left_out left_ou
     return NULL;
 }
 
-/* Tables of single blocks, and the view by which a person knows them. */
+/* Tables of single blocks, and the view that users know. */
 static const struct {
     const char *table, *name;
 } left_out_row_tables[] = {
@@ -99,7 +104,7 @@ static const struct {
     {"pool_block_rows", "pool_blocks"},
 };
 
-/* As left_out_find, but the name that a person knows. */
+/* Like left_out_find, but returns the name that users know. */
 static inline const char *left_out_find_rows(const char *table)
 {
     for (size_t i = 0; i < sizeof left_out_row_tables / sizeof *left_out_row_tables; i++)

@@ -27,7 +27,7 @@ static size_t file_bytes(uint32_t n_segments)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* fallocate, or zeros where the file system has none. */
+/* Uses fallocate, or writes zeros where the file system lacks it. */
 static int reserve(int fd, size_t n_bytes)
 {
     static const char zeros[LOG_SEGMENT_BYTES];
@@ -54,7 +54,7 @@ static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segmen
     MTRACE_ASSERT(file);
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
-    log_file_set_machine(file); /* until the program says what it is */
+    log_file_set_machine(file); /* until the program fills in its machine */
     file->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->run_id = run_id;
@@ -98,7 +98,7 @@ static int create_at(const char *path, uint32_t n_segments, bool must_keep, stru
     return failure;
 }
 
-/* Failures that /dev/shm does not share: no shared mapping, no reservation, or none that holds. */
+/* Failures that /dev/shm does not have: no shared mapping, no reservation, or an unreliable one. */
 static bool may_go_elsewhere(int failure)
 {
     return failure == ENODEV || failure == EINVAL || failure == EOPNOTSUPP || failure == ENOSYS;
@@ -139,8 +139,8 @@ static int create_somewhere(const char *path, uint64_t run_id, uint32_t n_segmen
     return failure ? create_at(path, n_segments, false, log) : 0;
 }
 
-/* Half of it each time there is no room: what the program cannot write is dropped and counted, but it
- * runs. */
+/* Halves the size while there is no space: events that do not fit are dropped and counted, but the
+ * program runs. */
 static int create_that_fits(const char *path, uint64_t run_id, uint32_t *n_segments,
                             struct live_log *log)
 {
@@ -199,18 +199,18 @@ static int map_header(struct live_log *log, bool is_shared, struct error *err)
         return error_set(err, ERROR_FORMAT, "'%s' is not a file", log->path);
     if (status.st_size < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "'%s' is too short for a log", log->path);
-    /* a private view of a large log shall not need as much memory */
+    /* MAP_NORESERVE: a private view of a large log must not reserve memory of its size */
     failure = guarded_map_open(&log->map, log->fd, LOG_FILE_HEADER_BYTES,
                                is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE);
     if (failure)
         return error_set_errno(err, failure, "cannot map '%s'", log->path);
     log->file = log->map.start;
-    if (is_shared) /* it is in memory; a file made large by holes shall not be filled by our looks */
+    if (is_shared) /* in memory: our reads must not fill the holes of a large file */
         (void)madvise(log->file, LOG_FILE_HEADER_BYTES, MADV_RANDOM);
     return 0;
 }
 
-/* What another link leads to is not ours to delete. */
+/* The target of a link made by others must not be deleted. */
 char *live_log_follow(const char *path)
 {
     char target[PATH_MAX];
@@ -305,7 +305,7 @@ bool live_log_is_cut(const struct live_log *log)
     return log->map.whole_bytes < log->map.n_bytes;
 }
 
-/* How many there are in the file, at most those announced. */
+/* Number of segments in the file, at most those announced. */
 static bool count_segments(const struct live_log *log, uint32_t n_announced, uint32_t *ret_n)
 {
     struct stat status;
@@ -433,7 +433,7 @@ void live_log_take_sealed(struct live_log *log, live_log_see *see, void *context
 
     if ((uint32_t)atomic_load_explicit(&log->file->sealed_stack, memory_order_relaxed) == 0)
         return;
-    /* acquire: partner is the collector's push, which releases the link and the segment */
+    /* acquire: pairs with the collector's push, which releases the link and the segment */
     head = atomic_exchange_explicit(&log->file->sealed_stack, 0, memory_order_acquire);
     fault_point("unlinked");
     live_log_refresh(log);
@@ -453,7 +453,7 @@ static void push_free(struct live_log *log, uint32_t index)
     do {
         atomic_store_explicit(&segment->next, (uint32_t)head, memory_order_relaxed);
         next_tag = ((head >> 32) + 1) << 32;
-        /* release: partner is the collector's pop, which reads the link */
+        /* release: pairs with the collector's pop, which reads the link */
     } while (!atomic_compare_exchange_weak_explicit(&log->file->free_stack, &head,
                                                     next_tag | (index + 1), memory_order_release,
                                                     memory_order_relaxed));
@@ -476,7 +476,8 @@ void live_log_prepare(struct live_log *log, uint32_t n)
     }
 }
 
-/* The collector fills in the header, then takes its first segment: until then it may be half done. */
+/* The collector fills in the header before it takes its first segment: until then the header may be
+ * incomplete. */
 static bool is_begun(const struct live_log *log)
 {
     return atomic_load_explicit(&log->file->next_sequence, memory_order_acquire) > 1;

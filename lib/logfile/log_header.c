@@ -38,7 +38,8 @@ static int check_byte_order(const struct log_file *header, const char *path, str
                          "'%s' was recorded on a %s-endian machine, and this one is not; import it "
                          "on such a machine",
                          path, header->byte_order == LOG_BIG_ENDIAN ? "big" : "little");
-    if (header->byte_order == 0 && header->word_bytes == 0) /* before headers said either */
+    if (header->byte_order == 0
+        && header->word_bytes == 0) /* from a version whose headers had neither field */
         return error_set(err, ERROR_VERSION,
                          "'%s' was recorded by an older version of mtrace; record again", path);
     return error_set_offset(err, ERROR_FORMAT, offsetof(struct log_file, byte_order),

@@ -14,7 +14,7 @@ enum {
     MAX_NUMBER = 1000000
 };
 
-/* Writes what stands for the letter behind a percent sign. */
+/* Writes the value for the letter after a percent sign. */
 static void put_value(FILE *out, char letter, const struct log_name_values *values, unsigned number)
 {
     switch (letter) {

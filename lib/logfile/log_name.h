@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_name: the name of a log from its pattern.
+ * log_name: makes the name of a log from a pattern.
  *
- * Model: %e base name of the program, %t unix seconds, %p pid, %n the first number from 1 on that
- *        gives a free name, %% a percent sign. Anything else stays as it is.
+ * %e base name of the program, %t Unix seconds, %p PID, %n the first number from 1 on that gives a
+ * free name, %% a percent sign. Other characters stay unchanged.
  */
 #ifndef MTRACE_LIB_LOG_NAME_H
 #define MTRACE_LIB_LOG_NAME_H
@@ -17,26 +17,26 @@
 #define LOG_NAME_DEFAULT "mtrace_%e_%t_%p.dat"
 
 struct log_name_values {
-    const char *program; /* a path or name; its last part is %e */
+    const char *program; /* a path or name; %e is its last part */
     int64_t unix_seconds;
     pid_t pid;
 };
 
-/* Into *ret_name, owned by the caller, as long as neither it nor its live log exists when the
- * pattern has %n. */
+/* The caller owns *ret_name. With %n, neither the file nor its live log exists. */
 int log_name_expand(const char *pattern, const struct log_name_values *values, char **ret_name,
                     struct error *err);
 
-/* The same name with the working directory in front, unless it is absolute; NULL without memory. */
+/* The name with the working directory in front if it is relative; NULL without memory. */
 char *log_name_absolute(const char *name);
 
-/* The name of the live log beside it; NULL without memory. */
+/* The name of its live log; NULL without memory. */
 char *log_name_live(const char *name);
 
-/* Is this file, as /proc/PID/maps names it, a live log? Folders, and what the user called it, may have that in their names, too. */
+/* Is this file, as named in /proc/PID/maps, a live log? Folders and the user's own names may
+ * contain the suffix, too. */
 bool log_name_is_live(const char *path);
 
-/* Is it there? Without memory: it may be. */
+/* Does its live log exist? True without memory. */
 bool log_name_has_live(const char *name);
 
 #endif

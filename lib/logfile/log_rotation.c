@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define STATE_SUFFIX ".state"
-#define GENERATION   ".g" /* and a number */
+#define GENERATION   ".g" /* followed by a number */
 
 _Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_ROTATION_STATE_END_AT
                    && LOG_ROTATION_STATE_END_AT + sizeof(uint64_t) == LOG_FILE_HEADER_BYTES,
@@ -58,7 +58,8 @@ uint64_t log_rotation_bytes(void)
     return LOG_ROTATION_BYTES;
 }
 
-/* Of the file `name` in the folder of the log called `base`; 0: it is none of its generations. */
+/* The number of the file `name` in the folder of the log `base`; 0: not one of its rotated
+ * files. */
 static uint32_t number_of(const char *name, const char *base)
 {
     size_t n_base = strlen(base);
@@ -134,7 +135,8 @@ static uint64_t bytes_of(char *name)
     return n_bytes;
 }
 
-/* What of the name comes behind the log's, be it the first or one of the same run: LOG.PID.N. NULL: it is none's. */
+/* The part of the name after the log's name, which is `first` or LOG.PID.N of the same run. NULL:
+ * no such log. */
 static const char *behind_log(const char *name, const char *first)
 {
     size_t n_first = strlen(first);

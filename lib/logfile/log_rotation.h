@@ -7,10 +7,11 @@
  *   LOG.state      checkpoint: the effect of all events of all these logs up to its watermark
  *
  * Invariants
- *   RI-1 A rotated file is removed after a checkpoint that covers it was synced. A reader that lists the
- *        rotated files first and loads the checkpoint then finds every event in one of the two.
- *   RI-2 Each file begins with a log header with LOG_FLAG_RING. Other files of such a name are neither
- *        removed nor replaced.
+ *   RI-1 A rotated file is removed after a checkpoint that covers it was synced. A reader that
+ *        lists the rotated files first and loads the checkpoint then finds every event in one of
+ *        the two.
+ *   RI-2 Each file begins with a log header with LOG_FLAG_RING. Other files of such a name are
+ *        neither removed nor replaced.
  *
  * Without memory functions return NULL or ERROR_NOMEM.
  */
@@ -32,8 +33,8 @@ enum {
 
 uint64_t log_rotation_bytes(void);
 
-/* Suffix of a checkpoint that cannot be read: the user renames it to import the log without it. A log
- * without any checkpoint is taken for an incomplete copy. */
+/* Suffix of a checkpoint that cannot be read: the user renames it to import the log without it. A
+ * log without any checkpoint is taken for an incomplete copy. */
 #define LOG_ROTATION_FALLBACK ".bad"
 
 /* The caller frees them. */
@@ -49,17 +50,17 @@ struct log_rotation {
 int log_rotation_find(const char *log_path, struct log_rotation *ret);
 void log_rotation_done(struct log_rotation *ring);
 
-/* Offset in the header page of LOG.state of the size of the checkpoint (uint64_t). The rest of the file
- * belongs to an older one. */
+/* Offset in the header page of LOG.state of the size of the checkpoint (uint64_t). The rest of the
+ * file belongs to an older one. */
 #define LOG_ROTATION_STATE_END_AT 4088
 
-/* Bytes of the rotated files of all logs of the run, and of its checkpoint; 0 if there are none. log_path:
- * the first log of the run. */
+/* Bytes of the rotated files of all logs of the run, and of its checkpoint; 0 if there are none.
+ * log_path: the first log of the run. */
 uint64_t log_rotation_run_bytes(const char *log_path);
 uint64_t log_rotation_state_bytes(const char *log_path);
 
-/* Limit of all rotated files: LOG_ROTATION_MOST, and twice the checkpoint, so that the next checkpoint
- * becomes due before the limit. */
+/* Limit of all rotated files: LOG_ROTATION_MOST, and twice the checkpoint, so that the next
+ * checkpoint becomes due before the limit. */
 uint64_t log_rotation_most_bytes(const char *log_path);
 
 /* The file has the header of a bounded log (RI-2). */

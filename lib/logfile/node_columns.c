@@ -8,7 +8,7 @@
 enum {
     PLACE_EXPECTED = 0,
     PLACE_NEW = 1,
-    PLACE_BACK = 2, /* and more: counted back from the newest */
+    PLACE_BACK = 2, /* from here on: counted back from the newest */
 };
 
 static void start(struct node_columns *columns)
@@ -19,7 +19,7 @@ static void start(struct node_columns *columns)
     memset(columns->slots, 0, sizeof(columns->slots));
 }
 
-/* The place of a node's parent; 0 when it is not in this part. */
+/* The place of a node's parent; 0 if it is not in this part. */
 static uint32_t parent_place(const struct node_columns *columns, size_t i, uint32_t distance)
 {
     return distance >= 1 && distance <= i ? columns->place_of[i - distance] : 0;
@@ -41,7 +41,7 @@ static bool is_place(const struct node_columns *columns, uint32_t index, uint64_
     return columns->places[index].address == address && columns->places[index].module == module;
 }
 
-/* The slot that has the place's index, or 0 where it belongs. */
+/* The slot with the place's index, or the slot with 0 where it belongs. */
 static uint16_t *find_slot(struct node_columns *columns, uint64_t address, uint32_t module)
 {
     uint32_t slot = (uint32_t)((address + module) * 0x9e3779b97f4a7c15u >> 51);
@@ -51,7 +51,7 @@ static uint16_t *find_slot(struct node_columns *columns, uint64_t address, uint3
     return &columns->slots[slot];
 }
 
-/* Writes where the node is; index of its place. */
+/* Writes the node's place and returns its index. */
 static uint32_t put_place(struct node_columns *columns, uint8_t **at, uint32_t expected,
                           uint64_t address, uint32_t module)
 {
@@ -114,7 +114,7 @@ static bool get(struct reader *reader, enum node_column column, uint64_t *ret_va
     return next != NULL;
 }
 
-/* Index of the node's place, 0 if damaged. */
+/* Reads a node's place and returns its index; 0 if damaged. */
 static uint32_t get_place(struct node_columns *columns, struct reader *reader, uint32_t expected)
 {
     uint64_t value;

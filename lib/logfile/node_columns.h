@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node_columns: nodes of the stack tree, transposed into columns that compress well, and back.
+ * node_columns: transposes nodes of the stack tree into columns that compress well, and back.
  *
- * Model:   a node is mostly the child of the one before it, and what a place in the code calls is
- *          mostly what it called before. So a parent is written as a distance, and an address as
- *          the expected one, as one of the same part known before, or by its distance to the last
- *          new one. docs/log-format.md describes the columns.
+ * A node is mostly the child of the one before it, and code at an address mostly calls what it
+ * called before. So a parent is written as a distance. An address is written as the predicted one,
+ * as an earlier one of the same part, or as its distance to the last new one. docs/log-format.md
+ * describes the columns.
+ *
  * Invariants
- *   NC-1 decode(encode(nodes)) = nodes, whatever they are; a part is encoded from nothing.
- *   NC-2 node_columns_decode writes exactly n_nodes or fewer, and reads nothing outside its input.
- * Threads: one per struct node_columns.
+ *   NC-1 decode(encode(nodes)) = nodes, for any nodes; encoding a part starts from nothing.
+ *   NC-2 node_columns_decode writes at most n_nodes and reads nothing outside its input.
+ *
+ * One thread per struct node_columns.
  */
 #ifndef MTRACE_LIB_NODE_COLUMNS_H
 #define MTRACE_LIB_NODE_COLUMNS_H
@@ -23,7 +25,7 @@
 
 enum node_column {
     NODE_COLUMN_PARENT,  /* varint: own id minus the parent's */
-    NODE_COLUMN_PLACE,   /* varint: 0 the expected place, 1 a new one, else counted back */
+    NODE_COLUMN_PLACE,   /* varint: 0 the predicted place, 1 a new one, else counted back */
     NODE_COLUMN_ADDRESS, /* of a new one: zigzag distance to the last new one, and its module */
     NODE_COLUMN_COUNT,
 };
@@ -36,7 +38,7 @@ enum {
 struct node_place {
     uint64_t address;
     uint32_t module;
-    uint16_t called; /* what it called last */
+    uint16_t called; /* its last callee */
     uint16_t reserved;
 };
 
@@ -50,7 +52,8 @@ struct node_columns {
     uint8_t bytes[NODE_COLUMN_COUNT][COLUMN_STRIDE];
 };
 
-/* Fills columns->encoded from at most LOG_NODES_PER_SEGMENT nodes of which the first has an id. */
+/* Fills columns->encoded from at most LOG_NODES_PER_SEGMENT nodes; the first has the id
+ * first_id. */
 void node_columns_encode(struct node_columns *columns, const struct log_node *nodes, size_t n_nodes,
                          uint32_t first_id);
 

@@ -57,7 +57,8 @@ static size_t padding_bytes(uint32_t payload_bytes)
     return -(size_t)payload_bytes & (PACK_FRAME_ALIGN - 1);
 }
 
-/* The payload is in place behind the header; returns the bytes of the frame. */
+/* Completes the frame around a payload in place after the header; returns the bytes of the
+ * frame. */
 static size_t seal_frame(struct log_frame *frame, uint8_t *out)
 {
     size_t padding = padding_bytes(frame->payload_bytes);
@@ -70,7 +71,7 @@ static size_t seal_frame(struct log_frame *frame, uint8_t *out)
     return sizeof(*frame) + frame->payload_bytes + padding;
 }
 
-/* Stored or through zstd, whatever is shorter. */
+/* Stored or compressed by zstd, whichever is shorter. */
 static void put_plain(struct pack *pack, const struct pack_settings *settings,
                       struct log_frame *frame, const void *bytes, uint8_t *out)
 {
@@ -134,7 +135,7 @@ static uint64_t count_side_records(const struct log_side_record *records, size_t
     return n_valid;
 }
 
-/* Words of the event there; 0: what follows cannot be walked. */
+/* Words of the event there; 0: the rest cannot be walked. */
 static size_t event_words(const uint64_t *words, size_t n_left)
 {
     size_t n = log_event_words(words[0] & 255);

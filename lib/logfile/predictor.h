@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * predictor: what an event is expected to be, by the events of the same segment before it.
+ * predictor: predicts an event from the earlier events of the same segment.
  *
- * Model:   an event is expected at the stack that followed the last two events' stacks before, and
- *          to be what happened there last: same kind, size, slack and flags, its address found by
- *          the same guess of block_memory. The packer and the unpacker keep one each and tell it
- *          of every allocation and free in the same order. docs/log-format.md has the rules.
+ * The predicted stack is the one that followed the stacks of the last two events before. The rest
+ * is predicted to be as at the last event there: same kind, size, slack and flags, and the address
+ * found by the same guess of block_memory. The packer and the unpacker each have a predictor and
+ * give it every allocation and free in the same order. docs/log-format.md has the rules.
+ *
  * Invariants
- *   PN-1 Node 0 is no node; its head equals no event's, so comparing needs no look at the index.
+ *   PN-1 Node 0 is no node. Its head equals no event's, so a comparison needs no check of the
+ *        index.
  *   PN-2 n_nodes <= PREDICTOR_MAX_NODES; `last` and `before_last` are at most n_nodes.
- * Threads: one per predictor. Inline, as every event comes here.
+ *
+ * One thread per predictor. Inline, because it runs for every event.
  */
 #ifndef MTRACE_LIB_PREDICTOR_H
 #define MTRACE_LIB_PREDICTOR_H
@@ -29,12 +32,12 @@ enum {
 static const uint64_t PREDICTOR_HEAD_MASK = 0xffffffff000000ff; /* of word 0: node and kind */
 static const uint64_t PREDICTOR_NO_HEAD = 0xff00;               /* outside the mask */
 
-/* What happened at a node of the segment last. */
+/* The last event at a node of the segment. */
 struct predictor_node {
     uint64_t head;  /* word 0 without the time */
     uint64_t call;  /* word 2 of its last allocation: size, slack, flags */
     uint16_t next;  /* what followed it */
-    uint16_t guess; /* the last one that found its address; 0 at first */
+    uint16_t guess; /* the guess that last found its address; 0 at first */
 };
 
 struct predictor {
@@ -55,7 +58,7 @@ static inline void predictor_clear(struct predictor *predictor)
     block_memory_clear(&predictor->blocks);
 }
 
-/* Where the node after the last two is remembered. */
+/* Where the node after the last two is stored. */
 static inline uint16_t *predictor_pair(struct predictor *predictor)
 {
     uint32_t hash = (predictor->last * 0x9e3779b1u) ^ (predictor->before_last * 0x85ebca6bu);
@@ -63,7 +66,7 @@ static inline uint16_t *predictor_pair(struct predictor *predictor)
     return &predictor->pair_next[hash >> 20];
 }
 
-/* The event's node is this one; `pair` is predictor_pair of now. */
+/* Notes the event's node; `pair` is the current predictor_pair. */
 static inline void predictor_follow(struct predictor *predictor, uint16_t *pair, uint32_t index)
 {
     *pair = (uint16_t)index;
@@ -72,7 +75,7 @@ static inline void predictor_follow(struct predictor *predictor, uint16_t *pair,
     predictor->last = index;
 }
 
-/* A node that the segment did not have; 0 when there is no room. */
+/* Adds a node that is new in the segment; returns 0 if the table is full. */
 static inline uint32_t predictor_add(struct predictor *predictor, uint32_t node)
 {
     if (predictor->n_nodes == PREDICTOR_MAX_NODES)
@@ -81,7 +84,7 @@ static inline uint32_t predictor_add(struct predictor *predictor, uint32_t node)
     return predictor->n_nodes;
 }
 
-/* The slot that has a node's index, or 0 where it belongs. */
+/* The slot with a node's index, or the slot with 0 where it belongs. */
 static inline uint16_t *predictor_find(struct predictor *predictor, uint32_t node)
 {
     uint32_t slot = node * 0x9e3779b1u >> 19;
@@ -92,7 +95,7 @@ static inline uint16_t *predictor_find(struct predictor *predictor, uint32_t nod
     return &predictor->node_slots[slot];
 }
 
-/* Bytes glibc gives beyond what was asked for, when it splits a chunk to measure. */
+/* Bytes that glibc adds to a request when it splits a chunk to size. */
 static inline uint64_t predictor_slack(uint64_t size, unsigned flags)
 {
     uint64_t chunk;
@@ -105,7 +108,7 @@ static inline uint64_t predictor_slack(uint64_t size, unsigned flags)
     return chunk - 8 - size;
 }
 
-/* Word 2 of an allocation, taken apart. */
+/* The fields of word 2 of an allocation. */
 static inline uint64_t predictor_size(uint64_t call)
 {
     return call & ((1ull << LOG_SIZE_BITS) - 1);

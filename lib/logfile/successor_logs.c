@@ -20,8 +20,8 @@ struct later_log {
     uint64_t run_id;
     uint64_t parent_run_id;
     char *name;
-    char *target; /* where its link leads, when it is in shared memory; NULL: it is here */
-    size_t rank;  /* in the run, from 1 on; 0: it is not of it */
+    char *target; /* target of its link if it is in shared memory; NULL: no link */
+    size_t rank;  /* order in the run, from 1 on; 0: not of the run */
     bool is_packed;
     bool is_growing;
 };
@@ -53,7 +53,7 @@ pid_t successor_logs_get_pid(const char *first, const char *name)
     return (pid_t)strtol(name + strlen(first) + 1, NULL, 10);
 }
 
-/* FILE.report.N.txt of periodic_reports.h, or what a recorder that was killed left of one. */
+/* FILE.report.N.txt of periodic_reports.h, or a partial one left by a killed recorder. */
 static bool is_report_name(const char *first, const char *name)
 {
     static const char report[] = ".report.";
@@ -96,7 +96,7 @@ static char *find_target(const char *folder_path, const char *name)
     return target;
 }
 
-/* `log` has its name, and where that leads. */
+/* `log` has its name and the target of its link. */
 static void add(struct successor_logs *list, int folder, struct later_log *log)
 {
     struct log_file file;
@@ -133,7 +133,7 @@ static void find_all(struct successor_logs *list, const char *folder_path, DIR *
     }
 }
 
-/* Counts whom one of the run began, until there is nobody left. */
+/* Numbers the logs of processes begun by those of the run, until there are no more. */
 static void mark(struct successor_logs *list, uint64_t run_id, size_t *n_of_run)
 {
     for (size_t i = 0; run_id && i < list->n; i++)
@@ -161,7 +161,7 @@ static int by_rank(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* Of the run in `path`; false: it is no log. Its folder is to be closed. */
+/* Finds the logs of the run in `path`; false: it is not a log. The caller closes the folder. */
 static bool find_run(const char *path, struct successor_logs *list, char **ret_folder_path,
                      DIR **ret_folder)
 {

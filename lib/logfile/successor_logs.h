@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * later_logs: the files FILE.PID.N beside FILE, of later images of its program and of children.
+ * successor_logs: files FILE.PID.N next to FILE, from exec successors and children of its program.
  *
- * Model:   whether a file of such a name belongs to the run in FILE its header says, whose
- *          parent_run_id is that of FILE, or of another one that belongs to it.
+ * The header of such a file tells whether it belongs to the run in FILE: its parent_run_id is that
+ * of FILE, or of another file that belongs to it.
  */
 #ifndef MTRACE_LIB_SUCCESSOR_LOGS_H
 #define MTRACE_LIB_SUCCESSOR_LOGS_H
@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Is `name`, without a folder, that of a later log of the file called `first`? `suffix` is what shall
- * stand behind N: "" or ".live". */
+/* Is `name`, without a folder, a successor log of the file named `first`? `suffix` follows N: "" or
+ * ".live". */
 bool successor_logs_is_name(const char *first, const char *name, const char *suffix);
 
-/* Of such a name. */
+/* The PID in such a name. */
 pid_t successor_logs_get_pid(const char *first, const char *name);
 
-/* Calls found(context, path) for each log of the run in FILE, but FILE: the packed ones, or those that are not; a parent comes before its children. */
+/* Calls found(context, path) for each log of the run in FILE except FILE itself: the packed ones,
+ * or the others. A parent comes before its children. */
 void successor_logs_find(const char *path, bool is_packed,
                          void (*found)(void *context, const char *path), void *context);
 
-/* Before FILE, if it is a log, is replaced: deletes the later logs of the run in it, but those that may still grow, and the reports about it
- * (periodic_reports.h). */
+/* Call before FILE, if it is a log, is replaced. Deletes the successor logs of its run, except
+ * those that may still grow, and its reports (periodic_reports.h). */
 void successor_logs_remove(const char *path);
 
 #endif

@@ -16,7 +16,8 @@ enum {
     NAP_NS = 2000000
 };
 
-/* In the helper. What stands for a closed descriptor (mtrace_record.c) is not closed for it: a file of its own would be there. */
+/* In the child. The replacement of a closed descriptor (mtrace_record.c) is not closed here: the
+ * child would get a file of its own with this number. */
 static void be_apart(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGPIPE, SIGCHLD};
@@ -31,7 +32,7 @@ static void be_apart(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Whichever of us comes first makes the group: it is there when we signal it. */
+/* Parent and child both create the group, so it exists when the parent signals it. */
 pid_t child_process_start(struct child_process *helper)
 {
     pid_t pid = fork();
@@ -77,7 +78,7 @@ bool child_process_end(struct child_process *helper)
     }
     helper->is_killed = helper->due_ns > 0;
     (void)kill(-helper->pid, helper->is_killed ? SIGKILL : SIGTERM);
-    (void)kill(-helper->pid, SIGCONT); /* else who is stopped hears it only when we kill */
+    (void)kill(-helper->pid, SIGCONT); /* a stopped process would not handle SIGTERM */
     helper->due_ns = now_ns + CHILD_PROCESS_TIME_LIMIT_NS;
     return false;
 }

@@ -11,10 +11,11 @@
 
 enum {
     LOOK_MS = 100,
-    MOST_COUNTED_NS = 2 * LOOK_MS * 1000000, /* from one look to the next */
+    MOST_COUNTED_NS = 2 * LOOK_MS * 1000000, /* counted from one look to the next, at most */
 };
 
-/* The state stays for who waits (WNOWAIT); one that goes on is not told of any more. */
+/* The status stays for the caller's wait (WNOWAIT). A child that has continued is not reported any
+ * more. */
 static bool is_stopped(pid_t pid)
 {
     siginfo_t state = {.si_pid = 0};
@@ -63,7 +64,7 @@ static void wait_while_stopped(pid_t pid)
         (void)nanosleep(&nap, NULL);
 }
 
-/* Sleeps until it has ended or is stopped; false: until a signal came, too. */
+/* Sleeps until the child has ended or stopped; false: also if a signal arrives. */
 static bool see(pid_t pid)
 {
     siginfo_t state;

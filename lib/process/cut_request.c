@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Room for one descriptor, aligned as the kernel wants it. */
+/* A control message with one descriptor, aligned as the kernel requires. */
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -47,13 +47,13 @@ int cut_request_begin(int end, const struct cut_request *request)
         return -1;
     bool is_sent = put_request(end, request, ends[1]);
 
-    close(ends[1]); /* else we would wait for ourselves */
+    close(ends[1]); /* otherwise we would wait for ourselves */
     if (!is_sent)
         close(ends[0]);
     return is_sent ? ends[0] : -1;
 }
 
-/* False: the other one is gone. */
+/* False: the other end is closed. */
 static bool put(int end, const void *packet, size_t n_bytes)
 {
     ssize_t n;
@@ -68,8 +68,8 @@ bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_r
 {
     ssize_t n = 0;
 
-    /* One that does not wait for it any more, or replied without it, says so by what we receive: that it left our packet unread is said
-     * first, and once. */
+    /* A failure here shows in what is received next. If the peer closed without reading our packet,
+     * or replied without it, the socket reports that first, and once. */
     (void)put(own_end, order, sizeof *order);
     do
         n = recv(own_end, ret_reply, sizeof *ret_reply, 0);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cut_request: what a recorder asks the importer that keeps up with its log for: a database of the recording as of one instant.
+ * cut_request: asks the importer that follows a log for a database of the recording as of one time.
  *
- * Model:   requests go through a socket of packets, whole or not at all, from whoever holds an end of it. With each comes
- *          the end of another one, for what belongs to this one request: how much the database is to have, which who asks may learn later
- *          than that he needs one, so that the log is opened meanwhile; and the reply. Who asked may be gone by then. Who waits for the reply
- *          sees when nobody has the other end any more: neither the importer, nor a child of it that writes the database.
- * Invariants
- *   CR-1 Nothing is made for who hung up before he said how much, and no reply is sent to who did not say it in time: he asks anew.
- * Threads: any; each waits for its own reply.
- * Failure: an errno value.
+ * Requests are packets on a socket, whole or not at all, from any process that has an end of it.
+ * Each request carries a socket of its own for the rest: the extent of the database, and the reply.
+ * The requester may learn the extent later than it knows that it needs a database; the importer
+ * opens the log in the meantime. The requester may exit before the reply. While it waits, it sees
+ * when neither the importer nor its child that writes the database has the other end any more.
+ *
+ *   CR-1 Nothing is made for a requester that hangs up before it sends the extent. A requester that
+ *        is too late with it gets no reply and must ask again.
+ *
+ * Any thread; each waits for its own reply. Failures are errno values.
  */
 #ifndef MTRACE_LIB_CUT_REQUEST_H
 #define MTRACE_LIB_CUT_REQUEST_H
@@ -18,23 +20,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The first ones leave out what enum left_out says. */
+/* The first ones omit what enum left_out says. */
 enum cut_extent {
     CUT_BARE,  /* LEFT_OUT_STACKS */
     CUT_SMALL, /* LEFT_OUT_SITES */
     CUT_SITES, /* LEFT_OUT_LEAKS */
     CUT_LEAKS, /* LEFT_OUT_HEAPS */
     CUT_HEAPS, /* LEFT_OUT_MOMENTS */
-    CUT_SLIM,  /* rows alone */
-    CUT_ROWS,  /* of a bounded log, of the blocks that are live alone */
+    CUT_SLIM,  /* only rows */
+    CUT_ROWS,  /* of a bounded log: only rows of live blocks */
 };
 
 struct cut_request {
-    uint64_t asked_ns;     /* CLOCK_MONOTONIC when the instant was known to be over */
-    uint64_t until_ns;     /* of the run; 0: a marker is the instant */
-    uint64_t marker_ticks; /* what the log stamped it with, as far as one knows; 0: not known */
-    uint64_t
-        run_id; /* of the log whose process alone is asked about, and whose the marker is; 0: of all */
+    uint64_t asked_ns;     /* CLOCK_MONOTONIC when the requested time was known to be over */
+    uint64_t until_ns;     /* time in the run; 0: a marker is the time */
+    uint64_t marker_ticks; /* the marker's time in the log; 0: unknown */
+    uint64_t run_id;       /* the only process asked for, and the marker's; 0: all */
     char until_marker[64]; /* "": none */
     char target[PATH_MAX];
 };
@@ -50,26 +51,28 @@ struct cut_reply {
     char text[1024];
 };
 
-/* Two ends, closed on exec. */
+/* A socket pair, close-on-exec. */
 int cut_request_open(int ret_ends[2]);
 
-/* Sends the request: the end to say more at, or -1: nobody is there. */
+/* Sends the request. Returns the end for the rest of it, or -1: there is no importer. */
 int cut_request_begin(int end, const struct cut_request *request);
 
-/* Says how much, and waits. False: nobody replied, be it that the importer is gone, or did not wait so long for us: then the same request is begun
- * anew. The end is closed. */
+/* Sends the extent and waits. False: no reply, because the importer has exited or did not wait for
+ * the extent; begin the same request again. Closes the end. */
 bool cut_request_finish(int own_end, const struct cut_order *order, struct cut_reply *ret_reply);
 
-/* Nothing is wanted any more. -1 is fine. */
+/* Gives the request up. -1 is fine. */
 void cut_request_cancel(int own_end);
 
-/* The next request: 1, or 0 when nobody can ask any more; negative errno value otherwise. *ret_reply_fd is the caller's to close. */
+/* Takes the next request. Returns 1, 0 if all requesters' ends are closed, or a negative errno
+ * value. The caller closes *ret_reply_fd. */
 int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd);
 
-/* Waits for how much, most_ms at most. False: who asked has hung up, or says nothing, or a signal came that we have a handler for. */
+/* Waits for the extent, most_ms at most. False: the requester hung up or is late, or a handler ran
+ * for a signal. */
 bool cut_request_receive(int reply_fd, int most_ms, struct cut_order *ret_order);
 
-/* To who may be gone. */
+/* Sends the reply; the requester may have exited. */
 void cut_request_reply(int reply_fd, const struct cut_reply *reply);
 
 #endif

@@ -20,17 +20,17 @@ enum {
     MAX_ATTEMPTS = 100
 };
 
-/* ---- what a signal handler may find ---- */
+/* ---- state for a signal handler ---- */
 
 enum {
-    NOTHING, /* that is ours */
+    NOTHING, /* a file of ours to remove */
     UNFINISHED,
     COMMITTED,
     ABANDONED
 };
 
 static atomic_int state;
-static char unfinished[PATH_MAX + 32]; /* its name while state is UNFINISHED */
+static char unfinished[PATH_MAX + 32]; /* its name if state is UNFINISHED */
 
 static void note_unfinished(const char *temporary)
 {
@@ -39,7 +39,7 @@ static void note_unfinished(const char *temporary)
         atomic_store(&state, UNFINISHED);
 }
 
-/* Whoever is first decides. */
+/* Commit and abandon race for the state; the first one decides. */
 static void note_committed(const char *temporary)
 {
     int was = UNFINISHED;
@@ -51,7 +51,7 @@ static void note_committed(const char *temporary)
         (void)pause(); /* the handler ends the process */
 }
 
-/* What is under the name is to be written anew. */
+/* The file under the temporary name will be written again. */
 static void note_begun_again(const char *temporary)
 {
     if (strcmp(temporary, unfinished) == 0)
@@ -82,7 +82,7 @@ static int fail_exists(const char *target, struct error *err)
 
 /* ---- beginning ---- */
 
-/* A descriptor of ours is written as it comes even where it is of a file. */
+/* A descriptor of ours is written directly, even if it is a file. */
 static bool is_descriptor(const char *target)
 {
     return strcmp(target, "/dev/stdout") == 0 || strcmp(target, "/dev/stderr") == 0
@@ -103,13 +103,13 @@ static int open_itself(struct output_file *file, struct error *err)
     return file->fd >= 0 ? 0 : error_set_errno(err, errno, "cannot write '%s'", file->target);
 }
 
-/* ret_mode: that of a file that is replaced. */
+/* ret_mode: that of a file to be replaced. */
 static int check_target(const struct output_file *file, unsigned *ret_mode, struct error *err)
 {
     struct stat status;
 
     if (lstat(file->target, &status) != 0)
-        return 0; /* what else is wrong with the name shows when the file is made */
+        return 0; /* other errors in the name show when the file is created */
     if (S_ISDIR(status.st_mode))
         return error_set(err, ERROR_IO, "'%s' is a directory; name a file", file->target);
     if (!file->may_replace)
@@ -119,10 +119,10 @@ static int check_target(const struct output_file *file, unsigned *ret_mode, stru
     return 0;
 }
 
-/* ---- what a killed process left ---- */
+/* ---- files left by killed processes ---- */
 
-/* Pids say who is alive only in the same pid namespace of the same boot, not to whom a folder is shared
- * with. 0: not known. */
+/* PIDs are comparable only within one boot and PID namespace, but a folder may be shared beyond. 0:
+ * unknown. */
 static unsigned pid_world(void)
 {
     struct stat space;
@@ -136,7 +136,7 @@ static unsigned pid_world(void)
     return boot ? boot ^ (unsigned)space.st_ino : 0;
 }
 
-/* Is it what make_temporary calls the files of `base`, and its process gone? */
+/* Has make_temporary made this file for `base`, in a process that is dead? */
 static bool is_left_behind(const char *name, const char *base, unsigned world)
 {
     size_t length = strlen(base);
@@ -167,7 +167,7 @@ static void remove_left_behind(const char *target, unsigned world)
     free(path);
 }
 
-/* A name beside the target that nobody has. */
+/* Creates a temporary file with an unused name next to the target. */
 static int make_temporary(struct output_file *file, unsigned mode, struct error *err)
 {
     unsigned world = pid_world();
@@ -214,8 +214,8 @@ int output_file_open(struct output_file *file, const char *target, bool may_repl
 
 /* ---- end ---- */
 
-/* Where the file system knows no RENAME_NOREPLACE, a second name fails if there is one; where it
- * knows no second names either, an empty file holds the place. */
+/* Where the file system lacks RENAME_NOREPLACE, a hard link fails if the target exists. Where it
+ * lacks hard links, too, an empty file reserves the name. */
 static int rename_to_new(const char *temporary, const char *target)
 {
     int fd;
@@ -235,7 +235,7 @@ static int rename_to_new(const char *temporary, const char *target)
     return rename(temporary, target) == 0 ? 0 : errno;
 }
 
-/* So that the new name outlives a crash of the machine; not every file system can. */
+/* Makes the new name survive a crash of the machine; not every file system can. */
 static void sync_folder(const char *target)
 {
     char *copy = strdup(target);
@@ -325,7 +325,7 @@ static bool exchange(const struct output_file *file)
     return renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->target, RENAME_EXCHANGE) == 0;
 }
 
-/* What was replaced: not a link, nor what somebody else has by another name. */
+/* Opens the replaced file. Not if it is a link, or has another name, too. */
 static bool open_old(struct output_file *file)
 {
     struct stat old;

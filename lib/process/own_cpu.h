@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_cpu: what this process took of the processors so far, for who rests in proportion to what it does.
+ * own_cpu: processor time that this process has used, for work that pauses in proportion to it.
  *
- * Threads: any. Failure: none.
+ * Any thread. Cannot fail.
  */
 #ifndef MTRACE_LIB_OWN_CPU_H
 #define MTRACE_LIB_OWN_CPU_H

@@ -65,7 +65,7 @@ static bool look_for_address(const struct process_mapping *mapping, void *contex
     return !sought->is_found;
 }
 
-/* No page of it is touched. */
+/* None of its pages is touched. */
 bool process_maps_find_file(int fd, struct process_mapped_file *ret_file)
 {
     const size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);

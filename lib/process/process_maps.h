@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_maps: the mappings of a process, as /proc/PID/maps has them.
+ * process_maps: the mappings of a process, as in /proc/PID/maps.
  *
- * Model:   a file is known there by a device and a number, which on some file systems (btrfs, overlayfs) are not those of stat: what
- *          they are for a file that is open a mapping of our own shows.
- * Threads: any. Failure: false: it cannot be read.
+ * The device and number of a file there differ from those of stat on some file systems (btrfs,
+ * overlayfs). process_maps_find_file maps an open file to learn them.
+ *
+ * Any thread. False: the maps cannot be read.
  */
 #ifndef MTRACE_LIB_PROCESS_MAPS_H
 #define MTRACE_LIB_PROCESS_MAPS_H
@@ -18,25 +19,27 @@ struct process_mapping {
     char permissions[5];    /* "rw-p" */
     uint64_t offset;        /* in the file */
     uint64_t device, inode; /* of the file */
-    const char *path;       /* "": of no file; valid until the next one */
+    const char *path;       /* "": no file; valid until the next mapping */
 };
 
-/* Of a line of maps, or of the first one of a mapping in smaps, which it cuts at its end; false: it is another one. */
+/* Parses a line of maps, or the first line of a mapping in smaps. Cuts the line at its end. False:
+ * another kind of line. */
 bool process_maps_parse(char *line, struct process_mapping *ret_mapping);
 
 struct process_mapped_file {
     uint64_t device, inode;
 };
 
-/* In order of addresses, until `visit` answers false. pid 0: of ourselves, of whatever pid namespace /proc is. */
+/* Calls `visit` in address order until it returns false. pid 0: this process, whatever PID
+ * namespace /proc shows. */
 bool process_maps_visit(pid_t pid,
                         bool (*visit)(const struct process_mapping *mapping, void *context),
                         void *context);
 
-/* What mappings of an open file have. False: it cannot be mapped. */
+/* Device and number that mappings of an open file have. False: it cannot be mapped. */
 bool process_maps_find_file(int fd, struct process_mapped_file *ret_file);
 
-/* Volumes of one btrfs may have a file of one number each. */
+/* Compares the device, too: two volumes of one btrfs may have files with the same number. */
 static inline bool process_mapping_is_of(const struct process_mapping *mapping,
                                          const struct process_mapped_file *file)
 {

@@ -25,21 +25,22 @@ enum {
     STATUS_LINE_BYTES = 512,
 };
 
-/* Of the pid namespace that all others are below: the kernel's PROC_PID_INIT_INO. */
+/* The initial PID namespace: the kernel's PROC_PID_INIT_INO. */
 static const uint32_t first_pid_space = 0xeffffffc;
 
-/* A recorder looks ten times as often, but for one that is held up. */
+/* A recorder updates the heartbeat ten times as often, unless it is delayed. */
 static const long heartbeat_ns = 300000000;
 
 static const int64_t second_ns = 1000000000;
 
-/* Clocks are read one after the other, and ticks are coarse. */
+/* The clocks are read one after the other, and ticks are coarse. */
 static const int64_t slack_ns = 1000000000;
 
-/* Of the wall clock, which may have been set since. */
+/* The wall clock may have been set since. */
 static const int64_t set_clock_ns = 3600 * (int64_t)1000000000;
 
-/* One of another pid namespace (unshare -pf without --mount-proc) calls other processes by our pids. */
+/* In another PID namespace (unshare -pf without --mount-proc) /proc may show other processes under
+ * our PIDs. */
 static bool has_own_proc(void)
 {
     char text[16];
@@ -47,7 +48,7 @@ static bool has_own_proc(void)
     return link_target("/proc/self", text, sizeof(text)) && strtol(text, NULL, 10) == getpid();
 }
 
-/* What follows the name in /proc/PID/stat, NULL when there is none. */
+/* The text after the name in /proc/PID/stat; NULL if there is no such process. */
 static const char *read_stat(pid_t pid, char *text, int n_bytes)
 {
     char path[64];
@@ -63,7 +64,7 @@ static const char *read_stat(pid_t pid, char *text, int n_bytes)
     return at ? at + 1 : NULL;
 }
 
-/* kill needs no descriptor, and tells of those, too, whom /proc hides. */
+/* kill needs no descriptor, and also finds processes hidden in /proc. */
 static bool is_no_process(pid_t pid)
 {
     return kill(pid, 0) != 0 && errno == ESRCH;
@@ -95,7 +96,7 @@ bool writer_liveness_is(pid_t pid)
     return writer_liveness_look(pid) != WRITER_LIVENESS_GONE;
 }
 
-/* A process stays in the one where it began. */
+/* A process never changes its PID namespace. */
 uint32_t writer_liveness_pid_space(void)
 {
     static _Atomic uint32_t known; /* 0: not yet */
@@ -114,8 +115,8 @@ bool writer_liveness_knows_pid(const struct log_file *header)
     return header->pid_space == 0 || header->pid_space == writer_liveness_pid_space();
 }
 
-/* The kernel gives a lease only while nobody else has the file open in a way that goes against it. It is given back at once:
- * who opens the file meanwhile waits for that. */
+/* The kernel grants a lease only while no other process has the file open in a conflicting way. The
+ * lease is released immediately; a process that opens the file in between waits for that. */
 enum writer_liveness_state writer_liveness_look_at_file(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -125,7 +126,7 @@ enum writer_liveness_state writer_liveness_look_at_file(int fd)
     if (flags < 0 || fstatfs(fd, &status) != 0
         || !file_systems_tells_who_has_it_open((uint64_t)status.f_type))
         return WRITER_LIVENESS_UNKNOWN;
-    (void)fcntl(fd, F_SETSIG, SIGURG); /* of who opens it just then; SIGIO would end us */
+    (void)fcntl(fd, F_SETSIG, SIGURG); /* signal for a conflicting open; SIGIO would end us */
     if (fcntl(fd, F_SETLEASE, lease) != 0)
         return errno == EAGAIN ? WRITER_LIVENESS_THERE : WRITER_LIVENESS_UNKNOWN;
     (void)fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -140,7 +141,7 @@ static int64_t clock_ns(clockid_t clock)
     return now.tv_sec * second_ns + now.tv_nsec;
 }
 
-/* When the process started, by CLOCK_BOOTTIME; negative: not known. */
+/* When the process started, by CLOCK_BOOTTIME; negative: unknown. */
 static int64_t started_ns(pid_t pid)
 {
     char text[STAT_BYTES];
@@ -165,8 +166,8 @@ static bool is_of_earlier_boot(const struct log_file *header)
            && (int64_t)header->start_unix_ns < boot_unix_ns - set_clock_ns;
 }
 
-/* While the machine slept CLOCK_MONOTONIC stood still: a sleep since the log began makes the
- * process look older than it is, never younger. */
+/* CLOCK_MONOTONIC stops while the machine sleeps. A sleep since the log began makes the process
+ * look older than it is, never younger. */
 static bool began_before_log(int64_t process_ns, const struct log_file *header)
 {
     int64_t process_monotonic_ns =
@@ -182,14 +183,14 @@ bool writer_liveness_writes(pid_t pid, const struct log_file *header)
     if (pid <= 0 || !writer_liveness_is(pid))
         return false;
     if (header->start_unix_ns == 0 || header->start_monotonic_ns == 0)
-        return true; /* nothing is in it yet */
+        return true; /* empty file */
     int64_t process_ns = started_ns(pid);
     return process_ns < 0 || began_before_log(process_ns, header);
 }
 
 struct sought_file {
     struct process_mapped_file file;
-    bool is_seen; /* any mapping was */
+    bool is_seen; /* at least one mapping */
     bool is_found;
 };
 
@@ -202,7 +203,7 @@ static bool compare_file(const struct process_mapping *mapping, void *context)
     return !sought->is_found;
 }
 
-/* One whose main thread has ended, and others have not, shows nothing. */
+/* If the main thread has ended and others run, the maps are empty. */
 bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known)
 {
     struct sought_file sought = {.is_seen = false};
@@ -214,9 +215,10 @@ bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known)
     return sought.is_found;
 }
 
-/* ---- processes of other pid namespaces --------------------------------------------------------- */
+/* ---- processes of other PID namespaces ------------------------------------------------------- */
 
-/* A process that can be seen has one of these; *ret_pid: its pid in its own namespace, 0: that is the one of /proc. */
+/* Reads a process's PID in its own namespace from /proc/PID/status, which every visible process
+ * has. *ret_pid 0: its namespace is that of /proc. */
 static enum writer_liveness_state read_inner_pid(const char *pid, pid_t *ret_pid)
 {
     char path[64];
@@ -235,7 +237,7 @@ static enum writer_liveness_state read_inner_pid(const char *pid, pid_t *ret_pid
         *ret_pid = inner == line + 6 ? 0 : (pid_t)strtol(inner, NULL, 10);
         state = WRITER_LIVENESS_THERE;
     }
-    if (state == WRITER_LIVENESS_UNKNOWN && ferror(file)) /* it has ended since it was opened */
+    if (state == WRITER_LIVENESS_UNKNOWN && ferror(file)) /* the process has ended since the open */
         state = WRITER_LIVENESS_GONE;
     fclose(file);
     return state;
@@ -257,7 +259,8 @@ static enum writer_liveness_state compare_process(const char *pid, const struct 
                                                         : WRITER_LIVENESS_GONE;
 }
 
-/* Of a namespace that is not below ours nothing is seen. With hidepid=2 the first process is hidden from who is not root. */
+/* Processes of a namespace that is not below ours are invisible. With hidepid=2 the first process
+ * is hidden from all but root. */
 static bool sees_all(void)
 {
     return writer_liveness_pid_space() == first_pid_space && access("/proc/1", F_OK) == 0;
@@ -284,9 +287,9 @@ enum writer_liveness_state writer_liveness_find_pid(const struct log_file *heade
     return state;
 }
 
-/* ---- whose a log is ----------------------------------------------------------------------------- */
+/* ---- writers of a log ------------------------------------------------------------------------ */
 
-/* Where that is not seen: does it run? */
+/* If its mappings are not visible: is it alive? */
 static enum writer_liveness_state look_whether_mapped(pid_t pid, int fd)
 {
     bool is_known;
@@ -296,7 +299,8 @@ static enum writer_liveness_state look_whether_mapped(pid_t pid, int fd)
     return is_known ? WRITER_LIVENESS_GONE : writer_liveness_look(pid);
 }
 
-/* Has one that the header names, of our own pid namespace, the log in this file? WRITER_LIVENESS_UNKNOWN: it is there, and that is not seen. */
+/* Has the process with this PID of our own PID namespace the log in this file mapped?
+ * WRITER_LIVENESS_UNKNOWN: it is alive, but its mappings are not visible. */
 static enum writer_liveness_state look_at_named(const struct log_file *header, pid_t pid, int fd)
 {
     bool is_known;
@@ -316,7 +320,7 @@ static enum writer_liveness_state look_at_own(const struct log_file *header, int
     return state == WRITER_LIVENESS_UNKNOWN ? writer_liveness_look(pid) : state;
 }
 
-/* RU-3. Clocks may be set ahead: who has it mapped is found before. */
+/* RU-3. The clock may be set ahead, so a process that maps the file was looked for before. */
 static bool is_too_old(const struct log_file *header, int fd)
 {
     struct statfs status;
@@ -355,7 +359,8 @@ static bool compare_name(const struct process_mapping *mapping, void *context)
     return !sought->is_found;
 }
 
-/* RU-2. Of overlayfs a process has mapped another file than the one of the layer below, but by the same name. */
+/* RU-2. On overlayfs a process maps another file than that of the lower layer, under the same
+ * name. */
 static bool maps_namesake(pid_t pid, int fd)
 {
     struct namesake sought = {.is_found = false};
@@ -370,7 +375,7 @@ static bool maps_namesake(pid_t pid, int fd)
     return sought.is_found;
 }
 
-/* RU-2. Who did not know its namespace may be of another. */
+/* RU-2. A log without a namespace may be from another one. */
 static enum writer_liveness_state look_at_log(const struct log_file *header, int fd, bool must_map)
 {
     enum writer_liveness_state by_pid;
@@ -425,7 +430,8 @@ bool writer_liveness_heartbeats(int fd)
     return now != first;
 }
 
-/* A process cannot even begin without page faults, and those of waited-for children are added up. */
+/* A process cannot even start without page faults, and those of waited-for children are added
+ * up. */
 bool writer_liveness_has_waited(pid_t pid)
 {
     char text[STAT_BYTES];
@@ -440,7 +446,8 @@ bool writer_liveness_has_waited(pid_t pid)
            || minor + major > 0;
 }
 
-/* exit_code is the last field. The kernel shows 0 to those who may not know, so 0 says nothing. */
+/* exit_code is the last field. The kernel shows 0 to processes without permission, so 0 means
+ * unknown. */
 bool writer_liveness_find_status(pid_t pid, int *ret_wait_status)
 {
     char text[STAT_BYTES];

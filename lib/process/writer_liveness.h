@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * running: can a process still write to a log, and if not, how did it end?
+ * writer_liveness: can a process still write to a log, and if not, how did it end?
  *
- * Model:   the kernel is asked by pid, and /proc. A log names those who write it by their pids, which other processes have
- *          later: whoever started after the log began never wrote to it. A pid of another pid namespace says nothing
- *          here; of such a log it is asked who has the file open: who writes to it has it mapped, which counts as that. Where the file system
- *          does not tell, the process is looked for by its namespace and its pid there, which /proc shows to those above it.
+ * A log names its writers by PID. A PID alone is not enough:
+ *   - It may have been reused: a process that started after the log was created is not the writer.
+ *   - It may belong to another PID namespace. Then the question is which process has the file open;
+ *     a writer has it mapped, which counts as open.
+ *   - If the file system does not report that, the process is found by its namespace and its PID
+ *     there. /proc shows both to processes of the namespaces above.
+ *
  * Invariants
- *   RU-1 What cannot be known (no descriptor left, a /proc that hides others or is of another pid namespace than we are, a pid of a namespace
- *        that is not below ours, a file system that does not tell) is never taken for gone.
- *   RU-2 Of a log the pid of its program decides where it is one of our own pid namespace; the file is asked where that says nothing, and where
- *        that process has another file of that name mapped, of which this one may be a layer (overlayfs).
- *   RU-3 Where nothing else is known, a log that began before this machine did has no writer, unless other machines may write to that file system. While a
- *        program is recorded this is not asked: the clock may be set.
- * Threads: any.
+ *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign
+ *        /proc, a namespace that is not below ours, a file system that does not report.
+ *   RU-2 If the program belongs to our PID namespace, its PID decides. The file decides if the PID
+ *        says nothing, or if that process maps another file of this name, of which this one may be
+ *        an overlayfs layer.
+ *   RU-3 If nothing else is known, a log older than the boot of this machine has no writer, unless
+ *        other machines may write to that file system. This is not used while a program is
+ *        recorded: the clock may be set.
+ *
+ * Any thread.
  */
 #ifndef MTRACE_LIB_WRITER_LIVENESS_H
 #define MTRACE_LIB_WRITER_LIVENESS_H
@@ -29,52 +35,57 @@ enum writer_liveness_state {
     WRITER_LIVENESS_UNKNOWN
 };
 
-/* A process that is no more than its exit status counts as gone, unless threads of it go on. */
+/* A zombie counts as dead, unless threads of it still run. */
 enum writer_liveness_state writer_liveness_look(pid_t pid);
 
-/* It is not gone, as far as can be known (RU-1). */
+/* The process is alive, or this cannot be determined (RU-1). */
 bool writer_liveness_is(pid_t pid);
 
-/* The same of a pid that the header of a log names (its program's or its recorder's; 0: nobody):
- * not that of a later process with this pid. */
+/* The same for a PID in the header of a log (program or recorder; 0: none). A later process with
+ * this PID does not count. */
 bool writer_liveness_writes(pid_t pid, const struct log_file *header);
 
-/* The inode of our pid namespace, as log_file.pid_space has it; 0: not known. */
+/* The inode of our PID namespace, as in log_file.pid_space; 0: unknown. */
 uint32_t writer_liveness_pid_space(void);
 
-/* The pid of the header is, for all that is known, one of our own pid namespace. */
+/* As far as known, the PIDs in the header belong to our PID namespace. */
 bool writer_liveness_knows_pid(const struct log_file *header);
 
-/* Does somebody else have the file open, or mapped, so that he could write to it? Of a descriptor that can itself write
- * it is asked whether anybody has it open at all. Only its owner, or root, is told. */
+/* Does another process have the file open or mapped so that it can write to it? If fd itself is
+ * writable: does another process have it open at all? Only the owner of the file, or root, can find
+ * out. */
 enum writer_liveness_state writer_liveness_look_at_file(int fd);
 
-/* What the process of the header is called here, where it is of a pid namespace below ours. WRITER_LIVENESS_GONE: there is none any more; else *ret_pid is
- * set with WRITER_LIVENESS_THERE only. The number of a namespace is given again to a later one: who has not mapped the log is another. */
+/* Finds the PID that a process of a namespace below ours has here. WRITER_LIVENESS_GONE: it has
+ * exited. *ret_pid is set only with WRITER_LIVENESS_THERE. A namespace number may be reused: a
+ * process that has not mapped the log is another one. */
 enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid);
 
-/* Is the program there that the header of the log in this file names? For who asks often, and knows it: a later process with its pid, or what it has
- * executed, is taken for it. */
+/* Is the program that the header names alive? For frequent calls about a known program: a later
+ * process with its PID, or an image that it executed, counts as the program. */
 enum writer_liveness_state writer_liveness_look_at_log(const struct log_file *header, int fd);
 
-/* Is it there, and has it the log in this file? */
+/* Is it alive, and has it mapped the log in this file? */
 enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file *header, int fd);
 
-/* Does the process that the header calls its recorder pack the log in this file, which it has mapped then? Its pid may be of another pid
- * namespace than the program's, and is not seen then: the lock of the packed file tells of it (file_lock.h), or writer_liveness_heartbeats. */
+/* Does the recorder that the header names pack the log in this file? It then has the file mapped. A
+ * PID of another namespace than the program's is not found; use the lock of the packed file
+ * (file_lock.h) or writer_liveness_heartbeats. */
 enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd);
 
-/* Does a recorder look at the raw log in this file, wherever it is? Takes a third of a second to say no. */
+/* Does a recorder, in whatever namespace, update the heartbeat of this raw log? Takes a third of a
+ * second to say no. */
 bool writer_liveness_heartbeats(int fd);
 
-/* Has the process mapped the file that is open as fd? *ret_is_known (or NULL): it can be seen what it has mapped. */
+/* Has the process mapped the file that is open as fd? *ret_is_known (or NULL): its mappings are
+ * visible. */
 bool writer_liveness_maps(pid_t pid, int fd, bool *ret_is_known);
 
-/* Whether it has waited for children that did anything: what the kernel counted for it is theirs
- * too. True when it is not known. */
+/* Has it waited for children that used processor time? The kernel adds their counters to its own.
+ * True if unknown. */
 bool writer_liveness_has_waited(pid_t pid);
 
-/* How a process ended that its parent has not waited for yet, as wait says; false: not known. */
+/* The wait status of a process that its parent has not waited for yet; false: unknown. */
 bool writer_liveness_find_status(pid_t pid, int *ret_wait_status);
 
 #endif

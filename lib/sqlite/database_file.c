@@ -17,7 +17,7 @@ static const char magic[16] = "SQLite format 3";
 enum {
     ID_OFFSET = 68,
     HEADER_BYTES = 100,
-    MOST_NAME_BYTES = 512 - 8 /* of SQLite's Unix VFS, which keeps room for "-journal" */
+    MOST_NAME_BYTES = 512 - 8 /* of SQLite's Unix VFS, which reserves space for "-journal" */
 };
 
 enum database_file_owner database_file_owner(const char *path)

@@ -10,13 +10,12 @@
 #include <string.h>
 
 enum {
-    ROW_BYTES = 4, /* fewer no row of a table takes, with its place in the page */
+    ROW_BYTES = 4, /* minimum size of a table row, with its entry in the page */
     LENGTH_BYTES = 64 << 20,
     MEMORY_BYTES = 512 << 20,
     MEMORY_PER_BYTE = 32,
-    STEPS_PER_CALL =
-        1 << 11, /* each may make a value of 256 KiB: together they take less than a second */
-    STEPS_PER_BYTE = 1000, /* commands take up to 10 */
+    STEPS_PER_CALL = 1 << 11, /* each may make a value of 256 KiB; all take less than a second */
+    STEPS_PER_BYTE = 1000,    /* commands need up to 10 */
 };
 
 #define STEPS INT64_C(1000000000) /* some seconds */
@@ -141,7 +140,7 @@ void database_guard_lift_steps(struct database_guard *guard)
     guard->steps_left = INT64_MAX;
 }
 
-/* Texts of a file are in it, those of ours grow with it. */
+/* Texts of a file are in it; ours grow with it. */
 static void limit(struct database_guard *guard, struct sqlite3 *db, int64_t file_bytes)
 {
     int64_t length = LENGTH_BYTES + 2 * file_bytes;
@@ -149,7 +148,7 @@ static void limit(struct database_guard *guard, struct sqlite3 *db, int64_t file
 
     if (length < sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
         (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)length);
-    /* One limit holds for all connections of the program: that of the largest file. */
+    /* The limit holds for all connections of the program: that of the largest file counts. */
     if (memory > sqlite3_hard_heap_limit64(-1))
         (void)sqlite3_hard_heap_limit64(memory);
     guard->steps_left = STEPS + STEPS_PER_BYTE * file_bytes;
@@ -158,7 +157,7 @@ static void limit(struct database_guard *guard, struct sqlite3 *db, int64_t file
 
 /* ---- a sum of 128 bits ---- */
 
-/* SQLite aligns what it keeps for a function to 8 bytes. */
+/* SQLite aligns the state of an aggregate function to 8 bytes. */
 __extension__ typedef __int128 wide __attribute__((aligned(8)));
 
 struct sum {
@@ -220,8 +219,8 @@ int database_guard_add_sum(struct sqlite3 *db, struct error *err)
 
 /* ---- definitions ---- */
 
-/* Behind blanks and comments. It is called for every character of the schema: not by functions that a sanitizer has look for
- * the end of the text each time. */
+/* Skips blanks and comments. Called for every character of the schema, so it uses no functions for
+ * which a sanitizer searches the end of the text each time. */
 static const char *skip_blanks(const char *at)
 {
     for (;; at++) {
@@ -239,8 +238,8 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The next character of a definition: what stands between two words is one blank, and between
- * others nothing. */
+/* The next character of a definition: white space between two words is one blank, between others
+ * nothing. */
 static char next_letter(const char **at, char last)
 {
     const char *behind = skip_blanks(*at);
@@ -271,7 +270,7 @@ static bool is_same_definition(const char *known, const char *found)
 
 static const char create_table[] = "\nCREATE TABLE ";
 
-/* The next definition of a table behind `at`, NULL behind the last; it begins with the name. */
+/* The next table definition after `at`, beginning with its name; NULL after the last. */
 static const char *next_table(const struct embedded_sql **part, const char *at)
 {
     while ((*part)->name) {
@@ -330,7 +329,7 @@ static int check_tables(struct sqlite3 *db, const char *path, struct error *err)
     return rc;
 }
 
-/* Indexes would run expressions of theirs when rows are written. */
+/* Writing rows would run expressions of the indexes. */
 static int check_indexes(struct sqlite3 *db, const char *path, struct error *err)
 {
     int64_t n = 0;

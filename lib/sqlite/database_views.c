@@ -12,7 +12,7 @@
 
 static const char create[] = "\nCREATE VIEW ";
 
-/* ---- which there are ---- */
+/* ---- all views ---- */
 
 static size_t word_length(const char *at)
 {
@@ -88,7 +88,7 @@ void database_views_replace(struct database_views *views, const char *definition
     }
 }
 
-/* What was needed until now may not have asked for tables. */
+/* Starts again: views needed until now have skipped their tables. */
 void database_views_settle(struct database_views *views)
 {
     views->is_settled = true;
@@ -96,7 +96,7 @@ void database_views_settle(struct database_views *views)
         views->items[i].is_needed = views->items[i].is_looked_at = false;
 }
 
-/* ---- which are needed ---- */
+/* ---- needed views ---- */
 
 static void need(struct database_views *views, struct database_view *view)
 {
@@ -114,7 +114,7 @@ static void need_named(struct database_views *views, const char *name, size_t le
             need(views, &views->items[i]);
 }
 
-/* end NULL: of the text. */
+/* end NULL: the end of the text. */
 static void need_words(struct database_views *views, const char *sql, const char *end)
 {
     while (*sql && (!end || sql < end)) {
@@ -126,7 +126,7 @@ static void need_words(struct database_views *views, const char *sql, const char
     }
 }
 
-/* A definition ends somewhere before the next one. */
+/* Scans until the next definition; this one ends somewhere before it. */
 static void look_at(struct database_views *views, struct database_view *view)
 {
     view->is_looked_at = true;
@@ -154,7 +154,7 @@ bool database_views_need(struct database_views *views, const char *sql)
 
 /* ---- loading ---- */
 
-/* One statement; SQLite finds its end. */
+/* Runs one statement; SQLite finds its end. */
 static int load(struct sqlite3 *db, const struct database_view *view)
 {
     char *sql =

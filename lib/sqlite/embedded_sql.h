@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * embedded_sql: the .sql files of the project as they were when it was built
- * (cmake/embed_sql.cmake).
+ * embedded_sql: the .sql files of the project as they were at build time (cmake/embed_sql.cmake).
  *
- * Model: two tables in load order, each ended by an entry whose name is NULL. `text` is UTF-8,
- *        NUL-terminated behind `size` bytes, static. importer/schema/ makes tables, queries/views/
- *        one public view per file (`name` is the view's name; internal views begin with '_').
+ * Two tables in load order, each ended by an entry whose name is NULL. `text` is static UTF-8 with
+ * a NUL after `size` bytes. importer/schema/ makes tables. queries/views/ has one public view per
+ * file; `name` is the view's name, and internal views begin with '_'.
  */
 #ifndef MTRACE_LIB_EMBEDDED_SQL_H
 #define MTRACE_LIB_EMBEDDED_SQL_H

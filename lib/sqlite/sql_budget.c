@@ -16,7 +16,7 @@ static _Thread_local bool is_counted;
 static _Thread_local int64_t taken;
 static _Thread_local int64_t most;
 
-/* Of the statement that the thread prepares. */
+/* For the statement that the thread prepares. */
 static _Thread_local struct {
     bool is_going_on;
     const struct database_stop *stop;
@@ -27,10 +27,10 @@ static _Thread_local struct {
 
 enum {
     TRIM_BYTES = 16 * 1024 * 1024,
-    REQUESTS_PER_LOOK = 64 /* at the clock: some microseconds */
+    REQUESTS_PER_LOOK = 64 /* allocations between reads of the clock: some microseconds */
 };
 
-/* Once it may not it never may: SQLite goes on where it can do without. */
+/* Once it fails it fails until the end: SQLite continues where it can do without memory. */
 static bool may_prepare(int64_t size)
 {
     if (preparing.end == SQL_BUDGET_KEPT

@@ -7,7 +7,7 @@ enum {
     MAX_OWN_BYTES = 64 * 1024, /* more than that before the first block is not malloc's own */
 };
 
-/* PA-1 whatever the events claim: takes what is too much from the parts that are least certain. */
+/* PA-1 for any events: reduces the least certain parts first. */
 static void fit(struct heap_parts *parts, uint64_t used_bytes, uint64_t overhead_in_used)
 {
     uint64_t claimed = parts->live_bytes + parts->slack_bytes + overhead_in_used;
@@ -26,7 +26,7 @@ static void fit(struct heap_parts *parts, uint64_t used_bytes, uint64_t overhead
     }
 }
 
-/* Overhead lies in front of live blocks and of the lowest block ever seen: never in the top. */
+/* Overhead precedes live blocks and the lowest block ever seen, so it is never in the top. */
 struct heap_parts heap_parts_make(const struct heap_count *count)
 {
     uint64_t page_bytes = count->page_bytes;

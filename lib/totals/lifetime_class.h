@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifetime_class: the classes of lifetimes that histograms have: below 100 ns, then up to 200, 500, 1000, … ns.
+ * lifetime_class: classes of lifetimes for histograms: below 100 ns, then up to 200, 500, 1000, …
+ * ns.
  *
- * Invariants
- *   LT-1 Every lifetime is in the one class whose bounds hold it; the last one has all that are longer.
- * Failure: none.
+ *   LT-1 Every lifetime is in exactly one class, whose bounds include it. The last class has no
+ *        upper bound.
+ *
+ * Cannot fail.
  */
 #ifndef MTRACE_LIB_LIFETIME_CLASS_H
 #define MTRACE_LIB_LIFETIME_CLASS_H
@@ -16,10 +18,10 @@ enum {
     LIFETIME_CLASS_FIRST_NS = 100 /* class 0 ends here */
 };
 
-extern const uint64_t lifetime_class_ends[LIFETIME_CLASSES]; /* the last one is none */
+extern const uint64_t lifetime_class_ends[LIFETIME_CLASSES]; /* without the last class */
 extern const uint8_t lifetime_class_of_power[64];            /* the class of 2^i */
 
-/* It is asked for each block that ends: a loop over all classes took a tenth of what an event takes. */
+/* Called for each freed block: a loop over all classes took a tenth of the time of an event. */
 static inline unsigned lifetime_class_of(uint64_t lifetime_ns)
 {
     unsigned index = lifetime_class_of_power[63 - __builtin_clzll(lifetime_ns | 1)];

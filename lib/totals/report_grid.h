@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_grid: where the importer's parts of time and of the address space begin and end.
+ * report_grid: bounds of the importer's time buckets and address ranges.
  *
- * Model: who leaves blocks out of a log counts them so that no total tells that from the whole: he must know beforehand
- *        which part each of them falls into.
- * Threads: any. Failure: none.
+ * The collector counts blocks that it elides so that all totals stay exact. So it must know which
+ * bucket or range each of them falls into.
+ *
+ * Any thread. Cannot fail.
  */
 #ifndef MTRACE_LIB_REPORT_GRID_H
 #define MTRACE_LIB_REPORT_GRID_H
 
 enum {
-    REPORT_GRID_BUCKETS_LOG2 = 10, /* a timeline has at most so many buckets, all equal, */
-    REPORT_GRID_FIRST_SHIFT =
-        10, /* whose width in ns is this power of two, or the next that has room for all; snapshots, too */
-    REPORT_GRID_UNIT_SHIFT =
-        20, /* blocks of a heap are looked at by units of this power of two bytes */
+    REPORT_GRID_BUCKETS_LOG2 = 10, /* most buckets of a timeline, all equal */
+    REPORT_GRID_FIRST_SHIFT = 10,  /* log2 of their width in ns, at least; also of snapshots */
+    REPORT_GRID_UNIT_SHIFT = 20,   /* log2 of the bytes of one range of a heap */
 };
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const double Z95 = 1.959963984540054; /* of the normal distribution */
+static const double Z95 = 1.959963984540054; /* quantile of the normal distribution */
 
 /* Uniform between 0 and 1. */
 static double uniform(uint64_t salt)
@@ -21,7 +21,7 @@ static double inverse(uint64_t mean_bytes, uint64_t size_bytes)
     return -1 / expm1(-(size_bytes ? (double)size_bytes : 1) / (double)mean_bytes);
 }
 
-/* Whether 1 / p is rounded up. */
+/* Decides whether 1 / p is rounded up. */
 static bool draw(double blocks, uint64_t size_bytes, uint64_t salt)
 {
     return uniform(salt ^ size_bytes << 48) < blocks - floor(blocks);

@@ -2,13 +2,14 @@
 /*
  * sample_weight: the weight of a sampled block (log_file.sample_bytes).
  *
- * A block of s bytes is drawn with probability p = 1 - exp(-s / mean); s = 0 counts as 1. Its weight is
- * 1 / p blocks and s / p bytes (the Horvitz-Thompson estimator), so sums of weights are unbiased. Draws
- * are independent, so the variance of a sum is the sum of the variances.
+ * A block of s bytes is drawn with probability p = 1 - exp(-s / mean); s = 0 counts as 1. Its
+ * weight is 1 / p blocks and s / p bytes (the Horvitz-Thompson estimator), so sums of weights are
+ * unbiased. Draws are independent, so the variance of a sum is the sum of the variances.
  *
- *   SW-1 Weights are whole numbers, so that sums of parts add up. 1 / p is rounded up or down at random,
+ *   SW-1 Weights are integers, so that sums of parts add up. 1 / p is rounded up or down at random,
  *        decided by the salt, such that its mean is right. The variance includes this.
- *   SW-2 The same mean, size and salt give the same weight. A salt never changes during a recording.
+ *   SW-2 The same mean, size and salt give the same weight. A salt never changes during a
+ *        recording.
  *   SW-3 A weight is at least the block itself.
  */
 #ifndef MTRACE_LIB_SAMPLE_WEIGHT_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size_class: the classes of requested sizes that histograms have: 0; then steps of 16 up to 128;
- * then four steps per doubling.
+ * size_class: classes of requested sizes for histograms: 0; then steps of 16 up to 128; then four
+ * steps per doubling.
  *
- * Invariants
- *   SZ-1 Every size is in the one class whose bounds hold it, and so is the mean of sizes of a class.
- * Failure: none.
+ *   SZ-1 Every size is in exactly one class, whose bounds include it. So is the mean of sizes of a
+ *        class.
+ *
+ * Cannot fail.
  */
 #ifndef MTRACE_LIB_SIZE_CLASS_H
 #define MTRACE_LIB_SIZE_CLASS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands: the one table of what can be asked (command.h): parsing, help, completion and the test
- * that walks it all read it.
+ * commands: the table of all commands (command.h). Parsing, help, completion and tests read it.
  */
 #ifndef MTRACE_QUERIES_COMMANDS_H
 #define MTRACE_QUERIES_COMMANDS_H
@@ -10,7 +9,7 @@
 
 extern const struct command commands[]; /* ends with name NULL */
 
-/* All names in one line, for messages. */
+/* All names in one line, for messages. Returns ret_text. */
 const char *commands_list(char *ret_text, unsigned long size);
 
 #endif

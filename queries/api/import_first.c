@@ -39,7 +39,7 @@ static bool is_newer(const struct stat *database, const struct stat *log)
                && database->st_mtim.tv_nsec >= log->st_mtim.tv_nsec);
 }
 
-/* False for what is no log of mtrace, as heaptrack's. */
+/* False if it is not a log of mtrace, for example one of heaptrack. */
 static bool read_header(const char *path, struct log_file *ret_header)
 {
     FILE *file = fopen(path, "re");
@@ -62,7 +62,7 @@ static int count_processes(const struct rundb *database, const struct log_file *
     return rundb_get_int64(database, sql, ret_n, err);
 }
 
-/* The pool of a log that is written has no time that can be relied on. */
+/* The modification time of the pool of a live log is unreliable. */
 static int count_running(const struct rundb *database, int64_t *ret_n, struct error *err)
 {
     return rundb_get_int64(database,
@@ -71,7 +71,7 @@ static int count_running(const struct rundb *database, int64_t *ret_n, struct er
                            ret_n, err);
 }
 
-/* A log that was moved here keeps its time and may be older than the database of another run. */
+/* A log that was moved here keeps its time and may be older than another run's database. */
 static int holds(const char *database_path, const char *log_path, bool *ret_holds,
                  struct error *err)
 {
@@ -97,8 +97,9 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     return rc;
 }
 
-/* Of the log, and of those beside it that are imported with it: of later images, of children, and the parts of a bounded log. All
- * are named LOG.something; what else is named so costs an import at most. */
+/* The newest time of the log and of the files imported with it: exec successors, children, parts of
+ * a bounded log. All are named LOG.something. An unrelated file of such a name only costs an extra
+ * import. */
 static bool is_newer_than_all(const struct stat *database, const char *log_path)
 {
     const char *slash = strrchr(log_path, '/');
@@ -153,7 +154,7 @@ static int check_database(const char *database_path, const char *log_path, bool 
     return holds(database_path, log_path, ret_is_current, err);
 }
 
-/* The program beside this one; its bare name, to be looked for in PATH, when there is none. */
+/* The path of the program beside this one; if there is none, its name, to be found in PATH. */
 static void find_importer(char *path, size_t size)
 {
     char *slash;

@@ -23,7 +23,7 @@ static int set_number(const char *option, const char *text, int64_t *ret_value, 
     return 0;
 }
 
-/* Of rows; no table has MAX_ROWS, and sums of a few are no overflow. */
+/* A number of rows. No table has MAX_ROWS, and sums of a few such numbers do not overflow. */
 static int set_rows(const char *option, const char *text, int64_t *ret_rows, struct error *err)
 {
     int rc = set_number(option, text, ret_rows, err);
@@ -335,7 +335,7 @@ static int check_filters(const struct query_options *options, struct error *err)
     return 0;
 }
 
-/* What is no format is taken as a time that nobody can read. */
+/* An invalid format is reported as an invalid time. */
 static int fail_format(const struct query_options *options, struct error *err)
 {
     struct filter filter = {.n_values = 0};
@@ -346,7 +346,7 @@ static int fail_format(const struct query_options *options, struct error *err)
                      options->command->name);
 }
 
-/* What was set and is about rows that the command does not have; NULL: nothing. */
+/* The first option that needs rows; NULL: none. */
 static const char *row_option(const struct query_options *options)
 {
     bool is_count_wrong = !options->command->has_count;
@@ -359,7 +359,7 @@ static const char *row_option(const struct query_options *options)
                                                    : NULL;
 }
 
-/* A gate that is not looked at would never fail. */
+/* A --fail-if that is not evaluated would never fail. */
 static int check_rows(const struct query_options *options, struct error *err)
 {
     const struct command *command = options->command;
@@ -414,7 +414,7 @@ static int check_arguments(const struct query_options *options, struct error *er
     return 0;
 }
 
-/* A picture shows all rows, and has none that a gate could be asked of. */
+/* A picture shows all rows and has none that --fail-if could test. */
 static int check_picture(const struct query_options *options, const char *output, struct error *err)
 {
     const struct command *command = options->command;

@@ -169,7 +169,7 @@ static int answer(struct query *query, struct error *err)
     return rc;
 }
 
-/* Who may name no file has never heard of this one. */
+/* A client that may not name files does not know this one: do not print its name. */
 static void hide_path(const struct query_options *options, struct error *err)
 {
     char text[sizeof(err->text)];
@@ -191,7 +191,7 @@ void queries_interrupt(struct queries *question)
     question->stop.is_wanted = true;
 }
 
-/* Its time begins. */
+/* The time limit starts here. */
 static int begin(struct queries *question, struct error *err)
 {
     const struct query_options *options = &question->options;
@@ -213,7 +213,7 @@ int queries_ask_notes(struct queries *question, struct error *err)
     if (rc != 0)
         return rc;
     query->is_of_notes = true;
-    question->options.is_sql_shown = false; /* of the answer, which is not made */
+    question->options.is_sql_shown = false; /* instead of computing the answer */
     rc = query_open(query, err);
     if (rc == 0)
         rc = notes_after(query, err);

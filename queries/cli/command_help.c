@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Help ends with the commands, from their own table. argp frees what it gets. */
+/* Appends the table of commands to the help. argp frees the result. */
 char *command_help_list(int key, const char *text, void *input)
 {
     char *list = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_help: what --help says of the commands, from their own table.
+ * command_help: the text of --help about commands, from their table.
  */
 #ifndef MTRACE_QUERIES_COMMAND_HELP_H
 #define MTRACE_QUERIES_COMMAND_HELP_H
@@ -9,7 +9,7 @@
 
 struct command;
 
-/* argp's help_filter: the list of all commands ends the help; argp frees what it gets. */
+/* A help_filter of argp: appends the list of all commands to the help. argp frees the result. */
 char *command_help_list(int key, const char *text, void *input);
 
 void command_help_print(const struct command *command, FILE *out);

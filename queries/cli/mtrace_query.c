@@ -18,12 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct queries *question; /* a signal handler has no other way to it */
+static struct queries *question; /* global for the signal handler */
 
 static volatile sig_atomic_t signal_taken;
 
 static bool is_about_one_file; /* --about */
-static bool is_left;           /* nobody waits for the answer (--await) */
+static bool is_left;           /* the client of --await has disconnected */
 
 static void handle_signal(int number)
 {
@@ -31,7 +31,7 @@ static void handle_signal(int number)
     queries_interrupt(question);
 }
 
-/* Each once: the second ends the program at once. */
+/* Each signal is handled once: the second one terminates the program. */
 static void watch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -58,7 +58,7 @@ static int terminal_width(int fd)
     return 0;
 }
 
-/* Without a name stdout is written, and the file is none. */
+/* Without a name writes to stdout. */
 static int open_output(const struct command_line *line, struct output_file *file, FILE **ret_out,
                        struct error *err)
 {
@@ -141,7 +141,8 @@ static int set_names(const struct query_names *names, struct error *err)
     return rc == 0 ? queries_check(question, err) : rc;
 }
 
-/* Of --await. False: nobody waits for the answer any more. */
+/* For --await: sends the needs of the query and waits for the database. False: the client
+ * disconnected. */
 static bool wait_for_database(void)
 {
     char byte = (char)queries_needs(question);
@@ -160,7 +161,7 @@ static int run(int argc, char **argv, struct error *err)
     is_left = rc == 0 && line.is_to_wait && !wait_for_database();
     if (is_left)
         return 0;
-    if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
+    if (rc == 0 && line.output_path) /* the input may be a log, which the library never sees */
         rc = output_file_check_input(line.output_path, line.names.database, err);
     if (rc == 0 && line.names.database)
         rc = set_database(line.names.database, err);
@@ -181,7 +182,7 @@ static void print_option(const char *name, size_t length)
         (void)putc(name[i] == '_' ? '-' : name[i], stderr);
 }
 
-/* Is it name=PLACE_HOLDER, as the library says what is to be given, and no tag of the program? */
+/* True for name=PLACE_HOLDER in a message of the library, as opposed to a tag of the program. */
 static bool is_wanted(const char *text, size_t length)
 {
     size_t n_capitals =
@@ -191,7 +192,8 @@ static bool is_wanted(const char *text, size_t length)
            && queries_find_parameter(text, length) >= 0;
 }
 
-/* The library names a parameter first, where it says what is wrong with it, and further on as NAME=VALUE: here those are options. */
+/* The library's message begins with the name of a parameter and may mention others as NAME=VALUE:
+ * print them as options. */
 static void print_usage_error(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";

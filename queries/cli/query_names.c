@@ -26,8 +26,8 @@ static bool is_named_as_ours(const char *name)
                || (length > 4 && strcmp(name + length - 4, ".dat") == 0));
 }
 
-/* Which of the names is the database: the first file that is named like one, else the first that is
- * a file, else the first that looks like one. */
+/* Chooses the database: the first file with a database's name, else the first file, else the first
+ * name that looks like a database. */
 static int find_database(const char *const *names, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ static const struct command *find(const char *name)
     return queries_find_command(name, &command, NULL) == 0 ? command : NULL;
 }
 
-/* "run.db leaks" is meant as "leaks run.db". */
+/* "run.db leaks" means "leaks run.db". */
 static void put_command_first(const char **names, int n_names)
 {
     if (n_names > 1 && !find(names[0]) && is_file(names[0]) && find(names[1])) {
@@ -82,7 +82,7 @@ static int find_command(const char *const *names, int n_names, const struct comm
     return queries_find_command("summary", ret_command, err);
 }
 
-/* views and describe need no database, and take no offence at one. */
+/* views and describe need no database but accept one */
 static bool is_needless(const struct command *command, const char *name)
 {
     return !command->needs_database && is_named_as_ours(name) && is_file(name);

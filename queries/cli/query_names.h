@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_names: which of the names on the command line is the command, which the database.
+ * query_names: finds the command, the database and the arguments among the names of a command line.
  */
 #ifndef MTRACE_QUERIES_QUERY_NAMES_H
 #define MTRACE_QUERIES_QUERY_NAMES_H
@@ -19,10 +19,10 @@ struct query_names {
     int n_arguments;
 };
 
-/* names are sorted in place. */
+/* Sorts names in place. */
 int query_names_assign(const char **names, int n_names, struct query_names *ret, struct error *err);
 
-/* The same where the database is given already, and no name is looked for among files. */
+/* The same for a known database: treats no name as a file. */
 int query_names_assign_sealed(const char *database, const char *const *names, int n_names,
                               struct query_names *ret, struct error *err);
 

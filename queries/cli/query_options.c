@@ -56,7 +56,7 @@ static const struct argp_option option_table[] = {
      .group = GROUP_FILTERS},
 };
 
-/* Letters of parameters that people type most. */
+/* One-letter options of frequent parameters. */
 static const struct {
     const char *name;
     int letter;
@@ -116,7 +116,7 @@ static void set(struct parser *parser, const char *name, const char *value)
         parser->rc = queries_set(parser->question, name, value, parser->err);
 }
 
-/* Once: whoever says it first writes the rest of the words, or reads them. */
+/* Allowed once: the process that passes it writes or reads the other arguments. */
 static void set_only_file(struct parser *parser, const char *path)
 {
     if (parser->line->only_file && parser->rc == 0)
@@ -126,7 +126,7 @@ static void set_only_file(struct parser *parser, const char *path)
     queries_seal(parser->question);
 }
 
-/* Who has the database made says it, and before the rest of the words. */
+/* Passed by the process that makes the database, before the other arguments. */
 static void set_to_wait(struct parser *parser)
 {
     if (parser->line->only_file && parser->rc == 0)
@@ -172,7 +172,8 @@ static error_t parse_parameter(struct parser *parser, int key, const char *text)
     return 0;
 }
 
-/* Of the command that is named before or behind it, else of all; "help" is as good as --help. */
+/* Help for the command that is named before or after the option, else general help; "help" equals
+ * --help. */
 static void show_help(const struct parser *parser, struct argp_state *state)
 {
     bool is_named_help = parser->n_names > 0 && strcmp(parser->names[0], "help") == 0;

@@ -60,7 +60,7 @@ static bool is_child(const void *context, uint32_t id, const void *key)
     return node->key == *(const uint64_t *)key && node->parent == sought->parent;
 }
 
-/* The child of a position, made when it is new; CALL_TREE_NONE: no memory. */
+/* Finds or creates the child of a position; CALL_TREE_NONE: no memory. */
 static uint32_t get_child(struct call_tree *tree, uint32_t parent,
                           const struct stack_position *position)
 {
@@ -131,8 +131,8 @@ static void mark(const struct stack_weights *weights, uint32_t *places)
     }
 }
 
-/* Ids are in preorder, so a caller's place is known before it is needed: each stack node is visited
- * once, however many stacks go through it. */
+/* Ids are in preorder: a caller's node exists before its callees need it. Each stack node is
+ * visited once, however many stacks contain it. */
 static int add_top_down(struct call_tree *tree, const struct stack_weights *weights,
                         struct error *err)
 {

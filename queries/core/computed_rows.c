@@ -16,7 +16,7 @@ static void put(struct computed_rows *rows, const char *text)
         (void)fputs(text, rows->out);
 }
 
-/* False: no memory, now or before. */
+/* False: out of memory, now or earlier. */
 static bool finish(struct computed_rows *rows)
 {
     bool is_bad = !rows->out || fputs("]", rows->out) == EOF || ferror(rows->out);
@@ -46,7 +46,7 @@ void computed_rows_begin(struct computed_rows *rows)
     put(rows, rows->n++ ? ",[" : "[");
 }
 
-/* Every value is followed by a comma; the row ends with a place that nobody reads. */
+/* Every value is followed by a comma; the row ends with an element that is not read. */
 void computed_rows_end(struct computed_rows *rows)
 {
     put(rows, "0]");
@@ -58,7 +58,7 @@ void computed_rows_add_int64(struct computed_rows *rows, int64_t value)
         (void)fprintf(rows->out, "%" PRId64 ",", value);
 }
 
-/* By SQLite: JSON knows no other decimal point. */
+/* SQLite formats it: JSON requires a decimal point in every locale. */
 void computed_rows_add_share(struct computed_rows *rows, double value)
 {
     char text[64];

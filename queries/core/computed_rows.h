@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * made_rows: rows that were computed here, shown as those of a report.
+ * computed_rows: shows rows that a command computed, like those of a report.
  *
- * Model: rows are collected as JSON and read back by a SELECT over them, so that --sort-by,
- *        --fail-if, --count, --skip and all formats hold for them as for views. Column names carry
- *        their units (column.h).
- * Failure: out of memory is remembered and returned by computed_rows_show as ERROR_NOMEM.
+ * The rows are collected as JSON and read back by a SELECT, so that --sort-by, --fail-if, --count,
+ * --skip and all formats work as for views. Column names carry units (column.h).
+ *
+ * Errors: computed_rows_show returns ERROR_NOMEM if any earlier call ran out of memory.
  */
 #ifndef MTRACE_QUERIES_COMPUTED_ROWS_H
 #define MTRACE_QUERIES_COMPUTED_ROWS_H
@@ -19,13 +19,14 @@ struct query;
 
 struct computed_rows {
     const char *columns; /* comma-separated */
-    FILE *out;           /* what makes json; NULL: no memory, or it is finished */
+    FILE *out;           /* writes to json; NULL: no memory, or finished */
     char *json;
     size_t n_bytes;
     int64_t n;
 };
 
-/* columns: "bytes,blocks,function"; must live as long. Call computed_rows_done in any case. */
+/* columns: "bytes,blocks,function", must live as long as the rows. Call computed_rows_done also
+ * after a failure. */
 void computed_rows_init(struct computed_rows *rows, const char *columns);
 void computed_rows_done(struct computed_rows *rows);
 
@@ -37,7 +38,7 @@ void computed_rows_add_text(struct computed_rows *rows, const char *text); /* NU
 void computed_rows_add_null(struct computed_rows *rows);
 void computed_rows_end(struct computed_rows *rows);
 
-/* name: of the report in messages; next: as in struct command, printed below a table. */
+/* Prints the rows. */
 int computed_rows_show(struct computed_rows *rows, struct query *query, struct error *err);
 
 #endif

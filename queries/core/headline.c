@@ -53,11 +53,11 @@ static void print_line(const struct query *query, const char *text)
 
 void headline_print_file(const struct query *query)
 {
-    if (!query->options->is_sealed) /* else who asked has never heard of the file */
+    if (!query->options->is_sealed) /* otherwise the client does not know the file */
         (void)fprintf(query->out, "%s  ", query->options->database_path);
 }
 
-/* What is missing comes right below the headline. */
+/* Losses are printed right below the headline. */
 int headline_print(struct query *query, int64_t process_id, struct error *err)
 {
     char text[TEXT_BYTES];

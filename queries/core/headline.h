@@ -13,7 +13,7 @@
 struct error;
 struct query;
 
-/* Calls `what` for each process that the options select, in order of process_id, until it fails. */
+/* Calls `what` for each selected process, in the order of process_id, until it fails. */
 int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
                           struct error *err);
@@ -24,7 +24,7 @@ void headline_filters(const struct query *query, char *ret_text, size_t size);
 /* Prints the name of the database, unless the request is untrusted. */
 void headline_print_file(const struct query *query);
 
-/* Prints the headline with the filters, and below it what the log lost and what was not recorded. */
+/* Prints the headline with the filters, and below it what was lost and what was not recorded. */
 int headline_print(struct query *query, int64_t process_id, struct error *err);
 
 int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,

@@ -25,7 +25,7 @@ static const char damage_sql[] =
     " EXISTS (SELECT 1 FROM meta WHERE key GLOB 'log.damage.*' AND key <> 'log.damage.time')"
     " FROM meta AS m WHERE m.key = 'log.damage'";
 
-/* All events are there. */
+/* The log is complete. */
 static void format_late(int64_t n_late, char *text, size_t size)
 {
     char events[UNITS_TEXT_BYTES];
@@ -98,7 +98,7 @@ static const char dropped_sql[] =
     "SELECT CAST(sum(events_dropped) AS TEXT), sum(events_dropped), sum(events + events_dropped)"
     " FROM processes WHERE :process IN (0, process_id) HAVING sum(events_dropped) > 0";
 
-/* A birth that is not there makes figures too low, an end that is not there too high. */
+/* A missing allocation makes totals too low, a missing free too high. */
 static void format_dropped(struct sqlite3_stmt *row, char *text, size_t size)
 {
     int64_t n_dropped = sqlite3_column_int64(row, 1);
@@ -140,7 +140,8 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- modules that were not told apart ---- */
 
-/* Of the process that is asked for, or the sum. An older import has the sum alone: then it stands for each. */
+/* Of the selected process, or the sum. Older imports have only the sum, which then stands for each
+ * process. */
 #define FLAWS_SQL(key_)                                                                     \
     "SELECT CAST(value AS TEXT) FROM meta WHERE value > 0 AND key = '" key_ "' ||"          \
     " iif(:process = 0 OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB '" key_ ".*'), ''," \
@@ -205,7 +206,8 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
         units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
-/* Frees and windows are told together with others, and sums have them; of all else rows are missing. */
+/* Frees and windows beyond the limit are merged into others and remain in sums; rows of the other
+ * kinds are missing. */
 static const char bounded_sql[] =
     "WITH kind(name, told) AS (VALUES"
     " ('frees_by_stack', 'frees by stacks that are told as one'),"
@@ -257,7 +259,7 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- nothing ---- */
 
-/* Blocks that were elided are not among meta's allocations. */
+/* meta's allocations exclude elided blocks. */
 static const char empty_sql[] =
     "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'allocations' AND value = 0"
     " AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'elided.most_live_bytes')";
@@ -273,8 +275,8 @@ static void format_empty(struct sqlite3_stmt *row, char *text, size_t size)
 
 /* ---- samples ---- */
 
-/* 1.96 standard deviations: a sum of S bytes has a variance of S times the distance between samples at most, which that
- * of small blocks comes near to. */
+/* 1.96 standard deviations. A sum of S bytes has a variance of at most S times the sampling
+ * interval, which sums of small blocks nearly reach. */
 static const char sampled_sql[] =
     "SELECT CAST(max(sample_bytes) AS TEXT), max(sample_bytes),"
     " 1.959964 * sqrt(104857600.0 * max(sample_bytes)) FROM processes WHERE :process IN (0, process_id)";
@@ -363,7 +365,8 @@ static int note_recorder(const struct query *query, struct error *err)
     return rc;
 }
 
-/* A figure of the rows of a table that are of the process that is asked for, or of any: "sum(bytes)", "heaps". */
+/* An SQL aggregate over the rows of a table for the selected process, or for all: "sum(bytes)",
+ * "heaps". */
 static int get_of_process(const struct query *query, const char *number, const char *table,
                           int64_t *ret_n, struct error *err)
 {
@@ -396,7 +399,8 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
 
 /* ---- pools ---- */
 
-/* Every block of a pool was recorded, of malloc's few: which of those it lies in is known of hardly any. */
+/* All pool blocks were recorded but few malloc blocks, so for most pool blocks the containing
+ * malloc block is unknown. */
 static void note_sampled_pools(const struct query *query)
 {
     if (query->database.sample_bytes && strcmp(query->options->command->name, "by-pool") == 0)
@@ -409,7 +413,7 @@ static void note_sampled_pools(const struct query *query)
 /* ---- all ---- */
 
 struct missing {
-    const char *sql; /* :process: the one that is asked for, 0: all */
+    const char *sql; /* :process is the selected process, 0: all */
     void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
 };
 
@@ -470,7 +474,7 @@ int notes_before(const struct query *query, struct error *err)
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 
-/* What of an answer that is not made of rows may not have all of elided blocks. */
+/* What elided blocks change in an answer that is not made of rows. */
 static const struct {
     const char *command;
     const char *text;
@@ -479,7 +483,7 @@ static const struct {
      "inside a bucket the curve may have been higher by what of them was live at a time (meta: elided.most_live_bytes)"},
 };
 
-/* Of allocations. */
+/* The answer is made of rows of allocations. */
 static bool is_made_of_rows(const struct query_options *options)
 {
     if (options->command->is_of_mappings)
@@ -489,10 +493,10 @@ static bool is_made_of_rows(const struct query_options *options)
            || (options->command->remake && options->filter.n_values > 0);
 }
 
-/* NULL: it has them all. */
+/* NULL: the answer includes all elided blocks. */
 static const char *without_elided_text(const struct query_options *options)
 {
-    if (options->command->stand_in) /* of other rows: none of those is ever elided */
+    if (options->command->stand_in) /* of pool blocks, which are never elided */
         return NULL;
     if (is_made_of_rows(options))
         return "they are in totals, and not in this answer, which is made of rows";
@@ -503,7 +507,7 @@ static const char *without_elided_text(const struct query_options *options)
     return NULL;
 }
 
-/* Where else it is, or what the answer leaves out for it. */
+/* Where the missing data is shown, or what the answer omits because of it. */
 static const char *ended_tail(const struct query_options *options)
 {
     const struct command *command = options->command;
@@ -521,7 +525,7 @@ static const char elided_in_no_row[] =
 static const char in_no_rows[] = "in no row of allocations and the like";
 static const char in_no_pool_rows[] = "in no row of pool_blocks";
 
-/* All that ended of a bounded log, those that were elided among them. */
+/* Notes the number of freed blocks of a bounded log, which includes the elided ones. */
 static int note_ended(const struct query *query, bool is_of_pools, const char *where,
                       struct error *err)
 {
@@ -533,7 +537,7 @@ static int note_ended(const struct query *query, bool is_of_pools, const char *w
     int64_t n_elided = 0;
     int rc = get_of_process(query, "sum(freed_blocks)", table, &n_ended, err);
 
-    if (rc == 0 && !is_of_pools) /* of pools none is ever elided */
+    if (rc == 0 && !is_of_pools) /* pool blocks are never elided */
         rc = get_of_process(query, "sum(elided_blocks)", table, &n_elided, err);
     if (rc != 0 || n_ended <= 0)
         return rc;
@@ -560,7 +564,7 @@ static int note_elided(const struct query *query, const char *what, struct error
     return rc;
 }
 
-/* Why there is no row of any block; NULL: there are some. */
+/* Why the database has no rows of blocks; NULL: it has some. */
 static const char *without_rows_text(const struct rundb *database)
 {
     if (!database->is_slim || database->is_aggregate)
@@ -570,7 +574,8 @@ static const char *without_rows_text(const struct rundb *database)
                : "tables of single blocks are empty: the log was imported with --slim or --follow";
 }
 
-/* What it reads is known when it was prepared, which nobody did where its answer is not made. */
+/* Preparing the statement finds out what it reads. If only notes are wanted, it has not been
+ * prepared. */
 static int look_at_statement(const struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
@@ -582,7 +587,7 @@ static int look_at_statement(const struct query *query, struct error *err)
     return rc;
 }
 
-/* Beside a statement of who asks: canned commands refuse, or say it themselves. */
+/* Only for SQL of the user: built-in commands refuse or report it themselves. */
 static int note_statement(const struct query *query, struct error *err)
 {
     const struct rundb *database = &query->database;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notes: what must be said beside an answer, as remarks (query_note): what of the log was lost, or never came there,
- * because it changes every figure; which allocator was not seen; which libraries have no names; which times are missing;
- * what a recording of another tool cannot answer, because that is no finding about the program; which blocks have no row.
+ * notes: warnings about an answer, given by query_note. They concern
+ *
+ *   - events that were dropped, or parts of the log that could not be read
+ *   - an allocator that was not seen, libraries without names, times that were not recorded
+ *   - questions that the log of another tool cannot answer
+ *   - elided blocks, which have no row
  */
 #ifndef MTRACE_QUERIES_NOTES_H
 #define MTRACE_QUERIES_NOTES_H
@@ -10,22 +13,21 @@
 struct error;
 struct query;
 
-/* Before the answer. Where the command's own screen begins with a headline, that has
- * what is missing. */
+/* Notes before the answer. Commands with a headline print there what the log lost. */
 int notes_before(const struct query *query, struct error *err);
 
-/* After an answer in which elided blocks are missing, as in all that is made of rows: how many they
- * are; of a bounded log (--aggregate) how many ended, of which elided ones are a part. */
+/* Notes after an answer that is made of rows: the number of elided blocks, or, of a bounded log
+ * (--aggregate), the number of freed blocks, which includes the elided ones. */
 int notes_after(const struct query *query, struct error *err);
 
-/* One line each on events that were dropped, on what of the log could not be read, on an allocator inside an executable, whose
- * blocks are missing, on libraries whose code has no names, because too many were loaded, and on times
- * that were not recorded or not imported; none where nothing is missing. */
+/* Reports one line for each loss: dropped events, unreadable parts of the log, an allocator inside
+ * an executable, libraries without names (too many were loaded), times that were not recorded or
+ * not imported. */
 int notes_of_what_is_missing(const struct query *query,
                              void (*report)(const struct query *query, const char *text),
                              struct error *err);
 
-/* The same below a headline, where the screen itself counts events that were dropped. */
+/* The same for a screen that counts dropped events itself. */
 int notes_below_headline(const struct query *query,
                          void (*report)(const struct query *query, const char *text),
                          struct error *err);

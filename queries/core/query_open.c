@@ -80,7 +80,7 @@ static bool is_about_rows(const struct query_options *options)
     return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 
-/* A lean database has no views: what lists those of the file is about one that has. */
+/* A slim database has no views: a statement that lists those of the file needs one that has. */
 static bool is_about_file(const struct query_options *options)
 {
     const char *statement = options->n_arguments > 0 && strcmp(options->command->name, "sql") == 0
@@ -99,8 +99,7 @@ enum left_out_needs query_needs(const struct query_options *options)
     return is_about_file(options) ? LEFT_OUT_NEEDS_MOMENTS : options->command->needs;
 }
 
-/* The one place that knows: to a slim import every question about rows would be answered by none.
- */
+/* The only check for rows: in a slim import a query of rows would find nothing. */
 int query_need_rows(const struct query *query, struct error *err)
 {
     if (query->database.is_early)
@@ -111,8 +110,9 @@ int query_need_rows(const struct query *query, struct error *err)
             "'mtrace-import LOG OTHER.db' makes a database with those so far",
             query->options->database_path);
     if (query->database.is_aggregate)
-        return 0; /* of those that there are (notes_after) */
-    if (query->database.is_slim && query->options->is_sealed) /* who asks has imported nothing */
+        return 0; /* with the existing rows (notes_after) */
+    if (query->database.is_slim
+        && query->options->is_sealed) /* the client cannot import it again */
         return error_set(err, ERROR_LEFT_OUT_ROWS,
                          "'%s' is of totals alone, without the blocks that this question is about",
                          query->options->database_path);
@@ -129,7 +129,7 @@ static int check_rows(const struct query *query, struct error *err)
     return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
 }
 
-/* Why samples do not answer it; NULL: they do. */
+/* Why samples cannot answer the query; NULL: they can. */
 static const char *beyond_samples(const struct query *query)
 {
     const struct query_options *options = query->options;
@@ -226,7 +226,7 @@ static void append(char *text, size_t *used, const char *more)
     text[*used] = '\0';
 }
 
-/* In single quotes where a shell would read the text in another way. */
+/* Adds single quotes if a shell would interpret the text. */
 static void quote(const char *path, char *text, size_t *used)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -239,7 +239,7 @@ static void quote(const char *path, char *text, size_t *used)
     append(text, used, is_plain ? "" : "'");
 }
 
-/* What a proposed command needs to speak of the same: the name, and what chose the call sites. */
+/* The options that a proposed command repeats: the file name and --blame-past. */
 static void quote_path(struct query *query)
 {
     size_t used = 0;
@@ -267,7 +267,8 @@ int query_open(struct query *query, struct error *err)
     int64_t n_processes = 0;
     int rc;
 
-    if (!query->options->command->needs_database) /* one that was named all the same stays closed */
+    if (!query->options->command
+             ->needs_database) /* a database that was named anyway stays closed */
         return 0;
     quote_path(query);
     rc = rundb_open(&query->database, query->options->database_path, query->stop, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_open: what comes before and after a command's run function.
+ * query_open: what happens before and after the run function of a command.
  *
- * Model: opening checks that the database can answer what is asked, and puts filters, suppressions
- *        and notes where the commands find them; commands include query.h alone.
+ * Opening checks that the database can answer the command, and installs filters and suppressions.
+ * Commands include query.h only.
  */
 #ifndef MTRACE_QUERIES_QUERY_OPEN_H
 #define MTRACE_QUERIES_QUERY_OPEN_H
@@ -14,20 +14,21 @@ struct error;
 struct query;
 struct query_options;
 
-/* Opens the database of the options, if the command needs one, with today's views and the filters
- * behind them, locked. Close it in any case. */
+/* Opens and locks the database, if the command needs one, with the current views and the filters.
+ * Close it also after a failure. */
 int query_open(struct query *query, struct error *err);
 
-/* ERROR_LEFT_OUT_ROWS when the database was imported without rows. */
+/* ERROR_LEFT_OUT_ROWS if the database was imported without rows. */
 int query_need_rows(const struct query *query, struct error *err);
 
-/* ERROR_LEFT_OUT, with the reason, when blocks are samples. Sums of what samples stand for need none of it: row_scan weighs rows. */
+/* ERROR_LEFT_OUT with the reason if blocks are samples. Sums of estimates do not need this check:
+ * row_feed applies the weights. */
 int query_need_every_block(const struct query *query, const char *why, struct error *err);
 
-/* What a database must have to answer, as far as the words say: SQL may need more. */
+/* What the query needs of its database as far as the options tell. SQL may need more. */
 enum left_out_needs query_needs(const struct query_options *options);
 
-/* Lets the totals that views read be those of what passes the filters of the options. */
+/* Replaces the totals behind the views by those of the rows that pass the filters. */
 int query_install_filters(struct query *query, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-/* Below a table: how many rows there are besides, and the command one level deeper. */
+/* Prints below a table how many rows are left, and the next command. */
 static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, int64_t n_rows)
 {
     const struct command *command = query->options->command;
@@ -25,7 +25,8 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
         query_advise_command(query, command->next, command->next_tail);
 }
 
-/* made_rows: what a source made of json_each(:made_rows) reads; NULL: it reads the database. */
+/* made_rows: the JSON that the source reads by json_each(:made_rows); NULL: it reads the
+ * database. */
 static int show(struct query *query, const char *source, const char *made_rows,
                 const struct filter_sql *filter, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report: an answer that is one statement: restricted, sorted, cut and rendered as the options say
- * (report_sql.h), with what there is besides and the command one level deeper below a table.
+ * report: an answer that is one SELECT, filtered, sorted, limited and rendered as the options say
+ * (report_sql.h). Below a table it prints how many rows are left and the next command.
  */
 #ifndef MTRACE_QUERIES_REPORT_H
 #define MTRACE_QUERIES_REPORT_H
@@ -10,17 +10,17 @@ struct error;
 struct filter_sql;
 struct query;
 
-/* The run function of commands whose answer is their source, else their view. */
+/* The run function of commands that print their `source`, or else their `view`. */
 int report_run(struct query *query, struct error *err);
 
 /* The same from another source: a view or a "(SELECT …)". */
 int report_show(struct query *query, const char *source, struct error *err);
 
-/* The same from a "(SELECT …)" whose first parameters are the values of a filter. */
+/* The same for a "(SELECT …)" whose first parameters are the values of a filter. */
 int report_show_filtered(struct query *query, const char *source, const struct filter_sql *filter,
                          struct error *err);
 
-/* The same from rows that were computed: source reads json_each(:made_rows). */
+/* The same for computed rows: source reads json_each(:made_rows). */
 int report_show_made(struct query *query, const char *source, const char *made_rows,
                      struct error *err);
 

@@ -15,7 +15,7 @@ enum {
     COLUMNS_BYTES = 1024
 };
 
-/* A report's own columns, seen through a statement that is prepared and never run. */
+/* The columns of a report, from a statement that is prepared but not run. */
 struct report {
     const struct query *query;
     const char *source;
@@ -43,7 +43,7 @@ static const char *find_ending(const struct report *report, const char *ending)
     return NULL;
 }
 
-/* Tables for people have shorter heads: they mean the first such column. NULL: none is meant. */
+/* Tables have shorter headings: such a name means the first matching column. NULL: none matches. */
 static const char *column_of_head(const struct report *report, const char *head)
 {
     if (has_column(report, head))
@@ -59,7 +59,7 @@ static const char *column_of_head(const struct report *report, const char *head)
     return NULL;
 }
 
-/* The quote that is open behind a character, 0 for none. */
+/* The quote that is open after a character; 0: none. */
 static char quote_behind(char quote, char character)
 {
     if (quote)
@@ -67,7 +67,7 @@ static char quote_behind(char quote, char character)
     return character == '\'' || character == '"' ? character : '\0';
 }
 
-/* Heads stand for columns, outside of quotes. */
+/* Replaces headings by column names, outside of quotes. */
 static void append_expression(const struct report *report, struct sqlite3_str *sql,
                               const char *text)
 {
@@ -135,8 +135,8 @@ static int append_where(const struct report *report, struct sqlite3_str *sql, co
     return rc;
 }
 
-/* A text that is whole both bare and in parentheses is one expression: it can neither end the
- * condition that it stands in, nor hide what follows. */
+/* A text that parses both bare and in parentheses is one expression: it can neither end the
+ * surrounding condition nor comment out the rest. */
 static int check_expression(const struct report *report, struct error *err)
 {
     static const char *const frames[][2] = {{"SELECT ", "\n FROM "}, {"SELECT (", "\n) FROM "}};
@@ -226,7 +226,7 @@ static const struct command *command_of(const struct report *report)
     return NULL;
 }
 
-/* Without the rare column where no row has it. */
+/* Omits the rare column if no row has it. */
 static int leave_rare_out(const struct report *report, const struct command *command, char *columns,
                           struct error *err)
 {
@@ -261,7 +261,7 @@ static void append_column(const struct report *report, const char *name, struct 
                             strstr(name, "bytes") ? "bytes" : "blocks");
 }
 
-/* Estimates with half of the width of their interval beside them. */
+/* Adds the margin of each estimate beside it. */
 static int put_margins_in(const struct report *report, char *columns, struct error *err)
 {
     struct sqlite3_str *sql;

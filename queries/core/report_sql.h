@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_sql: the statement of a report: one view, restricted, sorted and cut as the options say.
+ * report_sql: builds the statement of a report.
  *
- * Model: SELECT columns (a narrow table shows the command's own choice) FROM view WHERE … ORDER BY
- * … LIMIT … OFFSET …, every value bound. Without
- *        --sort-by the view's own order holds. With it, ids break ties. One row more than wanted is
- *        asked for, so that the caller can say that there are more.
- * Failure: ERROR_USAGE names a sort key, option or expression that the view does not know, and
- *        lists what it does.
+ * SELECT columns FROM view WHERE … ORDER BY … LIMIT … OFFSET …, with all values bound. A narrow
+ * table has only the columns that the command chose. Without --sort-by the order of the view holds;
+ * with it, ids break ties. The limit is one row more than wanted, so that the caller knows whether
+ * more exist.
+ *
+ * Errors: ERROR_USAGE for a sort key, option or expression that the view does not have; it lists
+ * the valid ones.
  */
 #ifndef MTRACE_QUERIES_REPORT_SQL_H
 #define MTRACE_QUERIES_REPORT_SQL_H
@@ -16,8 +17,8 @@ struct error;
 struct query;
 struct sqlite3_stmt;
 
-/* condition: of the command itself, may be NULL. source: a view, or a "(SELECT …)" with its name in
- * the messages. */
+/* condition: of the command itself, or NULL. source: a view or "(SELECT …)"; name: of the source in
+ * messages. */
 int report_sql_prepare(const struct query *query, const char *source, const char *name,
                        const char *condition, struct sqlite3_stmt **ret_stmt, struct error *err);
 

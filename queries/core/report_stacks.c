@@ -15,7 +15,7 @@ static const char totals_source[] =
     "(SELECT t.process_id, b.call_site_id, t.backtrace_id, t.%s AS weight FROM backtrace_totals AS t"
     " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id)";
 
-/* Of a row's call site; the table is read once, by an index that SQLite makes for it. */
+/* The stack of a row's call site. The table is read once: SQLite makes an index for it. */
 static const char heaviest_id[] =
     "(SELECT h.backtrace_id FROM heaviest AS h WHERE h.process_id = %s.process_id"
     " AND h.site = ifnull(%s.call_site_id, 0))";

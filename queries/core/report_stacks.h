@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stacks: the stack of each row of a report, as one text (the view stack_texts).
+ * report_stacks: adds the stack of each row of a report as text (the view stack_texts).
  *
- * Model: rows of one stack have their own. A call site has many: the one that weighs most by the column of
- *        backtrace_totals that the command names (struct command, stacks_by) stands for it, of leaks the
- *        one that leaked most and that no rule suppresses; its id is added, too.
+ * If rows have one stack each, that is used. A call site has many stacks: the one with the largest
+ * value in the column command.stacks_by is shown, with its id. For leaks this is the stack that
+ * leaked most and is not suppressed.
  */
 #ifndef MTRACE_QUERIES_REPORT_STACKS_H
 #define MTRACE_QUERIES_REPORT_STACKS_H
@@ -14,10 +14,10 @@
 struct query;
 struct sqlite3_str;
 
-/* Goes before the SELECT; nothing when no stacks are asked for, or rows have their own. */
+/* Appends a WITH clause; nothing if no stacks are wanted or rows have their own. */
 void report_stacks_append_with(const struct query *query, bool has_own, struct sqlite3_str *sql);
 
-/* Goes behind the columns; row: what the FROM calls the rows. */
+/* Appends the columns. row: the alias of the rows. */
 void report_stacks_append_columns(const struct query *query, bool has_own, const char *row,
                                   struct sqlite3_str *sql);
 

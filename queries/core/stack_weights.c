@@ -121,8 +121,8 @@ static int compare_weights(const void *left, const void *right)
     return (a->backtrace_id > b->backtrace_id) - (a->backtrace_id < b->backtrace_id);
 }
 
-/* One weight per stack, in order of ids: rows come so of each process, but a stack may have
- * several. */
+/* Merges to one weight per stack in the order of ids: rows are ordered within a process, but a
+ * stack may have rows of several. */
 static void merge_weights(struct stack_weights *weights)
 {
     size_t n = 0;
@@ -144,7 +144,7 @@ static void merge_weights(struct stack_weights *weights)
     weights->n = n;
 }
 
-/* As the view leaks counts: what a rule suppresses is left out and told apart. */
+/* Like the view leaks: suppressed stacks are excluded and counted separately. */
 static const char leaked_source[] =
     "(SELECT process_id, backtrace_id, iif(rule_id IS NULL, leaked_bytes, 0) AS leaked_bytes,"
     " iif(rule_id IS NULL, leaked_blocks, 0) AS leaked_blocks,"
@@ -208,7 +208,7 @@ static int read_nodes(struct stack_weights *weights, const struct query *query, 
         int64_t id = database_id(stmt, 0, n_nodes);
         struct stack_node *node = &weights->nodes[id];
 
-        /* Ids are in preorder; a damaged file must not send us in circles. */
+        /* Ids are in preorder; this check prevents cycles in a damaged file. */
         node->parent_id = database_id(stmt, 1, (size_t)id);
         node->frame_id = sqlite3_column_int64(stmt, 2);
         rc = 0;
@@ -290,7 +290,7 @@ static const char *name_of(const struct name_list *names, int64_t id)
     return id > 0 && (uint64_t)id < names->n ? names->list[id] : NULL;
 }
 
-/* A frame without levels has one that nothing is known of. */
+/* A frame without levels gets one unknown position. */
 static struct stack_position *add_position(struct stack_weights *weights, size_t *capacity)
 {
     struct stack_position *list = dynamic_array_reserve(
@@ -314,12 +314,11 @@ static void fill_level(struct stack_position *position, struct sqlite3_stmt *lev
     position->source = name_of(&names->sources, position->source_id);
 }
 
-/* Two tables in the order of one key, read side by side: a join would look for each frame's levels.
- */
+/* Merges two tables in the order of the same key: a join would search the levels of each frame. */
 struct frame_reader {
     const struct rundb *database;
     struct sqlite3_stmt *frames, *levels;
-    int64_t level_frame; /* of the current row of levels; INT64_MAX: there are no more */
+    int64_t level_frame; /* of the current row of levels; INT64_MAX: no more rows */
 };
 
 static int next_level(struct frame_reader *reader, struct error *err)
@@ -445,7 +444,7 @@ static bool is_node(const struct stack_weights *weights, int64_t id)
     return id > 0 && id < weights->n_nodes;
 }
 
-/* Callers come first. */
+/* Callers come first in the result. */
 static void count_positions(struct stack_weights *weights)
 {
     for (int64_t id = 1; id < weights->n_nodes; id++) {
@@ -491,7 +490,7 @@ size_t stack_weights_innermost(const struct stack_weights *weights, int64_t back
     return at;
 }
 
-/* Leaves out what has no stack in the tree (W-2). */
+/* Omits weights without a stack in the tree (W-2). */
 static void measure_stacks(struct stack_weights *weights)
 {
     size_t n = 0;

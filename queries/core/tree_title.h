@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree_title: what a picture of stacks counts, in one line.
+ * tree_title: the title line of a picture of stacks. Example:
  *
- * Model: "server (pid 812): live at the peak, 9.8 KiB in 39 blocks of 7 stacks", and which filters
- *        hold: "size_min 1KiB".
+ *   server (pid 812): live at the peak, 9.8 KiB in 39 blocks of 7 stacks; size_min 1KiB
  */
 #ifndef MTRACE_QUERIES_TREE_TITLE_H
 #define MTRACE_QUERIES_TREE_TITLE_H
@@ -17,7 +16,7 @@ struct stack_weights;
 int tree_title_format(const struct query *query, const struct stack_weights *weights,
                       char *ret_text, size_t size, struct error *err);
 
-/* "server (pid 812)", or how many processes; ERROR_NOT_FOUND for a process that is none. */
+/* "server (pid 812)", or the number of processes. ERROR_NOT_FOUND for an unknown process. */
 int tree_title_processes(const struct query *query, char *ret_text, size_t size, struct error *err);
 
 #endif

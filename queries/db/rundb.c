@@ -41,7 +41,7 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
 {
     sql_budget_install();
     database->path = path;
-    /* One thread uses the connection: a lock per value that is read would be for nobody. */
+    /* One thread uses the connection: locks are not needed. */
     if (sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         int rc = database_file_check_name(path, path, err);
 
@@ -52,13 +52,13 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     }
     sqlite3_extended_result_codes(database->handle, 0);
     sqlite3_busy_timeout(database->handle, 2000);
-    /* What does not fit into the cache waits in a file. Not mapped: another process could cut the
-     * file, and pages in the cache are checked once. */
+    /* Temporary data beyond the cache goes to a file. No mmap: another process could truncate the
+     * file, and pages in the cache are checked only once. */
     return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384", err);
 }
 
-/* Statements that would read from what was not imported are refused. Of a table that no column is read of, SQLite does not
- * say whose it is. */
+/* Refuses statements that read tables or columns that were not imported. SQLite does not report the
+ * schema of a table of which no column is read. */
 static int deny_left_out(void *context, int action, const char *first, const char *second,
                          const char *schema, const char *trigger)
 {
@@ -75,7 +75,7 @@ static int deny_left_out(void *context, int action, const char *first, const cha
     return rows || table ? SQLITE_DENY : SQLITE_OK;
 }
 
-/* One runs any code, the other gives out an address of this program. */
+/* One loads arbitrary code, the other reveals an address of this process. */
 static bool is_forbidden_function(const char *name)
 {
     return name
@@ -83,7 +83,7 @@ static bool is_forbidden_function(const char *name)
                || sqlite3_stricmp(name, "fts3_tokenizer") == 0);
 }
 
-/* Through views, too: they are asked about with the tables they read. */
+/* The authorizer also sees the tables that views read. */
 static unsigned rows_of(const char *table)
 {
     const char *rows = table ? left_out_find_rows(table) : NULL;
@@ -93,8 +93,8 @@ static unsigned rows_of(const char *table)
     return strcmp(rows, "pool_blocks") == 0 ? RUNDB_POOL_ROWS : RUNDB_BLOCK_ROWS;
 }
 
-/* Reading, functions and PRAGMA functions that describe tables; sqlite3_set_authorizer calls it at
- * prepare. */
+/* Allows reading, functions and PRAGMA functions that describe tables. sqlite3_set_authorizer calls
+ * it at prepare. */
 static int authorize(void *context, int action, const char *first, const char *second,
                      const char *schema, const char *trigger)
 {
@@ -122,8 +122,8 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
-/* What others ask is looked at by authorize; in a lean import our own statements are looked at, too. No database is const
- * itself: both write to it. */
+/* `authorize` checks statements of users; in a slim import deny_left_out checks our own, too. The
+ * cast is safe: no struct rundb is declared const, and both callbacks write to it. */
 static void guard_statements(const struct rundb *database, bool are_others)
 {
     sqlite3_set_authorizer(database->handle,
@@ -133,7 +133,7 @@ static void guard_statements(const struct rundb *database, bool are_others)
                            (void *)(uintptr_t)database);
 }
 
-/* More than we know of is all that we know of. */
+/* A value above the known ones means that all is left out. */
 static enum left_out left_out_of(int64_t value)
 {
     return value >= LEFT_OUT_STACKS ? LEFT_OUT_STACKS
@@ -213,7 +213,8 @@ int rundb_offer_views(struct rundb *database, struct error *err)
     return database_views_find(database->views, err);
 }
 
-/* Our own statements make them: the lock is for others'. sql NULL: all. */
+/* Our own statements load the views, so the lock is lifted: it is for statements of users. sql
+ * NULL: all views. */
 static int load_needed(const struct rundb *database, const char *sql, struct error *err)
 {
     int code;
@@ -234,7 +235,7 @@ static int load_needed(const struct rundb *database, const char *sql, struct err
         (void)sqlite3_exec(database->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
         guard_statements(database, true);
     }
-    /* A table that is made of what a lean import leaves out. */
+    /* A computed table may need what a slim import leaves out. */
     return rc != 0 && database->left_out ? rundb_error(database, "reading", err) : rc;
 }
 
@@ -243,9 +244,10 @@ int rundb_load_all_views(const struct rundb *database, struct error *err)
     return load_needed(database, NULL, err);
 }
 
-/* As the file has them, so that SQLite joins them the same way: tables, made once, when something names them behind the lock. What
- * is read while filters are installed are views: they answer for what stands there then. Materialized: where such a view is joined,
- * SQLite would read all of it for each row. */
+/* Most are tables, as in the file, so that SQLite joins them the same way. They are filled once,
+ * when a statement names them after the lock. Those read while filters are installed are views,
+ * which follow the current tables. They are materialized: in a join SQLite would evaluate the view
+ * for each row. */
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
 {
     static const struct {
@@ -289,7 +291,8 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
     "(curve, process_id, call_site_id, rule_id, part, step, at_ns, stays, site_stays, change, total, site_total)" \
     " AS SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 WHERE 0"
 
-/* The shapes of what nobody asks for anew take as long as those that somebody does. */
+/* Empties the curves that are not needed: computing their patterns takes as long as for the
+ * others. */
 static void leave_out_curves(const struct rundb *database)
 {
     if (!(database->made & RUNDB_SITE_GROWTH))
@@ -300,7 +303,8 @@ static void leave_out_curves(const struct rundb *database)
 
 int rundb_lock(struct rundb *database, struct error *err)
 {
-    /* A table-valued function is connected at its first use, which looks like making a table. */
+    /* A table-valued function is connected at its first use, which the lock would refuse as
+     * creating a table. */
     int rc = rundb_run(database,
                        "SELECT count(*) FROM json_each('[]'), pragma_table_info('meta');"
                        "PRAGMA query_only = 1",
@@ -328,7 +332,7 @@ int rundb_run(struct rundb *database, const char *sql, struct error *err)
     return rc;
 }
 
-/* SQLite's code of the preparation; *ret_end: why there was no memory, if so. */
+/* SQLite's result code of the preparation; *ret_end: the reason if memory ran out. */
 static int prepare_bounded(const struct rundb *database, const char *sql,
                            struct sqlite3_stmt **ret_stmt, const char **ret_tail,
                            enum sql_budget_end *ret_end)
@@ -428,7 +432,7 @@ int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_
 
     if (rc != 0)
         return rc;
-    /* Not database_prepare: what fails here is the file, not what a person typed. */
+    /* Not database_prepare: an error here is in the file, not in the user's SQL. */
     if (sqlite3_prepare_v2(database->handle, sql, -1, &stmt, NULL) != SQLITE_OK)
         return rundb_error(database, "reading", err);
     rc = rundb_step(database, stmt, err);

@@ -53,43 +53,42 @@ struct rundb {
     struct database_guard guard;
     enum left_out is_without; /* left_out.h */
     bool is_slim;             /* it has no rows of allocations */
-    bool refuses_rows;        /* what reads from tables of rows is refused */
-    bool
-        is_aggregate; /* slim, but for those that are live at the end: a bounded log (--aggregate) */
-    bool is_early;    /* not yet, as the log still grows */
-    int64_t sample_bytes;         /* of the processes whose blocks are samples, the most; 0: none */
-    const char *left_out;         /* what was asked for, and was not imported; or NULL */
-    bool lacks_rows;              /* that is rows of single blocks */
-    unsigned rows_read;           /* enum rundb_rows: by statements behind the lock */
-    unsigned made;                /* enum rundb_made: not those of the file */
-    struct database_views *views; /* NULL: those of the file are asked */
+    bool refuses_rows;        /* reading tables of rows is refused */
+    bool is_aggregate; /* slim except for the blocks live at the end: a bounded log (--aggregate) */
+    bool is_early;     /* no rows yet: the log still grows */
+    int64_t sample_bytes;         /* largest interval of all sampled processes; 0: none */
+    const char *left_out;         /* what was requested but not imported, or NULL */
+    bool lacks_rows;              /* `left_out` is rows of single blocks */
+    unsigned rows_read;           /* enum rundb_rows: read by statements after the lock */
+    unsigned made;                /* enum rundb_made: computed, not read from the file */
+    struct database_views *views; /* NULL: the views of the file are used */
     bool is_locked;
 };
 
-/* path, stop (may be NULL) and the struct must live as long as the database is open. After a failure
- * the database need not be closed. */
+/* path, stop (may be NULL) and the struct must live as long as the database is open. After a
+ * failure the database need not be closed. */
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
                struct error *err);
 
-/* An empty database in memory, for what needs SQL but no recording. */
+/* An empty database in memory, for statements that need no recording. */
 int rundb_open_memory(struct rundb *database, struct error *err);
 
 void rundb_close(struct rundb *database);
 
-/* From here on statements find the embedded views. */
+/* Makes the embedded views available to statements. */
 int rundb_offer_views(struct rundb *database, struct error *err);
 
-/* Loads them all now, for a statement whose views only SQLite can find. */
+/* Loads all views now, for a statement whose views only SQLite can find. */
 int rundb_load_all_views(const struct rundb *database, struct error *err);
 
-/* From here on these tables (enum rundb_made) have the rows of their views, not those of the file:
- * a filter replaced the tables that the views read. */
+/* From here on the rows of these tables (enum rundb_made) are computed by their views, not read
+ * from the file: a filter replaced the tables that the views read. */
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
 
-/* From here on statements that read rows of single blocks, of which the database has none, are refused, too. */
+/* From here on refuses statements that read rows of single blocks, which the database lacks. */
 void rundb_refuse_rows(struct rundb *database);
 
-/* From here on only reading is allowed (DB-1). */
+/* Allows only reading from here on (DB-1). */
 int rundb_lock(struct rundb *database, struct error *err);
 
 int rundb_run(struct rundb *database, const char *sql, struct error *err);
@@ -98,11 +97,11 @@ int rundb_run(struct rundb *database, const char *sql, struct error *err);
 int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
                   struct error *err);
 
-/* One row of numbers, by an INSERT with at least that many parameters; others keep what was bound. */
+/* Inserts a row of numbers. The INSERT has at least n_values parameters; others stay bound. */
 int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
                  size_t n_values, struct error *err);
 
-/* 0, or ERROR_INTERRUPTED after a stop or the end of the time limit (DB-3). database may be NULL. */
+/* 0, or ERROR_INTERRUPTED after a stop or at the time limit (DB-3). database may be NULL. */
 int rundb_go_on(const struct rundb *database, struct error *err);
 
 /* The next row: 1, the end: 0, or an error. */
@@ -117,7 +116,7 @@ static inline const char *rundb_text(struct sqlite3_stmt *row, int column)
     return text ? (const char *)text : "";
 }
 
-/* The same where a NUL does not end it: a statement may make one. */
+/* The same with its length: the text may contain NULs. */
 static inline const char *rundb_text_bytes(struct sqlite3_stmt *row, int column, size_t *ret_n)
 {
     const unsigned char *text = sqlite3_column_text(row, column);

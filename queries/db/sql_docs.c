@@ -22,8 +22,7 @@ static bool is_comment_line(const char *line)
     return strncmp(line, "--", 2) == 0;
 }
 
-/* The name behind "CREATE TABLE " or "CREATE VIEW " at the start of a line; NULL for other lines.
- */
+/* The name after "CREATE TABLE " or "CREATE VIEW " at the start of a line; NULL for other lines. */
 static const char *created_name(const char *line)
 {
     static const char *const starts[] = {"CREATE TABLE ", "CREATE VIEW "};
@@ -42,7 +41,7 @@ static bool is_named(const char *at, const char *name)
     return strncmp(at, name, length) == 0 && !is_word(at[length]);
 }
 
-/* Behind the definition: its line that ends a statement, comments aside. */
+/* After the line that ends the definition, comments aside. */
 static const char *definition_end(const char *line)
 {
     for (; *line; line = *line_end(line) ? line_end(line) + 1 : line_end(line)) {
@@ -100,7 +99,7 @@ static void copy_range(const char *from, const char *to, char *text, size_t size
     text[length] = '\0';
 }
 
-/* The comment behind the code of a line, "" if there is none. */
+/* The comment after the code of a line; "" if there is none. */
 static void copy_line_comment(const char *line, char *text, size_t size)
 {
     const char *end = line_end(line);
@@ -144,7 +143,7 @@ void sql_docs_details(const struct sql_object *object, char *ret_text, size_t si
     }
 }
 
-/* True if the code of a line names the column as a word of its own, behind "(", "," or blanks. */
+/* True if the code of a line contains the column name as a word after "(", "," or blanks. */
 static bool line_names(const char *line, const char *column)
 {
     const char *end = strstr(line, "--");

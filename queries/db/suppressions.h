@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppressions: a user's own rules of what is no leak to look at.
+ * suppressions: the user's rules for leaks to ignore.
  *
- * Model: a file in LeakSanitizer's syntax: one "leak:PATTERN" a line, "#" begins a comment, blank
- *        lines are skipped. A pattern may stand anywhere in the name of a function, source or
- *        module; "*" matches anything, "^" and "$" tie it to the name's ends. It becomes a GLOB, so
- *        that matching is SQL's own work (view suppressions). User rules go before the
- *        recorded and the built-in ones.
- * Failure: ERROR_USAGE with file and line for what is no rule, and for an empty pattern,
- * which would suppress everything.
+ * The file has the syntax of LeakSanitizer: one "leak:PATTERN" per line; "#" begins a comment;
+ * blank lines are skipped. A pattern matches anywhere in the name of a function, source or module.
+ * "*" matches anything, "^" and "$" match the ends of the name. A pattern becomes a GLOB, so that
+ * SQL does the matching (view suppressions). The user's rules precede the recorded and the built-in
+ * ones.
+ *
+ * Errors: ERROR_USAGE with file and line for an invalid rule or an empty pattern, which would
+ * suppress everything.
  */
 #ifndef MTRACE_QUERIES_SUPPRESSIONS_H
 #define MTRACE_QUERIES_SUPPRESSIONS_H

@@ -17,8 +17,8 @@ static const struct export_format {
     bool reads_rows;
     bool is_of_one_process; /* the format has one clock and one address space */
     bool is_binary;
-    bool is_of_blocks; /* counts them one by one, and cannot say that one stands for many */
-    bool has_measure;  /* one figure for each stack: --measure says which */
+    bool is_of_blocks; /* counts blocks one by one: no weights */
+    bool has_measure;  /* one number per stack, chosen by --measure */
 } formats[] = {
     {"flamegraph.pl", export_collapsed_run, .has_measure = true},
     {"heaptrack", export_heaptrack_run, .reads_rows = true, .is_of_one_process = true,
@@ -102,7 +102,7 @@ static int choose_process(struct export_job *job, const struct export_format *fo
     return 0;
 }
 
-/* Blocks of the process, or of all, that have no row: elided ones never had one; of a bounded log none that ended has. */
+/* The number of blocks without a row: the elided ones, or in a bounded log all freed ones. */
 static int note_without_row(struct export_job *job, const struct export_format *format,
                             struct error *err)
 {
@@ -122,7 +122,7 @@ static int note_without_row(struct export_job *job, const struct export_format *
     return rc;
 }
 
-/* Rows are what --slim leaves out. */
+/* A slim import (--slim) has no rows. */
 static int check_rows(struct export_job *job, const struct export_format *format, struct error *err)
 {
     int rc = query_need_rows(job->query, err);
@@ -137,7 +137,7 @@ static int check_rows(struct export_job *job, const struct export_format *format
     return rc == 0 ? note_without_row(job, format, err) : rc;
 }
 
-/* Of formats that are made of totals; others show what they read. */
+/* For formats that are made of totals; others print the statements that they read. */
 static int show_totals(const struct export_job *job, struct error *err)
 {
     struct export_totals totals;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flamegraph.pl: collapsed stacks, "outermost;…;innermost NUMBER" a line, of one measure.
+ * flamegraph.pl: collapsed stacks of one measure, one "outermost;…;innermost NUMBER" per line.
  *
- * Stacks that read the same are one line. The format has no escapes: ';' and line ends in names
- * become ':' and blanks. A line is as long as its stack is deep, so all of them together may be as long as the square of that:
- * they are never in memory. What is, is a tree of names, from which they are written one after the other.
+ * Stacks with equal names are one line. The format has no escapes: ';' and line ends in names
+ * become ':' and blanks. Lines are as long as their stacks are deep, so their total may be
+ * quadratic and is never in memory. A tree of names is in memory, and the lines are written from it
+ * one by one.
  */
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -110,7 +111,7 @@ static struct node *node_at(const struct tree *tree, uint32_t number)
     return (struct node *)tree->nodes.elements + (number - 1);
 }
 
-/* What is called by a node goes by this name; 0: no memory. */
+/* Finds or creates the child of a node with this name; 0: no memory. */
 static uint32_t get_called(struct tree *tree, uint32_t caller, uint32_t name)
 {
     const struct node key = {.caller = caller, .name = name};
@@ -146,7 +147,7 @@ static void weigh(const struct tree *tree, const struct stack_weights *stacks, b
     }
 }
 
-/* Ids are in preorder, so that a caller's place is known before it is needed. */
+/* Ids are in preorder: a caller's node exists before its callees need it. */
 static int build(struct tree *tree, const struct stack_weights *stacks, const struct names *names,
                  struct error *err)
 {
@@ -210,7 +211,7 @@ static void put_ahead(struct lines *lines, uint32_t caller)
         lines->ahead[lines->n_ahead++] = lines->called[i - 1];
 }
 
-/* The node's name behind what its caller's line reads. */
+/* Appends the node's name to the line of its caller. */
 static int add_name(struct lines *lines, struct node *node, struct error *err)
 {
     const char *name = lines->names->texts[node->name];

@@ -2,8 +2,8 @@
 /*
  * dhat: the JSON file, version 2, that dh_view.html of Valgrind shows.
  *
- * A program point is a stack. What a stack had at the instant of the whole program's peak is known
- * only when that instant is, so events are read twice: to find it, and to add up.
+ * A program point is a stack. Its values at the peak of the whole program need the time of the
+ * peak. So events are read twice: to find the peak, and to add up.
  */
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
@@ -19,7 +19,7 @@
 struct point {
     int64_t total_bytes, total_blocks, lifetimes_ns;
     int64_t live_bytes, live_blocks;
-    int64_t max_bytes, max_blocks;   /* blocks: at the instant of max_bytes */
+    int64_t max_bytes, max_blocks;   /* blocks: at the time of max_bytes */
     int64_t peak_bytes, peak_blocks; /* at the program's peak */
 };
 
@@ -57,7 +57,7 @@ static void keep_peak(struct points *points)
     }
 }
 
-/* Blocks that never died have lived to the end. */
+/* Blocks that were never freed live to the end. */
 static void add_event(struct points *points, const struct export_event *event)
 {
     bool is_known = event->backtrace_id > 0 && event->backtrace_id < points->n;

@@ -27,7 +27,7 @@ enum {
 static const char row_columns[] =
     "a.alloc_ns, a.lifetime_ns, a.size_bytes, a.slack_bytes, a.backtrace_id, a.ended_by";
 
-/* ---- deaths that are still ahead ---- */
+/* ---- pending frees ---- */
 
 static bool is_earlier(const struct export_free_event *a, const struct export_free_event *b)
 {
@@ -79,7 +79,7 @@ static struct export_free_event pop(struct export_events *events)
     return first;
 }
 
-/* ---- births ---- */
+/* ---- allocations ---- */
 
 static int prepare(struct export_events *events, struct error *err)
 {
@@ -101,8 +101,7 @@ static int prepare(struct export_events *events, struct error *err)
     return rc;
 }
 
-/* An exec takes with it what is live: such blocks are lost, not leaked, and end with the process.
- */
+/* Blocks live at an exec are lost, not leaked, and end with the process. */
 static int64_t free_event_of(const struct export_events *events, struct sqlite3_stmt *row,
                              int64_t alloc_ns)
 {
@@ -111,7 +110,7 @@ static int64_t free_event_of(const struct export_events *events, struct sqlite3_
     return sqlite3_column_int64(row, ENDED_BY) == ENDED_BY_EXEC ? events->job->end_ns : NEVER;
 }
 
-/* Reads the next birth ahead. */
+/* Reads the next allocation ahead. */
 static int read_allocation(struct export_events *events, struct error *err)
 {
     struct sqlite3_stmt *row = events->stmt;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_events: births and deaths of the blocks that pass the filters, in the order of time.
+ * export_events: allocations and frees of the blocks that pass the filters, in time order.
  *
- * Model: rows come in the order of births; deaths that are still ahead wait in a priority queue.
- *        A death comes before the birth of the same instant, because realloc ends the old block
- *        and makes the new one at one time. What an exec took with it dies with the process.
- * Invariants: EV-1 every birth is given once, and its death once if the block ended. EV-2 times
- *        never fall. EV-3 memory is that of the blocks live at once.
+ * Rows come in the order of allocation; pending frees wait in a priority queue. At equal times
+ * frees come first, because realloc frees the old block and allocates the new one at the same time.
+ * Blocks lost in an exec are freed at the end of the process.
+ *
+ * Invariants
+ *   EV-1 Each allocation is returned once, and its free once if the block was freed.
+ *   EV-2 Times never decrease.
+ *   EV-3 Memory grows with the number of blocks that are live at the same time.
  */
 #ifndef MTRACE_QUERIES_EXPORT_EVENTS_H
 #define MTRACE_QUERIES_EXPORT_EVENTS_H
@@ -21,7 +24,7 @@ struct sqlite3_stmt;
 
 struct export_event {
     int64_t at_ns;
-    int64_t alloc_ns; /* birth, also in the event of its death */
+    int64_t alloc_ns; /* allocation time, also in the event of the free */
     int64_t size_bytes;
     int64_t slack_bytes; /* 0: unknown */
     int64_t backtrace_id;
@@ -39,21 +42,21 @@ struct export_events {
     struct export_free_event *queue; /* a binary heap, earliest first */
     size_t n, capacity;
     struct export_free_event
-        next; /* the birth that was read and not yet given; free_ns <0: never */
+        next; /* the allocation that was read ahead; free_ns < 0: never freed */
     bool has_next;
 };
 
-/* What is live of the selection when its process has most live bytes: that, and not the selection's
- * own highest sum, is the peak of every format, with filters and without. */
+/* The selected blocks that are live when their process has most live bytes. All formats use this as
+ * their peak, not the highest sum of the selection. */
 struct export_peak {
     int64_t bytes, blocks;
     int64_t at_ns;
-    int64_t event; /* the last one until then, counted from 1; 0: there was none */
+    int64_t event; /* number of the last event before it, from 1; 0: none */
     int64_t n_events;
 };
 
-/* Call export_events_close in any case. With --show-sql the statement is printed and there are no
- * events. */
+/* Call export_events_close also after a failure. With --show-sql the statement is printed and there
+ * are no events. */
 int export_events_open(struct export_events *events, const struct export_job *job,
                        struct error *err);
 void export_events_close(struct export_events *events);

@@ -2,8 +2,8 @@
 /*
  * heaptrack: its interpreted format, version 3, as heaptrack_print and heaptrack_gui read it.
  *
- * Strings, positions, stacks and kinds of blocks are numbered in the order in which the first block
- * needs them, each defined just before. All numbers but those of comments are hexadecimal.
+ * Strings, positions, stacks and kinds of blocks are numbered in the order of their first use and
+ * defined just before it. All numbers except those in comments are hexadecimal.
  */
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -50,7 +50,7 @@ static int no_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "no memory for heaptrack's tables");
 }
 
-/* A line ends a record, whatever its length says. */
+/* A newline ends a record, even within the length of a string. */
 static void put_text(FILE *out, const char *text)
 {
     for (; *text; text++)
@@ -149,7 +149,7 @@ static int put_stack(struct writer *writer, int64_t backtrace_id, struct error *
     return 0;
 }
 
-/* Callers are written before the called. A stack that the tree does not have stays 0: unknown. */
+/* Callers are written before callees. A stack that is not in the tree stays 0: unknown. */
 static int need_stack(struct writer *writer, int64_t backtrace_id, struct error *err)
 {
     size_t n = 0;

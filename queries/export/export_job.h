@@ -22,9 +22,9 @@ struct export_job {
     struct query *query;
     FILE *out;
     struct stack_weights stacks; /* the tree, and the weights of one measure */
-    int64_t process_id;          /* 0: all; never 0 for a format of one process */
-    int64_t pid;                 /* this and what follows: of that process, or of the first */
-    char *command_line;          /* words joined by blanks */
+    int64_t process_id;          /* 0: all processes; never 0 for a format of one process */
+    int64_t pid;        /* this and the following members: of that process or the first one */
+    char *command_line; /* words joined by blanks */
     char *executable;
     int64_t start_unix_ns; /* 0: unknown */
     int64_t start_ns, end_ns;

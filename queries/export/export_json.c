@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json: one object whose members are tables, row by row: what is known of the recording, its code
- * and stacks, and the allocations that pass the filters.
+ * json: one object whose members are tables, row by row: the recording, its code and stacks, and
+ * the allocations that pass the filters.
  */
 #include "lib/base/error.h"
 #include "queries/core/query.h"
@@ -75,7 +75,7 @@ static int put_allocations(const struct export_job *job, FILE *out, struct error
     return export_json_rows_put(job, out, err);
 }
 
-/* Packed where the file's name ends so. */
+/* Compressed if the file name has such a suffix. */
 int export_json_run(struct export_job *job, struct error *err)
 {
     FILE *out =

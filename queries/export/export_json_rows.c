@@ -149,7 +149,8 @@ static int pass_markers(struct rows *rows, int64_t until_ns, struct error *err)
 {
     int rc = 0;
 
-    /* A finished statement would begin anew: a time may be as high as the end is. */
+    /* Stepping a finished statement would restart it, and INT64_MAX alone does not show its end:
+     * until_ns may be as high. */
     while (rc == 0 && sqlite3_stmt_busy(rows->markers) && rows->marker_ns <= until_ns) {
         int64_t marker_id = sqlite3_column_int64(rows->markers, 1);
         int64_t process_id = sqlite3_column_int64(rows->markers, 2);
@@ -161,7 +162,7 @@ static int pass_markers(struct rows *rows, int64_t until_ns, struct error *err)
     return rc;
 }
 
-/* Goes to what is said of the allocation, or behind it. */
+/* Advances to the row of this allocation or the first one after it. */
 static int pass(const struct rows *rows, struct sqlite3_stmt *stmt, int64_t *id,
                 int64_t allocation_id, struct error *err)
 {
@@ -174,7 +175,7 @@ static int pass(const struct rows *rows, struct sqlite3_stmt *stmt, int64_t *id,
 
 /* ---- writing ---- */
 
-/* Inlined, so that lengths of literals are known. */
+/* Inline, so that lengths of literals are constants. */
 static inline __attribute__((always_inline)) void put_text(struct rows *rows, const char *text)
 {
     size_t n = strlen(text);
@@ -217,7 +218,7 @@ static struct number column(struct sqlite3_stmt *row, int index)
 {
     int64_t value = sqlite3_column_int64(row, index);
 
-    /* NULL reads as 0, and only then is it worth to ask. */
+    /* NULL reads as 0, so the type is checked only for 0. */
     return (struct number){value, value != 0 || sqlite3_column_type(row, index) != SQLITE_NULL};
 }
 
@@ -282,7 +283,7 @@ static void put_links(struct rows *rows, const struct number *row, int64_t proce
     put_number(rows, ",\"marker_id\":", unless_zero(rows->marker_of[process_id]));
 }
 
-/* The root's where nothing is said. */
+/* NULL means the root group. */
 static void put_groups(struct rows *rows, const struct number *row)
 {
     bool is_said = rows->charged_id == row[ALLOCATION_ID].value;
@@ -295,7 +296,7 @@ static void put_groups(struct rows *rows, const struct number *row)
     put_text(rows, "}");
 }
 
-/* A full disk ends it here, not at the last of many million rows. */
+/* Stops at the first write error instead of after millions of rows. */
 static int flush(struct rows *rows, struct error *err)
 {
     size_t n = (size_t)(rows->at - rows->buffer);

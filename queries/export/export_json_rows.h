@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_json_rows: the allocations that pass the filters, an object each, as the view
- * `allocations` shows them.
+ * export_json_rows: the allocations that pass the filters, one JSON object each, as in the view
+ * `allocations`.
  *
- * Model: the view asks for the names, the chain and the marker of each row by itself, which takes
- *        several times as long as the row. Here what rows have in common is read once, links of
- *        chains and markers go along in order, and numbers are written without formats.
- * Invariants: JR-1 members, their order and their values are those of the view. JR-2 memory grows
- *        with threads and processes alone.
+ * The view looks up names, chain and marker for each row, which takes several times as long as
+ * reading the row. Here common data is read once, chain links and markers are read in step with the
+ * rows, and numbers are written without printf.
+ *
+ * Invariants
+ *   JR-1 Members, their order and their values are those of the view.
+ *   JR-2 Memory grows with threads and processes only.
  */
 #ifndef MTRACE_QUERIES_EXPORT_JSON_ROWS_H
 #define MTRACE_QUERIES_EXPORT_JSON_ROWS_H
@@ -17,7 +19,7 @@
 struct error;
 struct export_job;
 
-/* The array, with its brackets. */
+/* Writes the array with its brackets. */
 int export_json_rows_put(const struct export_job *job, FILE *out, struct error *err);
 
 #endif

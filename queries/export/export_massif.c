@@ -2,9 +2,9 @@
 /*
  * massif: snapshots over time as massif.out files have them, for ms_print and massif-visualizer.
  *
- * Snapshots are taken at equal steps, at the peak and at the end; every tenth, the peak and the
- * last have a tree of who holds the memory, innermost caller first. What is below a hundredth of
- * the total is folded into one line, as massif itself does.
+ * Snapshots are taken at equal steps, at the peak and at the end. Every tenth, the peak and the
+ * last have a tree of call stacks by live bytes, innermost caller first. Entries below 1 % of the
+ * total are folded into one line, as in massif.
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
@@ -76,7 +76,7 @@ static int compare_groups(const void *a, const void *b)
     return (one->first > other->first) - (one->first < other->first);
 }
 
-/* Callers at a depth; branches that end there have none and stay out. */
+/* Groups callers at a depth; stacks that end there have none and are skipped. */
 static size_t find_groups(const struct branch *branches, size_t n, size_t depth,
                           struct group *ret_groups)
 {
@@ -113,7 +113,7 @@ static void indent(FILE *out, size_t depth)
     (void)fprintf(out, "%*s", (int)depth, "");
 }
 
-/* The callers below a node whose own text the caller has put behind "nN: BYTES ". */
+/* Writes the callers below a node; the caller has written the text after "nN: BYTES ". */
 static int put_callers(const struct writer *writer, const struct branch *branches, size_t n,
                        size_t depth, const struct stack_position *position, int64_t bytes,
                        struct error *err)

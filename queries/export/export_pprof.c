@@ -2,9 +2,9 @@
 /*
  * pprof: profile.proto in gzip, as `go tool pprof` reads it.
  *
- * Messages that are written one behind the other are one message to a reader, repeated fields being
- * joined: so every string, function, location and sample is packed and written by itself, and the
- * profile is never in memory.
+ * A reader merges concatenated messages into one, joining repeated fields. So every string,
+ * function, location and sample is encoded and written by itself, and the profile is never in
+ * memory.
  */
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -110,7 +110,7 @@ static int64_t string_number(struct writer *writer, enum string_of what, int64_t
     return number;
 }
 
-/* A string of the format itself, told apart by where it stands. */
+/* A string of the format itself, identified by its address. */
 static int64_t literal_number(struct writer *writer, const char *text)
 {
     return string_number(writer, STRING_LITERAL, (int64_t)(intptr_t)text, text);

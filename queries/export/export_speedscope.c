@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speedscope: its JSON file format, a sampled profile for each measure over shared frames.
+ * speedscope: its JSON file format, a sampled profile per measure over shared frames.
  *
- * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure. A frame is a function,
- * whatever lines of it call, so that its weights add up: code without one is its module. Its line is that of its first call.
+ * A sample is a stack, outermost frame first, with its weight in the measure. A frame is a
+ * function, whatever line it calls from, so that its weights add up; code without a function is its
+ * module. The line of a frame is that of its first call.
  */
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -112,7 +113,7 @@ static void put_sample(const struct export_job *job, const struct frames *frames
     (void)fputc(']', job->out);
 }
 
-/* Each profile writes its stacks twice, so that their totals are read once and kept. */
+/* Each profile writes its stacks twice, so the totals are read once and kept. */
 struct stacks {
     struct export_stack_totals *list;
     size_t n, capacity;
@@ -161,7 +162,7 @@ static int put_samples(const struct export_job *job, const struct frames *frames
     return rc;
 }
 
-/* Their weights; the sum comes back. */
+/* Writes their weights and returns the sum. */
 static int64_t put_weights(const struct export_job *job, const struct stacks *stacks,
                            enum export_total total)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* export_totals: what each stack allocated, leaked and held at the peak, stack by stack, after the
- * filters. */
+/*
+ * export_totals: the filtered totals of each stack: allocated, leaked, at the peak.
+ */
 #ifndef MTRACE_QUERIES_EXPORT_TOTALS_H
 #define MTRACE_QUERIES_EXPORT_TOTALS_H
 
@@ -15,7 +16,7 @@ struct sqlite3_stmt;
 enum export_total {
     EXPORT_ALLOCATED_BLOCKS,
     EXPORT_ALLOCATED_BYTES,
-    EXPORT_LIVE_BLOCKS, /* at the end, or at the instant of --at */
+    EXPORT_LIVE_BLOCKS, /* at the end, or at the time of --at */
     EXPORT_LIVE_BYTES,
     EXPORT_PEAK_BLOCKS,
     EXPORT_PEAK_BYTES,
@@ -27,7 +28,7 @@ enum export_total {
 struct export_totals {
     const struct export_job *job;
     struct sqlite3_stmt *stmt;
-    bool has_instant; /* --at is given: what passes it is live then */
+    bool has_instant; /* --at is given: all selected blocks are live then */
 };
 
 struct export_stack_totals {
@@ -35,12 +36,12 @@ struct export_stack_totals {
     int64_t totals[EXPORT_TOTALS];
 };
 
-/* Call export_totals_close in any case. */
+/* Call export_totals_close also after a failure. */
 int export_totals_open(struct export_totals *totals, const struct export_job *job,
                        struct error *err);
 void export_totals_close(struct export_totals *totals);
 
-/* 1 and the next stack, rising by id, 0 at the end, or an error. */
+/* 1 and the next stack by ascending id, 0 at the end, or an error. */
 int export_totals_next(struct export_totals *totals, struct export_stack_totals *ret_stack,
                        struct error *err);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* id_pairs: numbers pairs of ids 0, 1, 2, … in the order in which they are first seen. */
+/*
+ * id_pairs: numbers pairs of ids 0, 1, 2, … in the order of their first use.
+ */
 #ifndef MTRACE_QUERIES_ID_PAIRS_H
 #define MTRACE_QUERIES_ID_PAIRS_H
 
@@ -10,7 +12,7 @@ struct id_pair {
     int64_t second;
 };
 
-/* The pair's number and whether it is new; -1: no memory. */
+/* The number of the pair; -1: no memory. */
 static inline int64_t id_pairs_get(struct hash_map *pairs, int64_t first, int64_t second,
                                    bool *ret_is_new)
 {

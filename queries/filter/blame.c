@@ -32,9 +32,9 @@ struct blame {
     struct id_set skipped[N_TARGETS];
     struct hash_map places;
     int64_t n_sites;      /* highest id + 1, with the new ones */
-    int64_t *of_frame;    /* the call site that a frame offers; 0: none */
-    int64_t *of_stack;    /* innermost that is offered on the way from the root */
-    unsigned char *moves; /* by call site of the file: its function is past */
+    int64_t *of_frame;    /* the call site that a frame provides; 0: none */
+    int64_t *of_stack;    /* the innermost one provided on the path from the root */
+    unsigned char *moves; /* by call site of the file: its function matches */
     size_t n_frames, n_stacks, n_file_sites;
 };
 
@@ -88,7 +88,7 @@ static bool is_past(const struct blame *blame, const struct place *place)
                               : id_set_has(&blame->past.objects, place->object_id);
 }
 
-/* A place of which nothing is known is nobody to blame. */
+/* A place without any name cannot be a call site. */
 static bool is_skipped(const struct blame *blame, int64_t frame_id, const struct place *place)
 {
     return (!place->function_id && !place->source_id && !place->object_id) || is_past(blame, place)
@@ -115,7 +115,7 @@ static int read_site(struct blame *blame, struct sqlite3_stmt *row, struct error
     return 0;
 }
 
-/* Levels come innermost first: the first that nothing skips is the frame's. */
+/* Levels come innermost first: the first one that is not skipped provides the frame's call site. */
 static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
 {
     struct place key = {sqlite3_column_int64(row, 1),
@@ -143,7 +143,7 @@ static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct erro
 
 /* ---- stacks ---- */
 
-/* Preorder: callers were here before. */
+/* Ids are in preorder: callers were handled before. */
 static int read_stack(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
 {
     int64_t id = database_id(row, 0, blame->n_stacks);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blame: other call sites, chosen when a question is asked.
+ * blame: chooses other call sites at query time (--blame-past).
  *
- * Model: a stack whose call site is in a function that matches (or, where no function is known, in a file
- *        of code whose path does, or whose "module+0x1234" does) is blamed on the innermost position past
- *        it that neither a rule of the import (skipped_code) nor the pattern names; where nothing is
- *        left it keeps its call site. TEMP tables call_sites and backtraces stand in front of those of
- *        the file; the totals by call site must be computed anew (filtered_totals.h).
- * Invariants: BL-1 a place that is a call site of the file keeps its id; new ones follow the highest.
- * Memory: with the stacks, frames and functions of the file.
- * Failure: ERROR_USAGE for a pattern that is none, or that no function matches.
+ * A call site matches the pattern by its function, else by the path of its file of code or by
+ * "module+0x1234". Stacks of such a call site get a new one: the innermost position past it that
+ * neither an import rule (skipped_code) nor the pattern names. If none is left, the call site
+ * stays. TEMP tables call_sites and backtraces replace those of the file. The totals by call site
+ * must be computed again (filtered_totals.h).
+ *
+ * Invariants
+ *   BL-1 A place that is a call site of the file keeps its id; new ids follow the highest one.
+ *
+ * Memory: grows with the stacks, frames and functions of the file.
+ * Errors: ERROR_USAGE for an invalid pattern, or one that matches no function.
  */
 #ifndef MTRACE_QUERIES_BLAME_H
 #define MTRACE_QUERIES_BLAME_H
@@ -17,7 +20,7 @@
 struct error;
 struct rundb;
 
-/* Before the views are used, and before rundb_lock. */
+/* Call it before the views are used and before rundb_lock. */
 int blame_install(struct rundb *database, const char *pattern, struct error *err);
 
 #endif

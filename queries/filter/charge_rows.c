@@ -43,7 +43,7 @@ struct group_tag {
 
 struct charges {
     const struct rundb *database;
-    const uint64_t *mean_of;      /* as in row_scan */
+    const uint64_t *mean_of;      /* as in row_feed */
     struct hash_map groups, tags; /* struct account */
     struct own_peaks peaks;       /* of group account i: 2i; of tag account i: 2i + 1 */
     struct group_tag *tagged;     /* in the order of groups */
@@ -111,12 +111,12 @@ static void begin(const struct charges *charges, struct account *account)
 
 /* ---- accounts ---- */
 
-/* What happens to an account; it has the block from from_ns to end_ns, where that is a time. */
+/* A change of an account, which holds the block from from_ns to end_ns if that is a time. */
 struct posting {
     enum number number;
     int64_t blocks, bytes;
     double bytes_variance;
-    int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
+    int64_t from_ns, end_ns; /* for ALLOCATED and MOVED_IN; end_ns INT64_MAX: never */
 };
 
 static struct account *account_of(struct hash_map *accounts, uint32_t process, uint32_t of)
@@ -213,7 +213,7 @@ static struct posting posting_of(enum number number, const struct scanned_row *r
     return (struct posting){number, row->blocks, row->bytes, row->bytes_variance, row->alloc_ns, 0};
 }
 
-/* One who has the block, until the next one has it, or its end. */
+/* Posts the block to a group that holds it until the next move or the free. */
 static bool hold(struct charges *charges, const struct scanned_row *row, uint32_t group,
                  struct posting *posting)
 {

@@ -2,8 +2,8 @@
 /*
  * claim_rows: second claims of the blocks that pass a filter.
  *
- * Model: a claim names a block of malloc by its id. First claims all stay, for they say who was first.
- *        Claims of what is no block of malloc pass no filter.
+ * A claim names a malloc block by its id. All first claims stay, because they show which object was
+ * first. Claims of memory that is not a malloc block pass no filter.
  */
 #ifndef MTRACE_QUERIES_CLAIM_ROWS_H
 #define MTRACE_QUERIES_CLAIM_ROWS_H
@@ -12,7 +12,7 @@ struct error;
 struct filter_sql;
 struct rundb;
 
-/* Makes temp.object_claims. */
+/* Creates temp.object_claims. */
 int claim_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
 
 #endif

@@ -25,7 +25,7 @@ struct classes { /* of one process */
 
 struct class_rows {
     const struct rundb *database;
-    struct classes **processes; /* by id; NULL: no row of it has passed */
+    struct classes **processes; /* by id; NULL: no row of the process has passed */
     size_t n;
 };
 
@@ -78,7 +78,7 @@ static const char tables_sql[] =
     "CREATE TEMP TABLE lifetime_classes(process_id INTEGER, from_ns INTEGER, to_ns INTEGER,"
     " blocks INTEGER, bytes INTEGER, PRIMARY KEY (process_id, from_ns)) WITHOUT ROWID;";
 
-/* The numbers of a class behind its process and bounds. */
+/* The numbers of a class, after its process and bounds. */
 static size_t size_values(const struct classes *of, unsigned class, int64_t *values)
 {
     const struct size_count *count = &of->sizes[class];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * death_queue: the ends of blocks that are still ahead, earliest first, while rows come in the order of birth.
- *
- * Model: a binary heap.
- * Memory: that of the blocks that are live at once.
+ * expiry_heap: pending frees, earliest first, for a scan of rows in the order of allocation. A
+ * binary heap. Its memory grows with the blocks that are live at the same time.
  */
 #ifndef MTRACE_QUERIES_EXPIRY_HEAP_H
 #define MTRACE_QUERIES_EXPIRY_HEAP_H
@@ -14,8 +12,8 @@
 
 struct free_event {
     int64_t at_ns, blocks, bytes;
-    size_t of;       /* whatever the caller counts by */
-    double variance; /* of bytes, where they are an estimate */
+    size_t of;       /* an index of the caller */
+    double variance; /* of bytes if they are an estimate */
 };
 
 struct expiry_heap {
@@ -23,10 +21,10 @@ struct expiry_heap {
     size_t n, capacity;
 };
 
-/* All zero is an empty one. False: no memory. */
+/* A zeroed heap is empty. False: no memory. */
 bool expiry_heap_push(struct expiry_heap *queue, struct free_event free_event);
 
-/* Takes the earliest out; false: there is none until at_ns. */
+/* Removes the earliest free; false: no free is due at at_ns or before. */
 bool expiry_heap_pop(struct expiry_heap *queue, int64_t at_ns, struct free_event *ret_free_event);
 void expiry_heap_done(struct expiry_heap *queue);
 

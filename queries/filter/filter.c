@@ -61,8 +61,7 @@ static const struct filter_word arenas[] = {
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* Ids are in order of time: filter_sql.c asks for a range of them where `from` and `to` are given.
- */
+/* Ids are in time order: filter_sql.c turns `from` and `to` into a range of ids. */
 const struct filter_parameter filter_parameters[] = {
     {.name = "from",
      .value = "TIME",

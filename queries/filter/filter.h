@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter: which allocations a question is about: the one grammar of all commands.
+ * filter: the allocations that a query selects; one grammar for all commands.
  *
- * Model: filter_parameters[] defines each parameter once: name, type, SQL and help. Option parsing,
- *        help, name=value pairs and the compiler (filter_sql.h) all read it. A parameter is written
- *        --size-min 4KiB or size_min=4KiB. Different parameters must all hold; a parameter that is
- *        repeated holds when one of its values does, except where `is_conjunctive`: so also for
- *        words that are about stacks, groups and rows (lifetime=all holds beside any other).
- * Scopes: a stack parameter is a property of the backtrace alone, a group parameter of the totals
- * of process and backtrace: totals answer both. A row parameter needs every allocation read.
- * Failure: ERROR_USAGE names the parameter, what was read, and what is allowed.
+ * filter_parameters[] defines each parameter once: name, type, SQL and help. Option parsing, help,
+ * name=value pairs and the compiler (filter_sql.h) read this table. A parameter is written as
+ * --size-min 4KiB or size_min=4KiB.
+ *
+ * Different parameters are combined by AND, repeated values of one parameter by OR, or by AND if
+ * `is_conjunctive`. OR also combines words of different scopes: lifetime=all holds beside any
+ * other.
+ *
+ * A stack parameter depends on the backtrace only, a group parameter on the totals of process and
+ * backtrace: totals answer both. A row parameter needs a scan of all allocations.
+ *
+ * Errors: ERROR_USAGE names the parameter, its value, and what is allowed.
  */
 #ifndef MTRACE_QUERIES_FILTER_H
 #define MTRACE_QUERIES_FILTER_H
@@ -44,13 +48,12 @@ enum filter_scope {
     FILTER_SCOPE_ROW,
 };
 
-/* What else the condition reads beside allocation_rows AS a. */
+/* Tables that a condition reads in addition to allocation_rows AS a. */
 enum filter_need {
     FILTER_NEEDS_PROCESS = 1, /* processes AS p */
-    FILTER_NEEDS_CHAIN =
-        2, /* chain_rows AS c, realloc_chains AS k; NULL for what was never reallocated */
-    FILTER_NEEDS_TOTALS = 4, /* backtrace_totals AS g */
-    FILTER_NEEDS_CHARGE = 8, /* group_rows AS q; NULL where nobody but the root was concerned */
+    FILTER_NEEDS_CHAIN = 2,   /* chain_rows AS c, realloc_chains AS k; NULL if never reallocated */
+    FILTER_NEEDS_TOTALS = 4,  /* backtrace_totals AS g */
+    FILTER_NEEDS_CHARGE = 8,  /* group_rows AS q; NULL if only the root is involved */
 };
 
 struct filter_word {
@@ -58,7 +61,7 @@ struct filter_word {
     const char *sql;
     enum filter_scope scope;
     unsigned needs;
-    const char *range_sql; /* as of filter_parameter */
+    const char *range_sql; /* as in filter_parameter */
 };
 
 struct filter_parameter {
@@ -69,11 +72,11 @@ struct filter_parameter {
     unsigned needs;
     const char *sql; /* condition, with @ for the bound value, $FROM and $TO for the range; NULL:
                         regex, word or marker */
-    const char *share_sql; /* the same for a value in percent, where that is no time */
+    const char *share_sql; /* the same for a value in percent that is not a time */
     const struct filter_word *words;
-    const char *names_sql; /* what a text may be, one a row; NULL: anything */
-    const char *
-        range_sql; /* what holds for row_ranges AS w where the condition holds for one of its rows; NULL: nothing is known */
+    const char *names_sql; /* valid values of a text, one per row; NULL: any */
+    const char
+        *range_sql;    /* over row_ranges AS w: true if one of its rows may match; NULL: unknown */
     const char *alias; /* another name; NULL: none */
     bool is_conjunctive;
     const char *help;
@@ -86,7 +89,7 @@ struct filter_value {
     const char *text; /* as written */
     const struct filter_word *word;
     int64_t number;
-    double share; /* of FILTER_…SHARE and times: when is_share */
+    double share; /* of FILTER_…SHARE and times, if is_share */
     bool is_share;
     bool is_peak;
     bool is_end;
@@ -97,24 +100,24 @@ struct filter {
     size_t n_values;
 };
 
-/* Whether a text of so many characters is a name, with "-" as good as "_". name NULL: no. */
+/* The text of `length` characters is this name; "-" equals "_". A NULL name matches nothing. */
 bool filter_is_name(const char *name, const char *text, size_t length);
 
-/* By name with "_" or "-", or by alias; NULL if there is none. */
+/* Finds a parameter by name ("-" equals "_") or alias; NULL: unknown. */
 const struct filter_parameter *filter_find(const char *name, size_t length);
 
-/* The first instant that is asked for (alive_at); NULL: none. */
+/* The first value of alive_at; NULL: none. */
 const struct filter_value *filter_instant(const struct filter *filter);
 
-/* Why samples do not tell which of them pass; NULL: they do. */
+/* Why samples cannot answer this filter; NULL: they can. */
 const char *filter_beyond_samples(const struct filter *filter);
 
 /* text must live as long as the filter. */
 int filter_add(struct filter *filter, const struct filter_parameter *parameter, const char *text,
                struct error *err);
 
-/* The widest scope that is used: ROW over GROUP over STACK. An empty filter is FILTER_SCOPE_STACK.
- */
+/* The widest scope of all values: ROW over GROUP over STACK. Empty filters are
+ * FILTER_SCOPE_STACK. */
 enum filter_scope filter_scope_of(const struct filter *filter);
 
 enum filter_scope filter_value_scope(const struct filter_value *value);

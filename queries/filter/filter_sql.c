@@ -116,7 +116,7 @@ static void find_allocations(struct filter_sql *sql, const struct filter *filter
     sql->to_ns = widest_or(sql, filter, "to", sql->end_ns);
 }
 
-/* An instant that the run did not have is a mistake, not an empty answer; its end may be exceeded. */
+/* A time outside the run is an error, not an empty answer; only the end may be exceeded. */
 static int check_instants(const struct filter_sql *sql, const struct filter *filter,
                           struct error *err)
 {
@@ -139,7 +139,7 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
 /* ---- the range of ids ---- */
 
-/* The births that pass `from`, `to` and all instants of `alive_at`. */
+/* The allocation times that pass `from`, `to` and all values of `alive_at`. */
 static void find_bounds(const struct filter_sql *sql, const struct filter *filter,
                         int64_t *ret_first_ns, int64_t *ret_last_ns)
 {
@@ -162,7 +162,7 @@ static bool is_range_of_allocations(const struct filter_parameter *parameter)
     return strcmp(parameter->name, "from") == 0 || strcmp(parameter->name, "to") == 0;
 }
 
-/* Where ranges find the rows, no other condition of ids may. */
+/* If ranges select the rows, a condition of ids must not drive the scan. */
 static const char *id_term(const struct filter_sql *sql)
 {
     return sql->has_ranges ? "+a.allocation_id" : "a.allocation_id";
@@ -185,7 +185,7 @@ const char *filter_sql_id_order(const struct filter_sql *sql, bool is_dsc)
     return is_dsc ? "a.allocation_id DESC" : "a.allocation_id";
 }
 
-/* A bound of ids, of the rows and of the ranges that may hold some of them. */
+/* A bound of ids for the rows and for the ranges that may contain them. */
 static void append_bound(struct filter_sql *sql, const char *compare, const char *range_column,
                          int64_t id)
 {
@@ -196,7 +196,7 @@ static void append_bound(struct filter_sql *sql, const char *compare, const char
         sqlite3_str_appendf(sql->range, " AND w.%s %s ?%d", range_column, compare, place);
 }
 
-/* All there is to say of `from` and `to`; `alive_at` has a condition besides. */
+/* This covers `from` and `to` completely; `alive_at` has a further condition. */
 static int append_ids(struct filter_sql *sql, const struct filter *filter, struct error *err)
 {
     int64_t first_ns;
@@ -251,7 +251,7 @@ static void append_template(struct filter_sql *sql, struct sqlite3_str *out, con
     }
 }
 
-/* One thread is compared; a set of them would be looked into with every row. */
+/* A single thread is compared directly; a set would be searched for each row. */
 static bool append_only_thread(struct filter_sql *sql, struct sqlite3_str *out, const char *text)
 {
     struct sqlite3_stmt *stmt;
@@ -336,7 +336,7 @@ static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
     return 0;
 }
 
-/* Values of one parameter may be about stacks, groups and rows: all are asked of the widest. */
+/* Values of one parameter may concern stacks, groups and rows: the widest scope applies to all. */
 static enum filter_scope scope_of(const struct filter *filter,
                                   const struct filter_parameter *parameter)
 {
@@ -351,7 +351,7 @@ static enum filter_scope scope_of(const struct filter *filter,
     return scope;
 }
 
-/* A condition of groups where rows are asked. */
+/* A condition of groups in a statement over rows. */
 static int append_widened(struct filter_sql *sql, struct sqlite3_str *out,
                           const struct filter_value *value, enum filter_scope scope,
                           struct error *err)
@@ -403,7 +403,7 @@ static const char *range_sql(const struct filter_value *value)
     return value->word ? value->word->range_sql : value->parameter->range_sql;
 }
 
-/* Of values of one parameter that are joined by OR, all must say something of ranges. */
+/* If values of one parameter are joined by OR, all must have a condition of ranges. */
 static bool has_range(const struct filter *filter, const struct filter_parameter *parameter)
 {
     size_t n = 0;
@@ -416,7 +416,7 @@ static bool has_range(const struct filter *filter, const struct filter_parameter
     return n > 0;
 }
 
-/* Groups, tags, phases and windows name the rows themselves, and are looked up for each range if there are any. */
+/* These filters select rows directly; with ranges they would be looked up for each range. */
 static bool names_rows(const struct filter *filter)
 {
     static const char *const names[] = {"group", "tag", "phase", "window"};
@@ -451,7 +451,7 @@ static void append_range(struct filter_sql *sql, const struct filter *filter,
     sqlite3_str_appendall(sql->range, ")");
 }
 
-/* A database that was made by hand may have none, or not of all rows. */
+/* A database made by other means may lack ranges, for some or all rows. */
 static int are_ranges_complete(const struct filter_sql *sql, int64_t *ret_is_complete,
                                struct error *err)
 {
@@ -461,7 +461,7 @@ static int are_ranges_complete(const struct filter_sql *sql, int64_t *ret_is_com
                            ret_is_complete, err);
 }
 
-/* Where more than half would be read all the same, a row costs more than it saves. */
+/* If more than half of the rows would be read anyway, ranges cost more than they save. */
 static int do_ranges_pay(const struct filter_sql *sql, bool *ret_do_pay, struct error *err)
 {
     char *text = sqlite3_mprintf("SELECT 2 * count(*) FILTER (WHERE 1%s) < count(*)"
@@ -498,7 +498,7 @@ static int choose_ranges(struct filter_sql *sql, const struct filter *filter, st
     return rc;
 }
 
-/* A name that the recording does not have is a mistake, not an empty answer. */
+/* A name that the recording does not contain is an error, not an empty answer. */
 static int check_name(const struct filter_sql *sql, const struct filter_value *value,
                       struct error *err)
 {
@@ -665,7 +665,8 @@ char *filter_sql_stacks(const struct filter_sql *sql, const char *column)
                : (sqlite3_free(sqlite3_str_finish(text)), sqlite3_mprintf(""));
 }
 
-/* The one process that is asked for drives the scan; of several, each row's thread tells which. */
+/* With one selected process, the process drives the scan; with several, the thread of each row
+ * gives its process. */
 static void append_from(const struct filter_sql *sql, unsigned needs, struct sqlite3_str *out)
 {
     bool needs_process = needs & FILTER_NEEDS_PROCESS;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Names as in the file, without its NOT NULL: a scan does not know everything. */
+/* Names as in the file, without NOT NULL: a scan does not know all columns. */
 static const char tables_sql[] =
     "CREATE TEMP TABLE backtrace_totals(process_id INTEGER, backtrace_id INTEGER, allocated_blocks INTEGER,"
     " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
@@ -41,7 +41,7 @@ static const char views_sql[] =
     "CREATE TEMP VIEW unclaimed_totals AS SELECT u.* FROM main.unclaimed_totals AS u JOIN object_walks AS w ON w.walk_id = u.walk_id"
     " JOIN temp.backtrace_totals AS t ON t.process_id = w.process_id AND t.backtrace_id = u.backtrace_id;";
 
-/* Margins of parts add up as the root of the sum of their squares; NULL where blocks are no samples. */
+/* The margin of a sum is the root of the summed squares of its parts; NULL if not sampled. */
 #define SQUARE(number) ", sum(t." number "_margin * t." number "_margin) AS " number "_square"
 #define SQUARES \
     SQUARE("allocated_blocks") SQUARE("allocated_bytes") SQUARE("leaked_bytes") SQUARE("peak_bytes")
@@ -93,8 +93,8 @@ static int select_totals(struct rundb *database, const struct filter_sql *filter
     return rc == 0 ? rundb_run(database, views_sql, err) : rc;
 }
 
-/* Of leaks, the shape over time is told by the live bytes of the whole call site, whichever of its
- * stacks are asked for; only what is about nothing else lays it anew. */
+/* The pattern of leaks uses the live bytes of the whole call site, even if only some of its stacks
+ * are selected. It is computed again only for commands that are only about leaks. */
 enum {
     ALWAYS = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS,
     OVER_TIME = RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH
@@ -139,7 +139,7 @@ static void leave_out(struct filter *filter, const char *name)
     filter->n_values = n;
 }
 
-/* `from` and `to` are the time that is looked at, not that of births. */
+/* `from` and `to` are the analysis range here, not allocation times. */
 static int fill_levels(struct rundb *database, const struct filter_sql *sql,
                        const struct filtered_totals_request *request, struct error *err)
 {
@@ -182,7 +182,7 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
                    : rc;
 }
 
-/* What is shown is what is read. */
+/* --show-sql prints the statement that is run. */
 static unsigned without(const struct filter_sql *sql, const struct filtered_totals_request *request)
 {
     const struct row_totals_request totals = totals_request(sql, request);
@@ -190,7 +190,8 @@ static unsigned without(const struct filter_sql *sql, const struct filtered_tota
     return request->is_over_time ? LEVEL_ROWS_WITHOUT : row_totals_without(&totals);
 }
 
-/* Of the process's windows or phases that are named, or a phase that has their name: from when the first began to when the last ended. */
+/* The range of the named windows or phases of the process: from the start of the first to the end
+ * of the last. */
 static const char windows_sql[] =
     "CREATE TEMP TABLE _recorded AS SELECT w.process_id, min(w.start_ns) AS start_ns,"
     " max(coalesce(w.end_ns, p.end_ns)) AS end_ns FROM main.windows AS w"
@@ -202,7 +203,7 @@ static const char phases_sql[] =
     " JOIN main.processes AS p ON p.process_id = h.process_id"
     " WHERE h.phase_id || '' IN (%s) OR h.name IN (%s) GROUP BY h.process_id";
 
-/* Shapes are judged over the windows or phases that the rows are of, not over what was recorded before and after. */
+/* The analysis range is that of the selected windows or phases, not the whole recorded time. */
 static int judge_named(struct rundb *database, const struct filter *filter, const char *name,
                        const char *table_sql, bool *ret_is_named, struct error *err)
 {

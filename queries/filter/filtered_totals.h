@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filtered_totals: lets every canned view answer for what passes a filter.
+ * filtered_totals: makes all built-in views answer for the rows that pass a filter.
  *
- * Model: TEMP tables and views stand in front of the totals of the same name in the file, and the
- *        views, which are TEMP as well, read them. When no row parameter is used, stored totals are
- *        merely selected; otherwise rows are scanned once (row_totals.h).
+ * TEMP tables and views replace the totals of the same names in the file; the views, which are TEMP
+ * too, read them. Without a row parameter stored totals are selected. With one, rows are scanned
+ * once (row_totals.h).
  */
 #ifndef MTRACE_QUERIES_FILTERED_TOTALS_H
 #define MTRACE_QUERIES_FILTERED_TOTALS_H
@@ -18,22 +18,22 @@ struct filter;
 struct rundb;
 
 enum {
-    FILTERED_TOTALS_INSTANTS = 64 /* as many as an import takes snapshots */
+    FILTERED_TOTALS_INSTANTS = 64 /* the number of snapshots of an import */
 };
 
 struct filtered_totals_request {
     const struct filter *filter;
     int64_t process_id; /* 0: all */
-    bool is_over_time;  /* about growth: `from` and `to` are the time that is looked at */
-    bool is_to_the_end; /* of these, not to 98 % of the run but to its end, and always from rows */
-    /* And of nothing else: those that an end at the instant of `alive_at` would leave. */
+    bool is_over_time;  /* about growth: `from` and `to` are the analysis range */
+    bool is_to_the_end; /* about growth: to the end of the run, not to 98 %, and from rows */
+    /* Only about leaks: with `alive_at`, those of a run that ended then. */
     bool is_of_leaks;
-    bool is_blamed_again; /* call sites are others than those of the file (blame.h) */
-    bool has_own_peaks;   /* of stacks, asked for */
-    FILE *show_sql; /* not NULL: the statement behind the totals goes there, and they stay empty */
+    bool is_blamed_again; /* blame.h replaced call sites */
+    bool has_own_peaks;   /* the answer shows peaks of stacks */
+    FILE *show_sql; /* not NULL: print the statement behind the totals there and leave them empty */
 };
 
-/* Between rundb_offer_views and rundb_lock; does nothing without filters. */
+/* Call it between rundb_offer_views and rundb_lock. Does nothing without filters. */
 int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
                             struct error *err);
 

@@ -51,7 +51,7 @@ struct ranges {
     size_t n, capacity;
 };
 
-/* A range that begins in the one before it, or where that ends, makes it longer. */
+/* Extends the previous range if the new one overlaps or touches it. */
 static bool add_range(struct ranges *ranges, struct range range)
 {
     struct range *last = ranges->n ? &ranges->list[ranges->n - 1] : NULL;
@@ -100,7 +100,7 @@ static int read_ranges(const struct rundb *database, const char *marker, struct 
     return rc;
 }
 
-/* Of ids that the import knows; `of` says in an error what they are. */
+/* Reads ranges of ids; `of` names them in an error. */
 static int read_known(const struct rundb *database, const char *sql, const char *name,
                       const char *of, struct ranges *ranges, struct error *err)
 {

@@ -14,29 +14,30 @@
 #include <stdlib.h>
 
 struct span {
-    int64_t start_ns, step_ns; /* the instants are start_ns + i * step_ns */
+    int64_t start_ns, step_ns; /* the times are start_ns + i * step_ns */
 };
 
 struct levels {
     struct rundb *database;
     uint32_t n_instants;
     struct span *spans;             /* by process */
-    struct in_range_time *in_range; /* by process: the time that is looked at */
-    const uint64_t *mean_of;        /* as in row_scan */
+    struct in_range_time *in_range; /* by process: the analysis range */
+    const uint64_t *mean_of;        /* as in row_feed */
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
-    struct hash_map changes; /* by process, call site and instant */
+    struct hash_map changes; /* by process, call site and time */
     struct hash_map squares; /* struct site_square */
 };
 
-/* Of what a call site has more at the last instant than at the first, of samples: blocks that live at both are not in it. */
+/* The variance of the growth of a call site from the first time to the last, of samples. Blocks
+ * live at both times do not contribute. */
 struct site_square {
     uint32_t process, site;
     double variance;
 };
 
-/* The first instant at which time has come to ns; n_instants: none. */
+/* The index of the first time that is ns or later; n_instants: none. */
 static uint32_t instant_of(const struct levels *levels, uint32_t process, int64_t ns)
 {
     const struct span *span = &levels->spans[process];
@@ -142,7 +143,7 @@ static int read_sites(struct levels *levels, struct error *err)
 
 /* ---- tables ---- */
 
-/* An instant's id: those of a process follow one another. */
+/* The id of a time: ids of one process are consecutive. */
 static int64_t snapshot_id(const struct levels *levels, uint32_t process, uint32_t instant)
 {
     return (int64_t)process * levels->n_instants + instant;

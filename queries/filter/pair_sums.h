@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pair_sums: blocks and bytes by process, stack and a third number: the stack that freed them, or
- * the part of the process's life in which they were born.
+ * the time bucket of the process in which they were allocated.
  *
- * Model: a struct hash_map of struct pair_sum; all zero is empty, hash_map_done frees it.
- * Invariants: PS-2 after pair_sums_sort they are in order of the key, and only reading is allowed.
+ * The sums are a struct hash_map of struct pair_sum. A zeroed map is empty; hash_map_done frees it.
+ *
+ * Invariants
+ *   PS-2 After pair_sums_sort the sums are in the order of the key and read-only.
  */
 #ifndef MTRACE_QUERIES_PAIR_SUMS_H
 #define MTRACE_QUERIES_PAIR_SUMS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passed_ids: the ids of rows that pass a filter, as a table that other statements join.
- *
- * Memory: SQLite's for a table of numbers, which goes to a temporary file where it is large.
+ * passed_ids: the ids of rows that pass a filter, as a table for joins. SQLite moves a large table
+ * to a temporary file.
  */
 #ifndef MTRACE_QUERIES_PASSED_IDS_H
 #define MTRACE_QUERIES_PASSED_IDS_H
@@ -11,7 +10,7 @@ struct error;
 struct filter_sql;
 struct rundb;
 
-/* Makes temp._passed(id). condition: " AND …" over allocation_rows AS a besides, or "". */
+/* Creates temp._passed(id). condition: a further " AND …" over allocation_rows AS a, or "". */
 int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
                     struct error *err);
 

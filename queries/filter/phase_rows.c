@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-struct numbers { /* of a process, since its start */
+struct numbers { /* counters of a process since its start */
     int64_t allocated_blocks, allocated_bytes;
     int64_t freed_blocks, freed_bytes;
     int64_t leaked_blocks, leaked_bytes;
@@ -29,8 +29,8 @@ struct phase {
 struct bound {
     uint32_t process;
     bool is_end;
-    int64_t at_ns;   /* INT64_MAX: with the process */
-    int64_t next_id; /* of the first birth behind it; INT64_MAX: not known */
+    int64_t at_ns;   /* INT64_MAX: at the end of the process */
+    int64_t next_id; /* of the first allocation after it; INT64_MAX: unknown */
     size_t phase;    /* index */
 };
 
@@ -45,7 +45,7 @@ struct way { /* of one process through its bounds */
     int64_t changed_ns, window_peak;
     size_t next_bound, end_bound;
     size_t n_windows;
-    struct window *highest; /* of those so far, without what a later one reached */
+    struct window *highest; /* of the windows so far, without those that a later one exceeds */
     size_t n_highest, highest_capacity;
 };
 
@@ -177,7 +177,7 @@ static bool close_window(struct way *way)
     return true;
 }
 
-/* Each is lower than those before it: the first one from there on is the highest. */
+/* Peaks decrease: the first window from there on is the highest. */
 static int64_t highest_since(const struct way *way, size_t number)
 {
     size_t i;
@@ -211,7 +211,7 @@ static const struct bound *bound_ahead(const struct sweep *sweep, const struct w
     return way->next_bound < way->end_bound ? &sweep->bounds[way->next_bound] : NULL;
 }
 
-/* An instant is all that happens at one time: it counts when time goes on. */
+/* Events of the same time are one step: peaks count when the time advances. */
 static void advance(struct way *way, int64_t now_ns)
 {
     if (now_ns != way->changed_ns && way->now.live_bytes > way->window_peak)

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phase_rows: the figures of phases, of the rows that pass a filter.
+ * phase_rows: computes the table phases from the rows that pass a filter.
  *
- * Model: a sweep over births in their order and the deaths that are due between them. Where a phase begins or ends is a
- *        bound: before the birth with its id, or, of a phase without births, behind those of its instant; a death of that very instant counts as
- *        before it. At a bound what the process has counted is noted, and the highest sum of live bytes since the bound
- *        before. All phases stay, also those in which no row was born.
- * Invariants: PH-1 of all rows the table is that of the file. PH-2 a phase costs its two bounds and a search among the highest sums
- *        that are still to be asked for, however many are open at once.
- * Memory: that of phases, and of the blocks that are live at once.
+ * A sweep over allocations in their order and the frees that are due between them. The start and
+ * the end of a phase are bounds. A bound is before the allocation with its id. For a phase without
+ * allocations it is after those of its time; a free of the same time counts as before the bound. At
+ * a bound the sweep notes the counters of the process and the highest live bytes since the previous
+ * bound. Phases without allocations stay.
+ *
+ * Invariants
+ *   PH-1 For all rows the table equals that of the file.
+ *   PH-2 A phase costs two bounds and a search among the pending highest sums, however many are
+ *        open.
+ *
+ * Memory: grows with phases and the blocks that are live at the same time.
  */
 #ifndef MTRACE_QUERIES_PHASE_ROWS_H
 #define MTRACE_QUERIES_PHASE_ROWS_H
@@ -17,7 +22,7 @@ struct error;
 struct filter_sql;
 struct rundb;
 
-/* Makes temp.phases. */
+/* Creates temp.phases. */
 int phase_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
 
 #endif

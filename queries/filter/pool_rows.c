@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Ranges say nothing of these rows. What names a view has it loaded first: this one is dropped for another. */
+/* Ranges do not describe these rows. A statement that names a view loads it first, so it can be
+ * dropped and replaced here. */
 static const char rows_sql[] =
     "DROP VIEW IF EXISTS temp.allocation_rows;\n"
     "CREATE TEMP VIEW allocation_rows AS SELECT pool_block_id AS allocation_id, alloc_ns, lifetime_ns, address, size_bytes,"
@@ -18,7 +19,8 @@ static const char rows_sql[] =
     "CREATE TEMP VIEW group_rows AS SELECT pool_block_id AS allocation_id, group_id, free_group_id FROM main.pool_block_rows"
     " WHERE group_id <> 1;\n";
 
-/* Phases and windows as ranges of ids: of those born in them. A window lasts until the next, for what a thread was in the midst of. */
+/* Phases and windows as ranges of the ids allocated in them. A window lasts until the next one: a
+ * thread may finish an allocation after its end. */
 static const char times_sql[] =
     "CREATE TEMP TABLE _births(alloc_ns, id, PRIMARY KEY (alloc_ns, id)) WITHOUT ROWID;\n"
     "INSERT INTO _births SELECT alloc_ns, pool_block_id FROM main.pool_block_rows;\n"
@@ -32,7 +34,7 @@ static const char times_sql[] =
     "CREATE TEMP VIEW phases AS SELECT id AS phase_id, * FROM _times_of_ids WHERE what = 'phase';\n"
     "CREATE TEMP VIEW windows AS SELECT id AS window_id, * FROM _times_of_ids WHERE what = 'window';\n";
 
-/* An instant is all that happens at one time; what an exec ended was never given back. */
+/* Events of the same time are one step. Blocks lost in an exec were never given back. */
 static const char pools_sql[] =
     "CREATE TEMP TABLE pools AS WITH"
     " block AS MATERIALIZED (SELECT b.pool_id, b.size_bytes, b.alloc_ns, b.ended_by IN (0, 4) AS is_live,"

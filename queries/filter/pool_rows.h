@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool_rows: the table pools, of the blocks of pools that pass a filter.
+ * pool_rows: computes the table pools from the pool blocks that pass a filter.
  *
- * Model: conditions are written over allocation_rows and what belongs to these. Here TEMP views of the same names stand in front of
- *        them, whose rows are the blocks of pools: an id is a pool_block_id, which is in the order of births, too. So a time, a
- *        thread, a stack, a group, a phase is that of the pool's block, whatever block of malloc it lies in.
- *        What pools know nothing of is refused: kind, heap, chain, what came between, totals of a group.
- * Invariants: PR-1 of all blocks the table is that of the file, but for what was taken of malloc (taken_*, held_bytes, spare_bytes),
- *        which is NULL: it was taken for all of them. PR-2 all pools stay, also those of which no block passes.
- * Memory: SQLite's for the ids of blocks that pass, and for their births and ends when they are sorted.
- * Failure: ERROR_USAGE for a filter that pools know nothing of.
+ * Conditions are written over allocation_rows and its companions. Here TEMP views of the same names
+ * replace these: their rows are pool blocks, their ids pool_block_ids, which are also in the order
+ * of allocation. So time, thread, stack, group and phase are those of the pool block, not of the
+ * malloc block that contains it. Filters by kind, heap, chain, intervening allocations or totals of
+ * a group have no meaning for pools and are refused.
+ *
+ * Invariants
+ *   PR-1 For all blocks the table equals that of the file, except for the memory taken from malloc
+ *        (taken_*, held_bytes, spare_bytes), which is NULL: all blocks share it.
+ *   PR-2 Pools without a block that passes stay.
+ *
+ * Memory: SQLite's for the ids of blocks that pass, and for sorting allocations and frees.
+ * Errors: ERROR_USAGE for a filter that has no meaning for pools.
  */
 #ifndef MTRACE_QUERIES_POOL_ROWS_H
 #define MTRACE_QUERIES_POOL_ROWS_H
@@ -21,12 +26,12 @@ struct filter;
 struct filter_sql;
 struct rundb;
 
-/* Before the filter becomes SQL (filter_sql_init): what it is about stands in front. show_sql: where the statements that do it are
- * printed, besides; NULL: nowhere. */
+/* Installs the views. Call it before filter_sql_init. show_sql: also print the statements there;
+ * NULL: nowhere. */
 int pool_rows_stand_in(struct rundb *database, const struct filter *filter, FILE *show_sql,
                        struct error *err);
 
-/* Makes temp.pools. */
+/* Creates temp.pools. */
 int pool_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
 
 #endif

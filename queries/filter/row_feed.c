@@ -78,13 +78,14 @@ struct run {
 
 /* ---- ids ---- */
 
-/* A damaged file may have any; sums of what blocks stand for are to stay numbers. */
+/* A damaged file may contain any value; sums of weights must stay finite. */
 static uint64_t known_mean(int64_t bytes)
 {
     return (uint64_t)(bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : bytes);
 }
 
-/* Thread 0 stands for rows without one: they belong to the first process, whose row SQLite takes for min(). */
+/* Thread 0 stands for rows without a thread. They belong to the first process, whose row SQLite
+ * takes for min(). */
 static int read_threads(struct row_feed *scan, struct error *err)
 {
     struct sqlite3_stmt *stmt;
@@ -256,7 +257,7 @@ static bool has_samples(const struct row_feed *scan)
     return false;
 }
 
-/* Only threads tell the process of a row: where there is one, nobody asks. */
+/* Only the thread gives the process of a row: with a single process it is not read. */
 static void choose(struct run *run, bool has_thread, bool is_whole)
 {
     for (int i = 0; i < N_WHOLE; i++) {

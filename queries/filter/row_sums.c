@@ -43,7 +43,7 @@ void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backt
     }
 }
 
-/* ---- sums by birth ---- */
+/* ---- sums by allocation ---- */
 
 static struct row_sum *add_allocation_sum(struct row_sums *sums, uint32_t process,
                                           uint32_t backtrace)
@@ -87,9 +87,9 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
     return sum;
 }
 
-/* ---- sums by birth and free ---- */
+/* ---- sums by allocation and free ---- */
 
-/* What a sum counted for its pair goes into the table. */
+/* Flushes the counts of a sum's current pair to the table. */
 static bool flush_free(struct row_sums *sums, struct row_sum *sum)
 {
     const struct pair_sum pair = {sum->process, sum->backtrace, sum->free_backtrace,

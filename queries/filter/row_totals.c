@@ -25,11 +25,11 @@ enum {
 struct life {
     int64_t peak_ns;
     int64_t start_ns;
-    int64_t in_range_ns; /* leaks are those of this instant; INT64_MAX: of the end */
+    int64_t in_range_ns; /* leaks are those of this time; INT64_MAX: of the end */
     int64_t part_ns;
 };
 
-/* Of the sums of one stack, where rows are samples: in the order of the columns for their margins. */
+/* Variances of the sums of one stack for samples, in the order of the margin columns. */
 enum {
     ALLOCATED_BLOCKS,
     ALLOCATED_BYTES,
@@ -47,7 +47,7 @@ struct variances {
 struct totals {
     struct rundb *database;
     const struct row_totals_request *request;
-    const uint64_t *mean_of;     /* as in row_scan */
+    const uint64_t *mean_of;     /* as in row_feed */
     struct variances *variances; /* by row_sum.place, of processes with samples */
     size_t variances_capacity;
     struct life *lives; /* by process */
@@ -93,7 +93,7 @@ static void add_allocation(struct row_sum *sum, const struct scanned_row *row, i
     }
 }
 
-/* Part of the life that is judged; each is as long as the others. */
+/* The part of the analysis range; all parts are equally long. */
 static uint32_t part_of(const struct life *life, int64_t alloc_ns)
 {
     int64_t part = life->part_ns > 0 && alloc_ns > life->start_ns
@@ -120,7 +120,7 @@ static void add_variance(struct variances *variances, unsigned blocks,
     variances->of[blocks + 1] += row->bytes_variance;
 }
 
-/* Beside the sums, which so are no larger for those who recorded every block. */
+/* Kept outside the sums, so recordings without samples have small sums. */
 static bool add_variances(struct totals *totals, size_t place, const struct scanned_row *row,
                           int64_t peak_ns)
 {
@@ -186,7 +186,7 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     return row_sums_add_free(&totals->sums, sum, (uint32_t)seen.free_backtrace, &seen);
 }
 
-/* Sums lie in memory in no order: that of a row is fetched while the rows before it are counted. */
+/* Sums are scattered in memory: prefetch that of a row while earlier rows are counted. */
 static bool take(void *context, const struct scanned_row *rows, size_t n)
 {
     struct totals *totals = context;

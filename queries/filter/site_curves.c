@@ -18,7 +18,7 @@ struct scan {
     struct hash_map changes; /* by process, call site and part */
 };
 
-/* Before the range: 0 for what is live, else no part, as behind it. */
+/* Before the range: part 0 for live memory, else none, as after the range. */
 static uint32_t part_of(const struct site_curves_request *request, int64_t at_ns)
 {
     double width = ((double)request->to_ns - (double)request->from_ns) / SITE_CURVES_PARTS;
@@ -26,7 +26,7 @@ static uint32_t part_of(const struct site_curves_request *request, int64_t at_ns
 
     if (part < 0)
         return request->what == SITE_CURVES_LIVE ? 0 : SITE_CURVES_PARTS;
-    if (part >= SITE_CURVES_PARTS) /* the last instant belongs to the last part */
+    if (part >= SITE_CURVES_PARTS) /* the last time belongs to the last part */
         return at_ns == request->to_ns ? SITE_CURVES_PARTS - 1 : SITE_CURVES_PARTS;
     return (uint32_t)part;
 }
@@ -90,7 +90,7 @@ static void add_values(struct site_series *to, const struct site_series *from)
     to->sum += from->sum;
 }
 
-/* The list is in order; who falls out of it is one of the others. */
+/* The list is sorted; a call site that drops out joins the others. */
 static void put_series(struct site_curves *times, const struct site_series *series)
 {
     const size_t most = SITE_CURVES_SERIES - 1;

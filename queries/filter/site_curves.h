@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_times: what each call site of a process had live, or made, in equal parts of a time, of rows that pass a filter.
+ * site_curves: live or allocated memory of each call site of a process in equal parts of a time,
+ * from the rows that pass a filter.
  *
- * Model: one scan adds each block to the part in which it was born and takes it away in the one in which it ends (of
- *        flows it only adds); sums are kept where they change. The call sites whose sums are largest keep their own
- *        series, the others share one.
- * Memory: with call sites times the parts in which they change.
+ * One scan adds each block to the part in which it was allocated and subtracts it in the part in
+ * which it was freed (flows only add). Sums are stored where they change. The call sites with the
+ * largest sums have a series each; the others share one.
+ *
+ * Memory: grows with call sites and the parts in which they change.
  */
 #ifndef MTRACE_QUERIES_SITE_CURVES_H
 #define MTRACE_QUERIES_SITE_CURVES_H
@@ -22,7 +24,7 @@ struct rundb;
 
 enum {
     SITE_CURVES_PARTS = 400,
-    SITE_CURVES_SERIES = 11 /* with that of all others, which is the last */
+    SITE_CURVES_SERIES = 11 /* including the series of all others, which is the last */
 };
 
 enum site_curves_what {

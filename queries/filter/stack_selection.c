@@ -77,7 +77,7 @@ static const char bare_sites_sql[] =
     " FROM call_sites AS c JOIN objects AS o ON o.object_id = c.object_id"
     " WHERE c.object_offset IS NOT NULL";
 
-/* What one kind of pattern selects. Without patterns everything passes, named or not. */
+/* The ids that one kind of pattern selects. Without patterns all pass, even unnamed ones. */
 struct part {
     const char *table, *id;
     const char *text_sql;
@@ -122,7 +122,7 @@ static int select_frames(const struct rundb *database, const struct part *parts,
     return rc;
 }
 
-/* In preorder a subtree that begins inside the last one is part of it. */
+/* In preorder a subtree that begins inside the previous one is part of it. */
 static int collect_ranges(const struct rundb *database, const struct id_set *frames,
                           char **ret_ranges, struct error *err)
 {
@@ -216,7 +216,7 @@ int stack_selection_code(const struct rundb *database, const char *pattern,
     *ret_is_found = false;
     for (size_t i = 0; rc == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         rc = id_set_init(kinds[i].set, database, kinds[i].table, kinds[i].id, err);
-        /* Digits of an offset are matched by who means one: "add" is a name, not +0xadd. */
+        /* Offsets are matched only if the pattern contains "0x": "add" is a name, not +0xadd. */
         if (rc == 0 && (i < 2 || strstr(pattern, "0x")))
             rc = select_matching(database, kinds[i].sql, pattern, kinds[i].set, err);
         *ret_is_found = *ret_is_found || (rc == 0 && has_any(kinds[i].set));

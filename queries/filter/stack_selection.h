@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_selection: the stacks on which a frame matches, as ranges of preorder ids.
+ * stack_selection: the stacks with a matching frame, as ranges of preorder ids.
  *
- * Model: a regex runs once over each distinct function, source or module. Frames with a match are
- *        looked up, then the nodes of the stack tree that stand on such a frame; everything below
- *        such a node matches, too. The answer is a JSON array of disjoint, rising [first, last].
- * Failure: ERROR_USAGE for a pattern that pcre2 refuses, with its reason and place.
+ * A regex runs once over each distinct function, source or module. This gives matching frames, and
+ * these give nodes of the stack tree. All nodes below such a node match, too. The result is a JSON
+ * array of disjoint, ascending [first, last].
+ *
+ * Errors: ERROR_USAGE for a pattern that pcre2 rejects, with its reason and position.
  */
 #ifndef MTRACE_QUERIES_STACK_SELECTION_H
 #define MTRACE_QUERIES_STACK_SELECTION_H
@@ -18,8 +19,8 @@
 struct error;
 struct rundb;
 
-/* Patterns of one frame: where several are given, all must match on the same one. Each is a list of
- * alternatives; empty: anything. */
+/* Patterns of one frame: all that are given must match the same frame. Each list has alternatives;
+ * empty: any. */
 struct stack_selection {
     const char *functions[16];
     size_t n_functions;
@@ -29,12 +30,12 @@ struct stack_selection {
     size_t n_libraries;
 };
 
-/* ret_ranges: sqlite3_free it. */
+/* ret_ranges: free with sqlite3_free. */
 int stack_selection_run(const struct rundb *database, const struct stack_selection *selection,
                         char **ret_ranges, struct error *err);
 
-/* Functions whose name matches, files of code whose path does, and, of calls from code without a name, those
- * whose "module+0x1234" does, where the pattern has "0x" in it. */
+/* Matching functions by name and files of code by path. Calls from code without a name match by
+ * "module+0x1234" if the pattern contains "0x". */
 struct selected_code {
     struct id_set functions;
     struct id_set objects;
@@ -42,7 +43,7 @@ struct selected_code {
     struct id_set call_sites; /* the same */
 };
 
-/* Call selected_code_done in any case; ret_code begins all zero. */
+/* Call selected_code_done also after a failure. ret_code must be zeroed. */
 int stack_selection_code(const struct rundb *database, const char *pattern,
                          struct selected_code *ret_code, bool *ret_is_found, struct error *err);
 void selected_code_done(struct selected_code *code);

@@ -22,7 +22,7 @@ struct works {
     struct work *list; /* by thread_id */
     size_t n;
     struct own_peaks peaks; /* by thread_id */
-    struct hash_map flows;  /* pair_sum: of the thread that allocated, and of the one that ended */
+    struct hash_map flows;  /* pair_sum: the allocating thread and the freeing thread */
 };
 
 static void count(int64_t *blocks, int64_t *bytes, const struct scanned_row *row)
@@ -66,7 +66,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
 /* ---- tables ---- */
 
-/* Names as in the file; what is not counted is the file's. */
+/* Names as in the file; columns that are not counted here are copied from the file. */
 static const char tables_sql[] =
     "CREATE TEMP TABLE _thread_work(thread_id INTEGER PRIMARY KEY, allocated_blocks INTEGER,"
     " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER,"

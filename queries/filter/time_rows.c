@@ -16,19 +16,19 @@ struct bucket {
     int64_t start_ns, end_ns;
     int64_t live_bytes, live_blocks, peak_bytes, low_bytes;
     int64_t allocated_blocks, allocated_bytes, freed_blocks, freed_bytes;
-    int64_t leaked_blocks, leaked_bytes; /* born until its end */
-    /* Of bytes, where rows are samples. */
+    int64_t leaked_blocks, leaked_bytes; /* allocated up to its end */
+    /* Of bytes, for samples. */
     double live_variance, peak_variance, allocated_variance, freed_variance, leaked_variance;
 };
 
-/* A process on its way through its buckets. */
+/* The position of a process in its buckets. */
 struct way {
     struct bucket *buckets;
     size_t n, capacity;
-    size_t current; /* n: behind the last */
-    bool is_inside; /* time has come to the first bucket */
+    size_t current; /* n: after the last */
+    bool is_inside; /* the first bucket was reached */
     int64_t at_ns, live_bytes, live_blocks;
-    int64_t leaked_bytes, leaked_blocks; /* of those born so far */
+    int64_t leaked_bytes, leaked_blocks; /* of blocks allocated so far */
     double live_variance, leaked_variance;
 };
 
@@ -36,7 +36,7 @@ struct times {
     const struct time_rows_request *request;
     struct way *ways; /* by process */
     size_t n_processes;
-    const uint64_t *mean_of; /* as in row_scan */
+    const uint64_t *mean_of; /* as in row_feed */
     struct expiry_heap frees;
 };
 
@@ -144,7 +144,8 @@ static void hold(const struct way *way, struct bucket *bucket)
         bucket->low_bytes = way->live_bytes;
 }
 
-/* What is live held until now; at the first instant of a bucket that instant itself decides. */
+/* The current live bytes held until now. At the first time of a bucket the value at that time
+ * counts. */
 static void advance(struct way *way, int64_t now_ns)
 {
     if (way->is_inside && now_ns <= way->at_ns)
@@ -168,7 +169,8 @@ static void advance(struct way *way, int64_t now_ns)
     way->at_ns = now_ns;
 }
 
-/* Stamps of other threads may lie a little before the start of the process: they count at it. */
+/* Events of other threads may be slightly before the start of the process: they count at the
+ * start. */
 static int64_t not_before(const struct times *times, const struct way *way, int64_t at_ns)
 {
     return !times->request->has_range && way->n && at_ns < way->buckets[0].start_ns
@@ -305,7 +307,7 @@ static int put_table(struct times *times, struct rundb *database, struct error *
     return rc;
 }
 
-/* Time goes on to the end of each range, and past it, so that its last instant counts. */
+/* Advance past the end of each range, so that its last time counts. */
 static void finish(struct times *times)
 {
     end_until(times, INT64_MAX);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * time_rows: the table timeline, of the rows that pass a filter.
+ * time_rows: computes the table timeline from the rows that pass a filter.
  *
- * Model: a sweep over births in their order and the deaths that are due between them. Buckets are those of the file, or,
- *        where a range is asked for, TIME_ROWS_BUCKETS equal parts of it. As in the importer an instant
- *        is all that happens at one time: peak and low of a bucket are taken over what is live when time goes on.
- * Invariants: TR-1 of all rows the table is that of the file. TR-2 what was born before the range is live in it.
- * Memory: that of the blocks that are live at once.
+ * A sweep over allocations in their order and the frees that are due between them. Buckets are
+ * those of the file, or TIME_ROWS_BUCKETS equal parts of the requested range. As in the importer,
+ * events of the same time are one step: the peak and the low of a bucket are taken when the time
+ * advances.
+ *
+ * Invariants
+ *   TR-1 For all rows the table equals that of the file.
+ *   TR-2 A block allocated before the range and not yet freed is live in it.
+ *
+ * Memory: grows with the blocks that are live at the same time.
  */
 #ifndef MTRACE_QUERIES_TIME_ROWS_H
 #define MTRACE_QUERIES_TIME_ROWS_H
@@ -23,7 +28,7 @@ enum {
     TIME_ROWS_BUCKETS = 256
 };
 
-/* Which rows count, whatever the filter says. */
+/* Rows that count, in addition to the filter. */
 enum time_rows_which {
     TIME_ROWS_ALL,
     TIME_ROWS_LEAKED,
@@ -34,15 +39,15 @@ struct time_rows_request {
     const struct filter_sql *filter; /* without the range */
     enum time_rows_which which;
     bool has_range;
-    int64_t from_ns, to_ns; /* when has_range; as far as a process lived */
+    int64_t from_ns, to_ns; /* if has_range; clipped to the life of a process */
 };
 
-/* What of rows is not read for that, as enum row_feed_part. */
+/* Parts of the rows that are not read, enum row_feed_part. */
 unsigned time_rows_without(enum time_rows_which which);
 
 bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row);
 
-/* Makes temp.timeline. */
+/* Creates temp.timeline. */
 int time_rows_fill(struct rundb *database, const struct time_rows_request *request,
                    struct error *err);
 

@@ -57,7 +57,7 @@ static const char hatch[] =
 
 /* ---- cells ---- */
 
-/* Cells end with the topmost block: what is above needs no telling apart. */
+/* Cells end at the topmost block: the memory above it is uniform. */
 static uint64_t celled_bytes(const struct heap_picture_heap *heap)
 {
     return heap->parts.extent_bytes - heap->parts.top_bytes;
@@ -293,7 +293,7 @@ static double used_share(const struct heap_picture *picture, const struct heap_p
 {
     double share = (double)(cell->n_used * picture->page_bytes) / (double)picture->cell_bytes;
 
-    return share > 1 ? 1 : share < 0.15 ? 0.15 : share; /* less cannot be seen */
+    return share > 1 ? 1 : share < 0.15 ? 0.15 : share; /* less is invisible */
 }
 
 static void put_used(const struct heap_picture *picture, const struct heap_picture_heap *heap,

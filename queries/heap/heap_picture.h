@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_picture: heaps as one SVG file: cells in order of address, a page or a group of pages each.
+ * heap_picture: heaps as one SVG file: cells in the order of addresses, a page or several pages
+ * each.
  *
- * Model: all heaps have cells of the same size, a power of two of pages, so that areas compare and
- *        the picture stays small. A cell's colour is how full its pages in use are, its height how
- *        many of them are in use; free pages are white. What is above the topmost block is one
- *        hatched strip, whatever its size. Above its cells a heap has a bar of its six parts.
- * Figures show under the pointer.
+ * Cells of all heaps have the same size, a power of two of pages, so areas are comparable and the
+ * picture stays small. The colour of a cell shows how full its used pages are, its height how many
+ * pages are used; free pages are white. Memory above the topmost block is one hatched strip of
+ * fixed width. Above its cells each heap has a bar of its six parts. Tooltips show the numbers.
  */
 #ifndef MTRACE_QUERIES_HEAP_PICTURE_H
 #define MTRACE_QUERIES_HEAP_PICTURE_H
@@ -25,7 +25,7 @@ enum {
 
 struct heap_picture_cell {
     uint64_t live_bytes, live_blocks, n_used;
-    char *owner; /* of a single page that is pinned: who does it, free(); NULL: nobody */
+    char *owner; /* of a single pinned page: its call site, free(); NULL: none */
 };
 
 struct heap_picture_heap {
@@ -33,7 +33,7 @@ struct heap_picture_heap {
     int64_t snapshot_id;
     uint64_t start;
     struct heap_parts parts;
-    bool has_unseen;                       /* what is not live is not known to be free */
+    bool has_unseen;                       /* memory that is not live is not known to be free */
     char name[32];                         /* "brk heap 1" */
     char topmost[HEAP_PICTURE_TEXT_BYTES]; /* the topmost block; "": there is none */
     struct heap_picture_cell *cells;       /* heap_picture_cells of them */
@@ -47,7 +47,7 @@ struct heap_picture {
     const char *note; /* below the heaps; "": none */
 };
 
-/* Chooses cell_bytes and makes cells, all empty; 0 or ERROR_NOMEM. */
+/* Chooses cell_bytes and allocates empty cells. 0 or ERROR_NOMEM. */
 struct error;
 int heap_picture_divide(struct heap_picture *picture, struct error *err);
 
@@ -55,7 +55,7 @@ size_t heap_picture_cells(const struct heap_picture *picture, const struct heap_
 
 void heap_picture_draw(const struct heap_picture *picture, FILE *out);
 
-/* Frees heaps and what they own. */
+/* Frees the heaps and what they own. */
 void heap_picture_done(struct heap_picture *picture);
 
 #endif

@@ -23,7 +23,7 @@ struct block {
     int64_t allocation_id, backtrace_id;
 };
 
-/* The pages that blocks to come may still lie on: from `first`, n of them. */
+/* The pages that later blocks may still touch: n of them from `first`. */
 struct window {
     struct heap_scan_page *pages;
     uint64_t first;
@@ -63,7 +63,7 @@ static int put_page(struct scan *scan, const struct heap_scan_page *page, struct
     return scan->sink->page ? scan->sink->page(scan->sink->to, scan->heap, page, err) : 0;
 }
 
-/* No block to come lies below `address`. */
+/* No later block lies below `address`. */
 static int pass(struct scan *scan, uint64_t address, struct error *err)
 {
     struct window *window = &scan->window;
@@ -170,7 +170,7 @@ static void begin_heap(struct scan *scan, const struct heap_scan_heap *heap)
     scan->end_so_far = 0;
 }
 
-/* An empty heap has no structures of malloc's own that anybody would see. */
+/* In a heap without blocks malloc's own structures are unknown and not counted. */
 static int begin_blocks(struct scan *scan, struct error *err)
 {
     const struct heap_scan_heap *heap = scan->heap;
@@ -285,7 +285,7 @@ static int scan_heap(struct scan *scan, struct sqlite3_stmt *rows, bool *is_row,
     return rc == 0 ? end_heap(scan, err) : rc;
 }
 
-/* A database of others may say anything. */
+/* A database of others may contain anything. */
 static uint32_t header_bytes(int64_t bytes)
 {
     return bytes > 0 && bytes <= 64 ? (uint32_t)bytes : 0;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_scan: the live blocks of the heaps at one instant, in order of address, and what follows
- * from them: pages, parts, holes.
+ * heap_scan: the live blocks of the heaps at one time, in the order of addresses, and the pages,
+ * parts and holes that follow from them.
  *
- * Model:   one SELECT over allocation rows, sorted by SQLite (which spills to disk), read once. A
- *          chunk is what the allocator gave for a block: [address, address + usable), under glibc
- *          with its header of 8 bytes. A hole is what lies between two chunks, or between malloc's
- *          own structures at the start of a heap and its lowest chunk; what is above the topmost
- *          chunk is no hole. A chunk in glibc's own caches of freed chunks is a hole, too.
+ * One SELECT over allocation rows, sorted by SQLite (which spills to disk), is read once. A chunk
+ * is what the allocator gave for a block: [address, address + usable), under glibc plus a header of
+ * 8 bytes. A hole is the memory between two chunks, or between malloc's own structures at the start
+ * of a heap and its lowest chunk. Memory above the topmost chunk is no hole. Chunks in glibc's
+ * caches of freed chunks are holes.
+ *
  * Invariants
- *   HS-1 Pages come by heap and address, used ones only; then the heap's end, once for every heap.
- *   HS-2 For the instants that the file has, pages and parts are those of the file.
- *   HS-3 When no blocks overlap, the holes of a heap and what is left of its last used page are its
+ *   HS-1 Used pages come by heap and address, then the end of the heap, once for every heap.
+ *   HS-2 For the times that the file has, pages and parts are those of the file.
+ *   HS-3 If no blocks overlap, the holes of a heap and the rest of its last used page add up to its
  *        hole_bytes + free_page_bytes.
- *   HS-4 A heap with unseen blocks has no holes; of its state the extent, live and slack bytes hold.
- *   HS-5 Memory: with the largest block and the stack tree, not with the heaps.
+ *   HS-4 A heap with unseen blocks has no holes; of its state only extent, live and slack bytes
+ *        hold.
+ *   HS-5 Memory grows with the largest block and the stack tree, not with the heaps.
  */
 #ifndef MTRACE_QUERIES_HEAP_SCAN_H
 #define MTRACE_QUERIES_HEAP_SCAN_H
@@ -30,17 +32,17 @@ struct rundb;
 
 #define HEAP_SCAN_ONE_STACK INT64_MAX
 
-/* One heap of a process that lives at the instant. */
+/* One heap of a process that lives at the time. */
 struct heap_scan_heap {
     int64_t heap_id;
     int64_t process_id;
     int64_t at_ns;
-    uint64_t start, end; /* of all it ever held */
+    uint64_t start, end; /* of its whole life */
     uint64_t end_then;   /* as last seen; 0: not seen */
     uint64_t lowest_block;
     uint64_t page_bytes;
-    uint32_t header_bytes; /* before each block; 0: not known */
-    bool has_unseen;       /* blocks without a row may lie in it: what is free is not known */
+    uint32_t header_bytes; /* before each block; 0: unknown */
+    bool has_unseen;       /* blocks without a row may lie in it: its free memory is unknown */
     char kind[8];          /* 'brk', 'arena', 'other' */
 };
 
@@ -49,9 +51,9 @@ struct heap_scan_page {
     uint64_t live_bytes;
     uint64_t live_blocks;
     uint64_t overhead_bytes;
-    int64_t example_allocation_id; /* the block born first */
+    int64_t example_allocation_id; /* the block that was allocated first */
     int64_t owner_backtrace_id;    /* its stack */
-    int64_t common_frames;         /* innermost ones of all blocks; HEAP_SCAN_ONE_STACK */
+    int64_t common_frames; /* innermost frames common to all blocks, or HEAP_SCAN_ONE_STACK */
 };
 
 struct heap_scan_state {
@@ -61,7 +63,7 @@ struct heap_scan_state {
     int64_t topmost_backtrace_id;
 };
 
-/* What is done with them; functions that are NULL are not called, others return 0 or a code. */
+/* Callbacks. NULL: not called. They return 0 or an error code. */
 struct heap_scan_sink {
     void *to;
     int (*page)(void *to, const struct heap_scan_heap *heap, const struct heap_scan_page *page,
@@ -71,13 +73,13 @@ struct heap_scan_sink {
                struct error *err);
 };
 
-/* An instant: the compiled filter of one alive_at and nothing else, and its value again. */
+/* A time: the compiled filter of a single alive_at, and its value. */
 struct heap_scan_instant {
     const struct filter_sql *filter;
-    char at_sql[32]; /* of processes AS p: "p.peak_ns", or a number */
+    char at_sql[32]; /* over processes AS p: "p.peak_ns", or a number */
 };
 
-/* The scan as a statement; sqlite3_free it, NULL: no memory. */
+/* The statement of the scan. Free with sqlite3_free; NULL: no memory. */
 char *heap_scan_sql(const struct filter_sql *filter);
 
 int heap_scan_run(const struct rundb *database, const struct heap_scan_instant *instant,

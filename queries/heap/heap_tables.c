@@ -33,7 +33,7 @@ static const char pins_sql[] =
     " AS place FROM temp.heap_pages WHERE common_frames IS NOT NULL"
     " WINDOW every AS (PARTITION BY snapshot_id, any_backtrace_id, common_frames)) WHERE place = 1;";
 
-/* What the file has, needs no scan. */
+/* The times of the file need no scan. */
 static const char peak_sql[] =
     "CREATE TEMP VIEW snapshots AS SELECT * FROM main.snapshots WHERE reason = 'peak';";
 static const char end_sql[] =
@@ -81,7 +81,7 @@ static int insert(const struct tables *tables, struct sqlite3_stmt *into, const 
     return rundb_insert(tables->database, into, values, n, err);
 }
 
-/* common_frames as in heap_pins; -1: nothing is common, or nobody knows. */
+/* common_frames as in heap_pins; -1: none or unknown */
 static int put_page(void *to, const struct heap_scan_heap *heap, const struct heap_scan_page *page,
                     struct error *err)
 {
@@ -103,7 +103,7 @@ static int put_page(void *to, const struct heap_scan_heap *heap, const struct he
     return insert(tables, tables->page, values, sizeof(values) / sizeof(values[0]), err);
 }
 
-/* The first columns of heap_states; the others are NULL where blocks are unseen. */
+/* The first columns of heap_states; the others are NULL if blocks are unseen. */
 enum {
     N_KNOWN_OF_UNSEEN = 5
 };
@@ -191,7 +191,7 @@ static int make_tables(struct query *query, const struct filter_value *value,
     return rc == 0 && is_filtered ? rundb_run(&query->database, selected_pins_sql, err) : rc;
 }
 
-/* The filters that are left without --at. */
+/* The filters except --at. */
 static int install_others(struct query *query, bool *ret_is_filtered, struct error *err)
 {
     const struct query_options *asked = query->options;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_tables: the heaps at another instant than the peak and the end.
+ * heap_tables: the heaps at a time other than the peak and the end.
  *
- * Model: TEMP tables named as those of the file (snapshots, heap_states, heap_pages, heap_pins)
- *        take their place, filled by one heap_scan, so that every view over heaps answers for the
- *        instant. Their one snapshot per process has what was asked for as its reason.
+ * TEMP tables with the names of those in the file (snapshots, heap_states, heap_pages, heap_pins)
+ * are filled by one heap_scan, so all views over heaps answer for that time. They have one snapshot
+ * per process; its reason is the value of --at.
  */
 #ifndef MTRACE_QUERIES_HEAP_TABLES_H
 #define MTRACE_QUERIES_HEAP_TABLES_H
@@ -15,14 +15,14 @@
 struct error;
 struct query;
 
-/* Compiles the instant of a value of alive_at. ret_filter: call filter_sql_done in any case; it
- * must outlive the instant. */
+/* Compiles a value of alive_at. Call filter_sql_done for ret_filter also after a failure; it must
+ * outlive ret_instant. */
 int heap_tables_compile(const struct query *query, const struct filter_value *value,
                         struct filter_sql *ret_filter, struct heap_scan_instant *ret_instant,
                         struct error *err);
 
-/* The install function (command.h) of commands about heaps: puts the tables in place when --at asks for it, and the other
- * filters behind the totals. */
+/* The install function (command.h) of commands about heaps: installs the tables if --at is given,
+ * and the other filters. */
 int heap_tables_install(struct query *query, struct error *err);
 
 #endif

@@ -11,7 +11,7 @@ enum {
     TOP = 56,
     PLOT_WIDTH = WIDTH - LEFT - RIGHT,
     PLOT_HEIGHT = 300,
-    BELOW = 46, /* the x axis and its figures */
+    BELOW = 46, /* the x axis and its numbers */
     LEGEND_HEIGHT = 18,
     N_LINES = 5, /* of the grid, at most */
     N_TIMES = 8, /* below it, at most */
@@ -81,7 +81,7 @@ static double highest_of(const struct chart *chart)
     return highest;
 }
 
-/* Figures of a damaged file may be larger than any integer once they are added up. */
+/* In a damaged file sums may exceed any integer. */
 static int64_t clipped(double value)
 {
     return value >= 9.2e18 ? INT64_MAX : (int64_t)value;
@@ -95,7 +95,7 @@ static double multiple_up(double value, double step)
     return multiple < value ? multiple + step : multiple;
 }
 
-/* The least round figure that is at least so much: 1, 2 or 5 times a power of ten. */
+/* The least round number that is at least so much: 1, 2 or 5 times a power of ten. */
 static double round_up(double least)
 {
     static const double rounds[] = {1, 2, 5};
@@ -155,7 +155,7 @@ static void put_tip(const struct plot *plot, size_t series)
     (void)fputs("</title>", plot->out);
 }
 
-/* Steps are flat: a value holds from one step to the next, and only changes need points. */
+/* Values are constant within a step: only changes need points. */
 static void put_edge(const struct plot *plot, size_t n_series, bool is_backwards)
 {
     const size_t n = plot->chart->n_steps;
@@ -276,7 +276,7 @@ static void put_grid(const struct plot *plot)
     }
 }
 
-/* At the round times between both ends, with a mark each. */
+/* Draws a tick at each round time between both ends. */
 static void put_times(const struct plot *plot)
 {
     const struct chart *chart = plot->chart;
@@ -301,7 +301,7 @@ static void put_times(const struct plot *plot)
     }
 }
 
-/* As many as have room. */
+/* As many as fit. */
 static void put_labels(const struct plot *plot)
 {
     const size_t room = 14;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chart: figures over time or over classes as SVG: areas or bars on top of each other, or lines.
+ * chart: numbers over time or over classes as SVG: stacked areas, stacked bars, or lines.
  *
- * Model: all series have one value for each step along the x axis; axes have round figures of the unit of y. Below
- *        stands the legend, a line for each series with its colour. The colours keep apart for eyes that do not tell
- *        red from green, on light and on dark ground: the picture follows the page's prefers-color-scheme.
+ * All series have one value per step of the x axis. Axes have round numbers in the unit of y. The
+ * legend below has one line per series. The colours suit colour-blind readers on light and dark
+ * backgrounds; the picture follows prefers-color-scheme.
  */
 #ifndef MTRACE_QUERIES_CHART_H
 #define MTRACE_QUERIES_CHART_H
@@ -30,7 +30,7 @@ enum chart_unit {
 };
 
 struct chart_series {
-    const char *name;      /* copied nowhere */
+    const char *name;      /* not copied */
     const int64_t *values; /* n_steps of them */
     bool is_rest;          /* grey */
 };
@@ -40,18 +40,18 @@ struct chart {
     enum chart_form form;
     enum chart_unit unit;
     size_t n_steps;
-    int64_t from_ns, to_ns;    /* of the x axis when steps have no labels */
-    const char *const *labels; /* of the steps; NULL: it is time */
+    int64_t from_ns, to_ns;    /* of the x axis if steps have no labels */
+    const char *const *labels; /* of the steps; NULL: the x axis is time */
     struct chart_series series[CHART_MAX_SERIES];
     size_t n_series;
     const int64_t *outline; /* drawn as a line over areas; NULL: none */
     const char *outline_name;
 };
 
-/* A whole file. */
+/* Writes a whole file. */
 void chart_draw(const struct chart *chart, FILE *out);
 
-/* The same inside of a page of HTML, which has the rules of chart_put_style among its own. */
+/* The same inside an HTML page that includes the rules of chart_put_style. */
 void chart_put_style(FILE *out);
 void chart_draw_inline(const struct chart *chart, FILE *out);
 

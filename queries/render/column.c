@@ -19,7 +19,7 @@ static bool ends_with(const char *name, const char *suffix)
     return n >= m && strcmp(name + n - m, suffix) == 0;
 }
 
-/* Ends are compared, so "bytes" stands for itself and for every "…_bytes". */
+/* Suffixes are compared, so "bytes" stands for itself and for every "…_bytes". */
 static const struct {
     const char *suffix;
     enum column_unit unit;
@@ -133,7 +133,7 @@ static void format_integer(int64_t value, enum column_unit unit, char *text, siz
     }
 }
 
-/* The nearest one; 0 for what is no number. A database of others may have any. */
+/* The value clamped to int64_t; 0 for NaN, which databases of others may contain. */
 static int64_t nearest_integer(double value)
 {
     if (value >= 0x1p63)
@@ -166,7 +166,7 @@ static void format_blob(struct sqlite3_stmt *row, int column, char *text, size_t
         (void)snprintf(text + 2 * i, 3, "%02X", bytes[i]);
 }
 
-/* As tables show other control characters. */
+/* Like other control characters in tables. */
 static void format_with_nuls(const char *source, size_t n_bytes, char *text, size_t size)
 {
     size_t n = n_bytes < size ? n_bytes : size - 1;

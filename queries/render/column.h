@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * column: what a value means, told by the name of its column.
+ * column: the meaning of a value, from the name of its column.
  *
- * Model: names carry their units everywhere in the database (…_bytes, …_ns, …_share, …_address,
- *        …_id), so a table for people needs no other description of its columns.
+ * All names in the database carry their units (…_bytes, …_ns, …_share, …_address, …_id), so tables
+ * need no other description of their columns.
  */
 #ifndef MTRACE_QUERIES_COLUMN_H
 #define MTRACE_QUERIES_COLUMN_H
@@ -31,11 +31,11 @@ enum column_unit column_unit_of(const char *name);
 
 bool column_is_number(enum column_unit unit);
 
-/* Sizes, counts and intervals are wanted largest first; instants, addresses, names and ids in their
- * order. */
+/* True for sizes, counts and durations, which sort largest first. Times, addresses, names and ids
+ * sort ascending. */
 bool column_is_largest_first(const char *name);
 
-/* A value of a row as a person reads it, into text of size bytes. NULL is "-". wide: names and
+/* Formats a value of a row for people, cut to `size` bytes. NULL becomes "-". is_wide: names and
  * paths are not shortened. */
 void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, bool is_wide,
                    char *ret_text, size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compressed_stream: a FILE that packs what is written to it into another FILE.
+ * compressed_stream: a FILE that compresses what is written to it into another FILE.
  *
- * Model: fprintf and fwrite as usual; fclose writes the end of the packed data and leaves the other
- *        FILE open. A failed write is seen by ferror or by fclose, whichever comes first.
+ * Use fprintf and fwrite as usual. fclose writes the rest and leaves the other FILE open. ferror or
+ * fclose reports a failed write, whichever comes first.
  */
 #ifndef MTRACE_QUERIES_COMPRESSED_STREAM_H
 #define MTRACE_QUERIES_COMPRESSED_STREAM_H
@@ -16,7 +16,7 @@ enum compressed_kind {
     COMPRESSED_ZSTD,
 };
 
-/* What a file's name ends in: .gz, .zst, or neither; NULL is neither. */
+/* The kind by the suffix of a file name: .gz, .zst, else none. NULL: none. */
 enum compressed_kind compressed_stream_kind_of(const char *path);
 
 /* NULL: no memory. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * estimate: a figure with half of the width of its 95 % interval, as people read it: "12.3 MiB ± 1.1 MiB". Without a
- * margin it is the figure alone, and so is what no sample was seen of: its interval is one of all that answers say beside.
+ * estimate: formats a number with half the width of its 95 % interval: "12.3 MiB ± 1.1 MiB".
  *
- * Threads: any. Failure: none, the text is cut.
+ * Without a margin it is the number alone. That includes values without any sample: a note beside
+ * the answer gives their interval. Texts that are too long are cut.
  */
 #ifndef MTRACE_QUERIES_ESTIMATE_H
 #define MTRACE_QUERIES_ESTIMATE_H
@@ -17,14 +17,15 @@ enum {
     ESTIMATE_TEXT_BYTES = 2 * UNITS_TEXT_BYTES + 8
 };
 
-/* margin below 0: the figure is exact. ret_text has ESTIMATE_TEXT_BYTES, and is returned. */
+/* Format a number into ret_text, which has ESTIMATE_TEXT_BYTES and is returned. margin < 0:
+ * exact. */
 const char *estimate_format_bytes(int64_t bytes, double margin, char *ret_text);
 const char *estimate_format_count(int64_t count, double margin, char *ret_text);
 
-/* The margin whose square this is, of what is no estimate below 0. */
+/* The margin with this square; negative if the number is no estimate. */
 double estimate_margin(bool is_estimate, double square);
 
-/* "1 block", "1 ± 2 blocks": only what is exact is one. */
+/* "1 block", "1 ± 2 blocks": the singular is for exact numbers. */
 const char *estimate_format_blocks(int64_t count, double margin, char *ret_text);
 
 #endif

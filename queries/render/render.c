@@ -33,7 +33,7 @@ int render_format_parse(const char *text, enum render_format *ret_format, struct
 
 /* ---- table ---- */
 
-/* Where the columns stand that a table treats together. */
+/* The indexes of columns that a table handles together. */
 struct layout {
     struct where_columns where;
     int process;
@@ -78,7 +78,7 @@ static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_st
         layout.where = where;
     if (!style->is_wide && !style->has_process)
         layout.process = find_column(stmt, "process_id");
-    /* A row has at least one cell: what a person asks for alone is shown as it is. */
+    /* Keep at least one cell: a column that the user selected alone is shown unchanged. */
     return is_any_shown(&layout, sqlite3_column_count(stmt)) ? layout : plain;
 }
 
@@ -110,7 +110,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         if (is_hidden(layout, i))
             continue;
-        /* What is text in any row is no number, whatever its name promised. */
+        /* A column with text in any row is not numeric, whatever its name says. */
         if (sqlite3_column_type(row, i) == SQLITE_TEXT)
             table_align_left(table, cell);
         cell++;
@@ -162,7 +162,7 @@ static int put_quoted(const struct rundb *database, struct sqlite3_stmt *quote,
     return rc < 0 ? rc : 0;
 }
 
-/* Nearly every value is an integer, NULL or text: no statement for those. */
+/* Nearly every value is an integer, NULL or text: these need no statement. */
 static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int column,
                     struct sqlite3_stmt *quote, FILE *out, struct error *err)
 {
@@ -181,7 +181,7 @@ static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int 
         json_text_put_bytes(out, text, n_bytes);
         return 0;
     case SQLITE_FLOAT:
-        if (isinf(sqlite3_column_double(row, column))) { /* which JSON has no word for */
+        if (isinf(sqlite3_column_double(row, column))) { /* which JSON cannot express */
             (void)fputs(sqlite3_column_double(row, column) < 0 ? "-9e999" : "9e999", out);
             return 0;
         }
@@ -238,7 +238,7 @@ static bool is_quoted(const char *text, size_t n_bytes)
     return false;
 }
 
-/* A NUL is a byte as any other. */
+/* A NUL is written like any other byte. */
 static void put_csv(const char *text, size_t n_bytes, FILE *out)
 {
     if (!is_quoted(text, n_bytes)) {

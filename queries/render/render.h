@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render: the rows of a statement as a table for people, or as json or csv for programs.
+ * render: prints the rows of a statement as a table for people, or as json or csv for programs.
  *
- * Model: a table is collected, formatted with units and shortened names, and fits the terminal.
- *        json is an array with one object per row, csv is RFC 4180 with a header line and "\n";
- *        both are written row by row with raw values under the statement's column names.
- *        The columns function, source, line, module of a table become one column "where", and
- *        call_site_id becomes "site".
- * Failure: ERROR_DATABASE from stepping; write errors stay in `out` for the caller's ferror.
+ * A table is collected, formatted with units and shortened names, and fits the terminal. Its
+ * columns function, source, line and module become one column "where"; call_site_id becomes "site".
+ * json is an array with one object per row; csv is RFC 4180 with a header line and "\n". Both are
+ * written row by row with raw values under the column names of the statement.
+ *
+ * Errors: ERROR_DATABASE from stepping. The caller checks ferror(out) for write errors.
  */
 #ifndef MTRACE_QUERIES_RENDER_H
 #define MTRACE_QUERIES_RENDER_H
@@ -29,17 +29,17 @@ enum render_format {
 struct render_style {
     enum render_format format;
     int width;        /* of the terminal; 0: no limit */
-    bool is_wide;     /* names and paths in full, every column as it is */
-    bool is_terminal; /* what is no text is refused */
+    bool is_wide;     /* names and paths in full, all columns unchanged */
+    bool is_terminal; /* binary output is refused */
     bool is_coloured;
-    bool has_process; /* keep process_id in tables: there are several */
+    bool has_process; /* keep process_id in tables: there are several processes */
 };
 
 /* "table", "json" or "csv". */
 int render_format_parse(const char *text, enum render_format *ret_format, struct error *err);
 
-/* Runs stmt to its end, at most max_rows (negative: all); ret_n_rows may be NULL. ret_has_more: a
- * row was left (may be NULL). */
+/* Prints at most max_rows rows (negative: all). ret_n_rows may be NULL. ret_has_more: rows are
+ * left; may be NULL. */
 int render_statement(const struct rundb *database, struct sqlite3_stmt *stmt,
                      const struct render_style *style, int64_t max_rows, FILE *out,
                      int64_t *ret_n_rows, struct error *err);

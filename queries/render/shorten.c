@@ -25,8 +25,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* What follows the bracket that closes the one at `at`; NULL when none does. "->" closes nothing.
- */
+/* The text after the bracket that closes the one at `at`; NULL: unclosed. "->" closes nothing. */
 static const char *skip_bracketed(const char *at, char open, char close)
 {
     size_t depth = 0;
@@ -40,7 +39,7 @@ static const char *skip_bracketed(const char *at, char open, char close)
     return NULL;
 }
 
-/* The length of "operator" with its symbol when one begins at `at`. */
+/* The length of "operator" and its symbol at `at`; 0: none. */
 static size_t operator_length(const char *name, const char *at)
 {
     const size_t word = strlen("operator");
@@ -70,7 +69,7 @@ static const char *shorten_template(struct shortener *s, const char *at)
     return end;
 }
 
-/* Handles a "(": parameters go with the qualifiers behind them, other parentheses stay. */
+/* Handles a "(": parameters and the qualifiers after them are removed, other parentheses stay. */
 static const char *shorten_parentheses(struct shortener *s, const char *at)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -91,7 +90,7 @@ static const char *shorten_parentheses(struct shortener *s, const char *at)
     return end;
 }
 
-/* Functions made from templates begin with what they return: "void f<int>(int)". */
+/* Names of template instances begin with the return type: "void f<int>(int)". */
 static bool is_after_return_type(const struct shortener *s, const char *at)
 {
     return *at == ' ' && s->depth == 0 && !s->has_operator && s->name[0] != '[' && at[1] != '['

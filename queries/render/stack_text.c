@@ -27,7 +27,7 @@ static char *find_source(char *position)
     return blank;
 }
 
-/* Of *text, which goes on; false behind the last. */
+/* Takes the next position from *text; false after the last one. */
 static bool next_position(const char **text, bool is_wide, char *ret_line, size_t size)
 {
     const char *end = *text ? strstr(*text, separator) : NULL;

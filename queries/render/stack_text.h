@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_text: the text of a stack (the view stack_texts), position by position, for people.
+ * stack_text: prints the text of a stack (the view stack_texts) below a row of a table.
  *
- * Model: "function /path/file.c:12 < caller …" becomes "function  file.c:12", one for each line of a table.
+ * "function /path/file.c:12 < caller …" becomes lines of the form "function  file.c:12".
  */
 #ifndef MTRACE_QUERIES_STACK_TEXT_H
 #define MTRACE_QUERIES_STACK_TEXT_H
@@ -14,10 +14,10 @@ struct table;
 
 enum {
     STACK_TEXT_MAX_LINES =
-        24 /* of a table that is not wide; deeper stacks say how many more there are */
+        24 /* of a table that is not wide; for deeper stacks the rest is counted */
 };
 
-/* As lines below the row of a table that was ended last. NULL: none is known. */
+/* Adds the lines below the row that was ended last. text NULL: the stack is unknown. */
 void stack_text_add(struct table *table, const char *text, bool is_wide);
 
 #endif

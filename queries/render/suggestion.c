@@ -12,7 +12,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Row by row over the letters of a; two rows back for letters that are swapped. */
+/* Row by row over the letters of a; swapped letters need the row before the previous one. */
 static size_t count_errors(const char *a, const char *b)
 {
     size_t rows[3][MAX_LETTERS + 1];

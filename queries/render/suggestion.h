@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suggestion: which of the known names a misspelt one was meant to be: the nearest by letters that are
- * wrong, missing, too many or swapped, when at most a third of them are.
+ * suggestion: the known name that a misspelt one probably means: the nearest by wrong, missing,
+ * extra or swapped letters, if at most a third of the letters differ.
  */
 #ifndef MTRACE_QUERIES_SUGGESTION_H
 #define MTRACE_QUERIES_SUGGESTION_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct suggestion {
-    const char *word; /* as written; the rest begins as zero */
+    const char *word; /* as written; the other members must be zero */
     const char *best;
     size_t distance;
 };
@@ -17,7 +17,7 @@ struct suggestion {
 /* name must live as long as the suggestion. */
 void suggestion_consider(struct suggestion *suggestion, const char *name);
 
-/* NULL: none is near. */
+/* NULL: no name is near. */
 const char *suggestion_best(const struct suggestion *suggestion);
 
 #endif

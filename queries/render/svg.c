@@ -36,7 +36,7 @@ void svg_end(FILE *out)
     (void)fputs("</svg>\n", out);
 }
 
-/* Control characters, and U+FFFE and U+FFFF of each plane, are none of XML. */
+/* XML forbids control characters, and U+FFFE and U+FFFF of each plane. */
 static bool is_xml(const char *character, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)character;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    SHORTEST_NAME = 4, /* of a function whose place is kept */
+    SHORTEST_NAME = 4, /* of a function whose file and line are kept */
     NARROWEST = 20     /* a cut column keeps at least this many characters */
 };
 
@@ -187,7 +187,8 @@ static void pad(size_t n, FILE *out)
         (void)putc(' ', out);
 }
 
-/* "Session::clone  session.c:88  2 stacks": what follows the place gives way, then the name; the place is kept. */
+/* "Session::clone session.c:88 2 stacks": the text after the place is cut first, then the name; the
+ * place is kept. */
 static void print_cut(const char *cell, size_t width, FILE *out)
 {
     const char *place = strstr(cell, "  ");
@@ -208,7 +209,7 @@ static void print_cut(const char *cell, size_t width, FILE *out)
     (void)fprintf(out, "..%s", text);
 }
 
-/* Prints one cell; blanks owed by empty or short cells are kept back until something follows. */
+/* Prints one cell; blanks of empty or short cells are printed only if text follows. */
 static void print_cell(const char *cell, bool is_right, size_t width, size_t *owed, FILE *out)
 {
     size_t length = table_text_width(cell);

@@ -2,13 +2,17 @@
 /*
  * table: text in aligned columns that fit the terminal.
  *
- * Model: rows are collected cell by cell, left to right, then printed once, when all widths are
- *        known. Columns are two blanks apart. When a line is too wide, first headings go over
- *        several lines, broken behind "_", then the widest left-aligned columns are cut and end
- *        in ".."; in "function  file:line" it is the function that is cut. Lines below a row go across all columns.
- * Invariants: T-1 control characters never reach the output: names come from foreign binaries.
- *        T-2 no line ends in blanks. T-3 a character is one column wide, however many bytes it has.
- * Failure: out of memory is remembered and returned by table_print as ERROR_NOMEM.
+ * Cells are added row by row, left to right, and printed when all widths are known. Columns are two
+ * blanks apart. If a line is too wide, headings are first broken after "_". Then the widest
+ * left-aligned columns are cut and end in ".."; in "function  file:line" only the function is cut.
+ * Lines below a row span all columns.
+ *
+ * Invariants
+ *   T-1 Control characters never reach the output: names come from untrusted binaries.
+ *   T-2 No line ends in blanks.
+ *   T-3 A character is one column wide, however many bytes it has.
+ *
+ * Errors: table_print returns ERROR_NOMEM if any earlier call ran out of memory.
  */
 #ifndef MTRACE_QUERIES_TABLE_H
 #define MTRACE_QUERIES_TABLE_H
@@ -26,7 +30,7 @@ enum {
 };
 
 struct table_line {
-    size_t after; /* so many cells */
+    size_t after; /* number of cells before the line */
     char *text;
 };
 
@@ -45,24 +49,24 @@ struct table {
 void table_init(struct table *table);
 void table_done(struct table *table);
 
-/* Adds a column; all columns come before the first cell. heading is copied. */
+/* Adds a column; add all columns before the first cell. heading is copied. */
 void table_add_column(struct table *table, const char *heading, bool is_right);
 
 void table_align_left(struct table *table, size_t column);
 
 void table_add_cell(struct table *table, const char *text);
 
-/* Starts the printed line after a row with as many empty cells as needed to end it. */
+/* Ends the row and fills it with empty cells. */
 void table_end_row(struct table *table);
 
-/* A line below the row that was ended last, which does not widen the table. */
+/* Adds a line below the row that was ended last. It does not widen the table. */
 void table_add_line(struct table *table, const char *text);
 
-/* width 0: no limit. colour: the heading is dimmed. */
+/* width 0: no limit. is_coloured: the heading is dimmed. */
 int table_print(const struct table *table, int width, bool is_coloured, FILE *out,
                 struct error *err);
 
-/* Columns that UTF-8 text takes. */
+/* The width of UTF-8 text in columns. */
 size_t table_text_width(const char *text);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * where: a place in the code as one short text.
- *
- * Model: "Session::clone  session.cpp:88", "Session::clone  libsession.so", "libsession.so", or
- * "-": the function, and the best of source line, source, and module that is known.
+ * where: a place in the code as one short text: the function, and the best known of source line,
+ * source and module. Examples: "Session::clone  session.cpp:88", "Session::clone  libsession.so",
+ * "libsession.so", "-".
  */
 #ifndef MTRACE_QUERIES_WHERE_H
 #define MTRACE_QUERIES_WHERE_H
@@ -12,7 +11,7 @@
 
 struct sqlite3_stmt;
 
-/* The columns of a row that hold the parts. */
+/* The columns of a row with the parts. */
 struct where_columns {
     int function;
     int source;

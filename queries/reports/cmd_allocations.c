@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocations: the blocks that pass the filters, one row each; block ADDRESS: every block that ever
- * covered an address. Rows are found and sorted first, by id alone, and only those that are shown
- * are read in full.
+ * allocations: the blocks that pass the filters, one row each. block ADDRESS: all blocks that ever
+ * covered an address. Rows are found and sorted by id first; only those that are shown are read in
+ * full.
  */
 #include "lib/base/error.h"
 #include "queries/core/query.h"
@@ -20,7 +20,7 @@ static const char narrow_columns[] =
     " v.backtrace_id, s.function, s.source, s.line, s.module, b.call_site_id";
 static const char all_columns[] = "v.*, s.function, s.source, s.line, s.module, b.call_site_id";
 
-/* What --sort-by may be, as a person says it and as the columns are named. */
+/* Values of --sort-by: words for people and column names. */
 static const struct sort_key {
     const char *name;
     const char *column;
@@ -58,7 +58,7 @@ static int find_sort_key(const char *name, const struct sort_key **ret_key, stru
                      name);
 }
 
-/* Ids are in the order of time: rows come as they lie, and nothing waits in memory. */
+/* Ids are in time order: rows are printed as they are read, without memory for a sort. */
 static char *make_stream(const struct filter_sql *filter, const char *columns, bool is_dsc,
                          const char *condition)
 {
@@ -137,7 +137,7 @@ static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *
     return 0;
 }
 
-/* With --fail-if every row that passes the filters is asked: a report like others. */
+/* With --fail-if every row that passes the filters is tested: run it as a normal report. */
 static int run_gate(struct query *query, const struct filter_sql *filter,
                     const struct sort_key *key, const char *condition, struct error *err)
 {
@@ -164,8 +164,8 @@ static int run_gate(struct query *query, const struct filter_sql *filter,
     return rc;
 }
 
-/* What stands behind an allocation in the order of the answer; NULL is before every number, and equal
- * keys are in order of id. */
+/* The condition for rows after an allocation in the order of the answer. NULL sorts before all
+ * numbers; equal keys are in the order of ids. */
 static char *make_after(const struct query_options *options, const struct filter_sql *filter,
                         const struct sort_key *key, const char *condition)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers FUNCTION: who called it, by what was allocated below; callees FUNCTION: what it called.
- * A stack counts once for each neighbour, however often the function recurses, and calls of the
- * function by itself are no neighbours.
+ * callers FUNCTION: its callers, weighted by the memory allocated below them. callees FUNCTION: the
+ * functions that it called. A stack counts once per neighbour, however often the function recurses.
+ * Calls of the function by itself are not counted as neighbours.
  */
 #include "lib/abi/invariant.h"
 #include "lib/base/error.h"
@@ -23,9 +23,9 @@ enum {
 };
 
 struct neighbour {
-    const struct stack_position *example; /* NULL: not met */
+    const struct stack_position *example; /* NULL: not found */
     int64_t bytes, blocks;
-    size_t last_stack; /* the one that was counted last, from 1 */
+    size_t last_stack; /* the last stack that was counted, from 1 */
     bool is_no_group;  /* the end of the stack */
 };
 
@@ -34,7 +34,7 @@ struct relation {
     bool is_callers;
     bool *is_wanted; /* by function_id */
     int64_t n_functions;
-    struct neighbour *list; /* by call_tree_key; the last one stands for "nobody" */
+    struct neighbour *list; /* by call_tree_key; the last one is the end of the stack */
     size_t n;
     int64_t total_bytes, total_blocks;
 };
@@ -49,8 +49,8 @@ static void drop_arguments(char *text)
         memmove(at, at + strlen(arguments), strlen(at + strlen(arguments)) + 1);
 }
 
-/* The full name, the raw one, the short one, with or without arguments of templates, or its last
- * part. */
+/* True for the full name, the raw name, the short name with or without template arguments, or its
+ * last component. */
 static bool is_name(const struct stack_position *position, const char *name)
 {
     char text[NAME_BYTES];

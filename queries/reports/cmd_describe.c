@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views and describe NAME: the SQL surface, from the comments of the schema and the views. Neither
- * needs a recording: an empty database with the schema and the views is made in memory.
+ * views and describe NAME: the SQL interface, from the comments of the schema and the views.
+ * Neither needs a recording: they use an empty database in memory.
  */
 #include "lib/base/error.h"
 #include "lib/sqlite/embedded_sql.h"
@@ -27,8 +27,7 @@ static int make_empty(struct query *query, struct error *err)
     return rc;
 }
 
-/* Comments reach SQL as functions, so that the answer goes through the same renderers as any other.
- */
+/* SQL functions return the comments, so the answer uses the normal renderers. */
 static void summary_function(struct sqlite3_context *context, int n_values,
                              struct sqlite3_value **values)
 {
@@ -91,7 +90,7 @@ int cmd_views_run(struct query *query, struct error *err)
         NULL, err);
 }
 
-/* What a person says is the command's name, by-module for by_module. */
+/* A user may pass the name of a command: by-module for by_module. */
 static const char *name_of(const struct query *query, const char *name)
 {
     const struct command *command = command_find(query->commands, name);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff A.db B.db: how two runs differ; diff run.db --at A --at B (or --from A --to B): how two
- * instants of one run differ. Each side is a question of its own; call sites are matched by
- * function and file name, because lines, addresses and folders move between builds; the line of a
- * row is the one that changed most, where lines can be compared. What grew or shrank most comes first.
- * Of samples: two recordings draw independently, so variances of both sides add up. Blocks that live at both
- * instants of one recording are the same samples with the same weights, which the difference does not have: their
- * variance is in both sides', and is taken out twice.
+ * diff A.db B.db: how two runs differ. diff run.db --at A --at B (or --from A --to B): how two
+ * times of one run differ. What changed most comes first.
+ *
+ * Each side is a query of its own. Call sites are matched by function and file name, because lines,
+ * addresses and folders move between builds. The line of a row is the one that changed most, if
+ * lines are comparable.
+ *
+ * Samples: two recordings sample independently, so the variances of both sides add up. Blocks live
+ * at both times of one recording are the same samples with the same weights and cancel out of the
+ * difference. Both sides contain their variance, so it is subtracted twice.
  */
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
@@ -25,25 +28,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one call site weighs on one side, later on both. */
+/* The weights of one call site on both sides. */
 struct entry {
     char *function, *source, *module; /* NULL: unknown */
     int64_t line;
-    int64_t bytes[2], blocks[2]; /* before, after */
-    double bytes_square,
-        blocks_square; /* of the margins of the changes, where they are estimates */
+    int64_t bytes[2], blocks[2];        /* before, after */
+    double bytes_square, blocks_square; /* squared margins of the changes if they are estimates */
 };
 
 struct diff {
     struct entry *list;
     size_t n, capacity;
-    int64_t sample_bytes; /* of either side; 0: all is exact */
+    int64_t sample_bytes; /* of either side; 0: exact */
 };
 
 enum {
     BEFORE,
     AFTER,
-    BOTH /* what lives at both instants of one recording, and so is not in the change */
+    BOTH /* blocks live at both times of one recording, which cancel out of the change */
 };
 
 /* ---- one side ---- */
@@ -81,7 +83,7 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
     return is_failed ? error_set(err, ERROR_NOMEM, "no memory for a call site") : 0;
 }
 
-/* Leaks are those that the view leaks counts. */
+/* Counts leaks like the view leaks. */
 static int read_entries(const struct query *query, enum stack_measure measure, int side,
                         struct diff *diff, struct error *err)
 {
@@ -114,7 +116,7 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
 static int read_side(const struct query *asked, const struct query_options *options,
                      enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
-    /* What is to be said of the database that was asked was said when it was opened. */
+    /* The notes of the first database were given when it was opened. */
     bool is_other = options->database_path != asked->options->database_path;
     struct query query = {.options = options,
                           .note = is_other ? asked->note : NULL,
@@ -138,7 +140,7 @@ static int compare_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Function and file; where there is no source, the module is the file. */
+/* Compares function and file; without a source the module is the file. */
 static int compare_places(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -211,7 +213,8 @@ static void add(struct entry *sum, const struct entry *part)
     sum->blocks_square += part->blocks_square;
 }
 
-/* Lines of one place move between builds: they can be compared where one side has all that the other has. */
+/* Lines of one place move between builds. They are comparable if one side has all lines of the
+ * other. */
 static bool are_comparable(const struct entry *lines, size_t n)
 {
     bool has_alone[2] = {false, false};
@@ -222,7 +225,7 @@ static bool are_comparable(const struct entry *lines, size_t n)
     return !has_alone[0] || !has_alone[1];
 }
 
-/* The line that did most of what the place did: other lines are not to blame. */
+/* The line that contributed most to the change of the place. */
 static int64_t most_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
                                  bool by_blocks)
 {
@@ -242,7 +245,7 @@ static int64_t most_changed_line(const struct entry *lines, size_t n, const stru
     return line;
 }
 
-/* The only one that the place has afterwards, if not, had before; 0: there are several. */
+/* The only line of the place afterwards, or else before; 0: there are several. */
 static int64_t only_line(const struct entry *lines, size_t n)
 {
     for (int side = 1; side >= 0; side--) {
@@ -261,7 +264,7 @@ static int64_t only_line(const struct entry *lines, size_t n)
     return 0;
 }
 
-/* The first of the lines becomes the place. */
+/* Merges the lines of a place into the first one. */
 static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool by_blocks)
 {
     struct entry sum = lines[0];
@@ -380,15 +383,15 @@ static int show(struct query *query, struct diff *diff, struct error *err)
         if (change_bytes(entry) != 0 || change_blocks(entry) != 0)
             add_row(&rows, entry, diff->sample_bytes != 0);
     }
-    query->database.sample_bytes = diff->sample_bytes; /* what tables show margins by */
+    query->database.sample_bytes = diff->sample_bytes; /* if not 0, tables print margins */
     rc = computed_rows_show(&rows, query, err);
     computed_rows_done(&rows);
     return rc;
 }
 
-/* ---- the question ---- */
+/* ---- the command ---- */
 
-/* Moves the instants out of the filters: --at twice, or --from and --to. */
+/* Takes the two times out of the filters: --at twice, or --from and --to. */
 static size_t take_instants(struct filter *filter, const char *texts[2])
 {
     static const char *const names[] = {"alive_at", "from", "to"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flamegraph: the call tree as a picture, callees below their callers, or callers below with --invert. */
+/* flamegraph: the call tree as a picture, callees below callers, or callers below with --invert. */
 #include "queries/core/call_tree.h"
 #include "queries/core/query.h"
 #include "queries/core/stack_weights.h"

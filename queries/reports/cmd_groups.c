@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: everything allocated with one stack. With filters, the columns are of the allocations
- * that match, and all_… are of the whole group; the sort keys only_matched.* and all.* are other
- * names of such columns.
+ * groups: all allocations of one stack. With filters, columns are of the matching allocations and
+ * all_… of the whole group. The sort keys only_matched.* and all.* are other names of these
+ * columns.
  */
 #include "lib/base/error.h"
 #include "queries/core/query.h"
@@ -21,7 +21,7 @@ static const char matched_source[] =
     " ORDER BY g.allocated_bytes DESC, g.allocated_blocks DESC, g.process_id, g.backtrace_id)";
 
 static const struct {
-    const char *name; /* behind only_matched. or all. */
+    const char *name; /* after only_matched. or all. */
     const char *matched;
     const char *all;
 } keys[] = {
@@ -40,7 +40,7 @@ static const char *behind(const char *text, const char *prefix)
     return strncmp(text, prefix, length) == 0 ? text + length : NULL;
 }
 
-/* The column of a sort key; any other text is taken as a column. */
+/* The column of a sort key; other texts are column names. */
 static const char *column_of(const char *sort_by)
 {
     const char *matched = behind(sort_by, "only_matched.");

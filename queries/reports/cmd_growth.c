@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth: the rows, and as a picture the live bytes of the call sites that grew most, snapshot by snapshot. */
+/* growth: rows, and as a picture the live bytes of the call sites that grew most. */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "queries/core/headline.h"
@@ -21,7 +21,7 @@ enum {
 
 struct lines {
     const struct query *query;
-    int64_t process_id; /* with the most growth, unless one is asked for */
+    int64_t process_id; /* with the most growth, unless --process is given */
     int64_t sites[MAX_LINES];
     char names[MAX_LINES][NAME_BYTES];
     int64_t values[MAX_LINES][MAX_SNAPSHOTS];
@@ -57,7 +57,8 @@ static int read_sites(struct lines *lines, struct error *err)
                : rc;
 }
 
-/* A snapshot has a site only where its live bytes changed: before that it has what it had. */
+/* A snapshot has a row for a call site only if its live bytes changed; otherwise the previous value
+ * holds. */
 static const char levels_sql[] =
     "SELECT n.at_ns, s.call_site_id, s.change_bytes FROM snapshots AS n"
     " LEFT JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id"

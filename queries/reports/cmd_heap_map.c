@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap-map: the heaps at the peak, or at the instant of --at, as a picture (heap_picture.h). */
+/* heap-map: the heaps at the peak, or at the time of --at, as a picture (heap_picture.h). */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
 #include "queries/core/query.h"
@@ -17,7 +17,7 @@ enum {
     MAX_HEAPS = 64
 };
 
-/* What is read beside the heaps that are drawn. */
+/* Data that is read in addition to the heaps. */
 struct map {
     struct query *query;
     struct heap_picture picture;
@@ -137,7 +137,7 @@ static const char pages_sql[] =
     " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
     " WHERE g.snapshot_id = :snapshot AND g.page_address >= :start AND g.page_address < :end";
 
-/* A row has one page, or pages that one block fills: they may lie in several cells. */
+/* A row is one page, or several pages filled by one block, which may span cells. */
 static void add_pages(const struct heap_picture *picture, struct heap_picture_heap *heap,
                       struct sqlite3_stmt *row)
 {
@@ -152,7 +152,7 @@ static void add_pages(const struct heap_picture *picture, struct heap_picture_he
     while (n_left > 0 && at / picture->cell_bytes < heap_picture_cells(picture, heap)) {
         struct heap_picture_cell *cell = &heap->cells[at / picture->cell_bytes];
         uint64_t n_here = (picture->cell_bytes - at % picture->cell_bytes) / picture->page_bytes;
-        n_here = n_here < 1 ? 1 : n_here; /* a damaged file has pages anywhere */
+        n_here = n_here < 1 ? 1 : n_here; /* in a damaged file a page may be anywhere */
         n_here = n_here < n_left ? n_here : n_left;
         cell->live_bytes += n_here * page_live_bytes;
         cell->live_blocks += (uint64_t)sqlite3_column_int64(row, 2);

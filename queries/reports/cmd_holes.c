@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holes: the free memory between live blocks (heap_scan.h), counted by heap and size: at the peak
- * and the end, or at the instant of --at. Blocks of the peak that ended have no row in a bounded log (--aggregate): of it the end
- * alone is told, unless --at names the peak (notes.h says what is missing).
+ * holes: the free memory between live blocks (heap_scan.h), by heap and size, at the peak and the
+ * end, or at the time of --at. In a bounded log (--aggregate) blocks freed after the peak have no
+ * row: only the end is reported, unless --at names the peak (notes.h warns about what is missing).
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"

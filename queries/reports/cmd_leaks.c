@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks: for people, a screen per process: how it ended, totals, and each call site with what kind
- * of leak it is and where its other blocks are freed. As json, csv, with --site or --fail-if it is
- * the plain view without what is suppressed.
+ * leaks: for people one screen per process: how it ended, totals, and each call site with the
+ * pattern of its leak and where its other blocks are freed. As json, csv, with --site or --fail-if
+ * it is the plain view without suppressed leaks.
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
@@ -23,8 +23,7 @@
 
 enum {
     CELL_BYTES = 1024,
-    NARROW =
-        96 /* a terminal where the figures of the pattern would take the place of the function */
+    NARROW = 96 /* in narrower terminals the numbers of the pattern would displace the function */
 };
 
 enum leak_column {
@@ -45,8 +44,8 @@ enum leak_column {
     FREE_LINE,
     FREE_MODULE,
     FREE_SITE_ID,
-    LIFE_NS,      /* that is judged */
-    RECORDED_NS,  /* from the first to the last one */
+    LIFE_NS,      /* length of the analysis range */
+    RECORDED_NS,  /* recorded time from the first leak to the last */
     BYTES_MARGIN, /* NULL: exact */
     BLOCKS_MARGIN,
     STACK_ID, /* with --stacks only */
@@ -92,7 +91,7 @@ static const char rules_sql[] =
     " AND l.rule_id IS NOT NULL AND :site IN (0, l.call_site_id)"
     " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
 
-/* Below 0: there is none. */
+/* Negative: none. */
 static double margin_of(struct sqlite3_stmt *row, int column)
 {
     return sqlite3_column_type(row, column) == SQLITE_NULL ? -1
@@ -157,15 +156,16 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     return rc < 0 ? rc : 0;
 }
 
-/* Where less than half of the time was recorded, the view tells none. */
+/* If less than half of the time was recorded, the view has no pattern. */
 static const char *pattern_of(struct sqlite3_stmt *row)
 {
     return sqlite3_column_type(row, PATTERN) == SQLITE_NULL ? "not known"
                                                             : rundb_text(row, PATTERN);
 }
 
-/* A rate, of recorded time, is told of what went on for a tenth of the time that is judged at least: of a batch that passed in some
- * milliseconds it would promise what nobody saw. "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
+/* Shows a rate only if leaks went on for at least a tenth of the analysis range: for a batch of a
+ * few milliseconds it would mislead. "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst
+ * 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
     const char *pattern = pattern_of(row);
@@ -206,7 +206,7 @@ static void add_where(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, text);
 }
 
-/* In a narrow terminal on a line of its own. */
+/* In a narrow terminal it has a line of its own. */
 static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
 {
     static const struct where_columns columns = {FREE_FUNCTION, FREE_SOURCE, FREE_LINE,
@@ -226,7 +226,7 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
         table_add_cell(table, text);
 }
 
-/* Which of its stacks it is, then the stack. */
+/* Prints the id of the stack, then the stack. */
 static void add_stack(struct table *table, struct sqlite3_stmt *row)
 {
     char text[CELL_BYTES];
@@ -261,8 +261,8 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
         add_stack(table, row);
 }
 
-/* A regex for the function itself, as it is called inside its template or namespace: "push_back" of
- * "std::vector<..>::push_back". False: there is nothing to select by. */
+/* A regex for the innermost name of the function: "push_back" of "std::vector<..>::push_back".
+ * False: there is no usable name. */
 static bool format_regex(const char *function, char *regex, size_t size)
 {
     char name[CELL_BYTES];
@@ -284,7 +284,7 @@ static bool format_regex(const char *function, char *regex, size_t size)
     return true;
 }
 
-/* The command that opens the first row, and as a comment of the shell a filter on its function. */
+/* Prints the command that opens the first row, and a filter on its function as a shell comment. */
 static void print_next(const struct query *query, int64_t process_id, int64_t site_id,
                        const char *function)
 {

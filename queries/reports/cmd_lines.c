@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines FILE: what the lines of a source file allocate: of their own (the line is the call site)
- * and in all (the line is anywhere on the stack, counted once). When the source can be read, people
- * get its text around the lines that have figures.
+ * lines FILE: what the lines of a source file allocate: themselves (the line is the call site) and
+ * in total (the line is anywhere on the stack, counted once). If the source can be read, people get
+ * its text around the lines with numbers.
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
@@ -23,10 +23,10 @@ enum {
 struct line_sum {
     int64_t own_bytes, own_blocks;
     int64_t total_bytes, total_blocks;
-    size_t last_stack; /* the one that was counted last, from 1 */
+    size_t last_stack; /* the last stack that was counted, from 1 */
 };
 
-/* One source file whose path matches. */
+/* A source file whose path matches. */
 struct file_sum {
     int64_t source_id;
     const char *path;
@@ -157,7 +157,7 @@ static int sum_own(const struct query *query, const struct stack_weights *weight
     return rc;
 }
 
-/* ---- programs, and people without the source ---- */
+/* ---- rows: for programs, or without the source ---- */
 
 static void add_rows(const struct file_sum *file, struct computed_rows *rows)
 {
@@ -189,7 +189,7 @@ static int show_rows(const struct file_sum *files, struct query *query, struct e
     return rc;
 }
 
-/* ---- people with the source ---- */
+/* ---- listing with the source ---- */
 
 static bool has_numbers(const struct file_sum *file, int64_t number)
 {

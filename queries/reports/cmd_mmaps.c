@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmaps: pieces of address space. Filters of allocations that mean something of a mapping do: its size, when it was made, how long it
- * lived, whether it was there at an instant, and by which stack it was mapped. As a picture, how much there was over time,
- * and what was resident.
+ * mmaps: mappings of address space. Filters of allocations apply where they make sense for a
+ * mapping: size, time of creation, lifetime, existence at a time, stack. As a picture: mapped and
+ * resident memory over time.
  */
 #include "lib/base/error.h"
 #include "queries/core/headline.h"
@@ -18,7 +18,7 @@
 
 /* ---- rows ---- */
 
-/* What a filter of rows says of mappings. */
+/* Filters of rows as conditions of mappings. */
 static const struct condition {
     const char *name;
     const char *sql;
@@ -104,7 +104,7 @@ static char *make_source(const struct query *query, const struct filter_sql *sql
     return sqlite3_str_finish(source);
 }
 
-/* Of the filters, those of stacks are compiled; the others are checked here. */
+/* Compiles filters of stacks; the others are checked here. */
 static int split_filters(const struct query *query, struct filter *ret_stacks, struct error *err)
 {
     const struct filter *filter = &query->options->filter;
@@ -173,7 +173,7 @@ static size_t step_of(const struct levels *levels, int64_t at_ns)
     return share <= 0 ? 0 : share >= 1 ? N_STEPS - 1 : (size_t)(share * N_STEPS);
 }
 
-/* A level holds until the next one. */
+/* A value holds until the next one. */
 static void set_level(const struct levels *levels, int64_t *values, struct sqlite3_stmt *row)
 {
     for (size_t i = step_of(levels, sqlite3_column_int64(row, 0)); i < N_STEPS; i++)

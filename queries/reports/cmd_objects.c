@@ -18,7 +18,7 @@ enum {
     TITLE_BYTES = 512
 };
 
-/* Of the last walk of those that are asked for: processes share no objects. */
+/* The last walk of the selected processes: processes share no objects. */
 static const char walk_sql[] =
     "SELECT w.walk_id, w.name, w.claimed_bytes, w.live_bytes FROM object_walks AS w"
     " WHERE :process IN (0, w.process_id) ORDER BY w.walk_id DESC LIMIT 1";
@@ -54,7 +54,7 @@ static void add_to_ancestors(struct call_tree *tree, uint32_t place, int64_t byt
     }
 }
 
-/* Ids are dense in what we wrote; others, and parents that come later, hang below the root. */
+/* Ids written by mtrace are dense. Other ids, and parents that come later, hang below the root. */
 static int add_node(struct drawing *drawing, struct sqlite3_stmt *row, struct error *err)
 {
     size_t parent = (size_t)sqlite3_column_int64(row, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report: one page of HTML about a process, to be kept and sent: figures, charts, tables that sort, flame graphs of
- * several measures. It needs no other file and no network; its style follows the reader's light or dark. Rows and
- * frames are as many as keep it below 2 MB: the largest ones.
+ * report: one self-contained HTML page about a process: numbers, charts, sortable tables, flame
+ * graphs of several measures. It needs no other file and no network, and follows the light or dark
+ * style of the reader. Only the largest rows and frames are included, so that it stays below 2 MB.
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
@@ -34,8 +34,8 @@ enum {
 
 static const struct part {
     const char *id, *title, *help;
-    const char *sql; /* of ?1, the process */
-    /* Judged by snapshots, which are of all blocks: not made anew for those that pass a filter. */
+    const char *sql; /* parameter ?1: the process */
+    /* Based on snapshots, which include all blocks: not recomputed for a filter. */
     bool is_over_time;
 } parts[] = {
     {"leaks", "Leaks", "call sites whose blocks were never freed, those that go on first",
@@ -80,7 +80,7 @@ static const struct part {
      false},
 };
 
-/* Inside of a script element nothing may look like its end. */
+/* Nothing inside a script element may look like its end. */
 static void put_escaped(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -137,11 +137,12 @@ static int write_flames(const struct query *query, int64_t process_id, const voi
     return report_flames_put(query, process_id, out, err);
 }
 
-/* ---- figures ---- */
+/* ---- numbers ---- */
 
 static const struct number {
     const char *name, *title;
-    bool is_of_blocks; /* of those that pass a filter; others are of the process, whatever passes */
+    bool
+        is_of_blocks; /* only blocks that pass the filter; other numbers are of the whole process */
 } numbers[] = {
     {"allocated_bytes", "allocated", true},
     {"allocations", "blocks allocated", true},
@@ -224,7 +225,7 @@ static void put_note(const struct query *query, const char *text)
 
 /* ---- charts ---- */
 
-/* A picture of which there is nothing is no reason to have no page. */
+/* An empty picture must not prevent the page. */
 static int put_chart(const struct query *query, const char *title, int rc, struct error *err)
 {
     if (rc == ERROR_NOT_FOUND || rc == ERROR_LEFT_OUT || rc == ERROR_LEFT_OUT_ROWS) {
@@ -358,7 +359,8 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
     return rc;
 }
 
-/* Every table that the page reads, of the rows that pass; that of threads last, as filters ask the file's. */
+/* Fills all tables of the page from the filtered rows. Threads come last, because filters read the
+ * table of the file. */
 static int make_tables(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
@@ -394,7 +396,7 @@ static bool is_page(const char *name)
     return length > 5 && strcmp(name + length - 5, ".html") == 0;
 }
 
-/* The library's words for one process are about that one alone. */
+/* The title and texts of a process must concern that process only. */
 static int put_process(struct query *query, int64_t process_id, struct error *err)
 {
     const struct query_options *asked = query->options;

@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* Nothing binds them: they would be NULL, and the answer another than was meant. */
+/* Refuses parameters: unbound they would be NULL and give a wrong answer. */
 static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
 {
     const char *name = sqlite3_bind_parameter_name(stmt, sqlite3_bind_parameter_count(stmt));
@@ -24,15 +24,14 @@ static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
 }
 
 enum {
-    VALUE_BYTES = 256 * 1024, /* of a statement that is to end at a time */
+    VALUE_BYTES = 256 * 1024, /* of a statement with a time limit */
     PATTERN_BYTES = 1000,
     STATEMENT_BYTES = 64 * 1024,
-    INSTRUCTIONS =
-        11000 /* SQLite doubles its room, up to 10,752; the largest report of ours has 2,000 */
+    INSTRUCTIONS = 11000 /* SQLite doubles this array, up to 10,752; our largest report has 2,000 */
 };
 
-/* A statement is stopped where it loops: one row must not take long, so neither may one function of it, nor may there be too
- * many for one row. The functions look at a stop also where no time is given. */
+/* A statement is stopped only where it loops, so one row must not take long: limit the cost of a
+ * function and their number per row. The functions also check for a stop without a time limit. */
 static int bound_values(const struct query *query, struct error *err)
 {
     struct sqlite3 *db = query->database.handle;
@@ -55,7 +54,7 @@ static int fail_long(const struct query *query, struct error *err)
                      sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, -1));
 }
 
-/* What is wrong with the statement is no fault of the database. */
+/* An error in the statement is the user's, not one of the database. */
 static int explain_failure(const struct query *query, int rc, struct error *err)
 {
     struct sqlite3 *db = query->database.handle;
@@ -74,7 +73,7 @@ static int explain_failure(const struct query *query, int rc, struct error *err)
     }
 }
 
-/* VACUUM asks no authorizer. */
+/* VACUUM does not call the authorizer. */
 static int check_reading(struct sqlite3_stmt *stmt, struct error *err)
 {
     if (sqlite3_stmt_readonly(stmt))
@@ -108,7 +107,7 @@ int cmd_sql_run(struct query *query, struct error *err)
     for (int64_t i = 0; rc == 0 && i < query->options->skip; i++) {
         int step = rundb_step(&query->database, stmt, err);
         if (step == 0)
-            max_rows = 0; /* a finished statement would begin anew */
+            max_rows = 0; /* stepping a finished statement would restart it */
         if (step != 1) {
             rc = step;
             break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary: the one screen to look at first. As json and csv one object or row per process, whose
- * columns are the figures of the view `summary`; --fail-if sees these columns, too.
+ * summary: the screen to look at first. As json and csv one object or row per process, whose
+ * columns are the values of the view `summary`; --fail-if tests these columns.
  */
 #include "lib/base/error.h"
 #include "lib/base/units.h"
@@ -70,7 +70,7 @@ static int run_pivot(struct query *query, struct error *err)
 
 /* ---- people: one screen per process ---- */
 
-/* The figures of one process by name. */
+/* The values of one process by name. */
 struct numbers {
     struct {
         char name[48];
@@ -136,7 +136,7 @@ static bool is_known(const struct numbers *numbers, const char *name)
     return i < numbers->n && numbers->list[i].is_known;
 }
 
-/* Texts of one line: each call has a buffer of its own until the line is printed. */
+/* Texts of one line: each has its own buffer until the line is printed. */
 struct texts {
     char list[8][ESTIMATE_TEXT_BYTES];
     size_t n;
@@ -157,7 +157,7 @@ static const char *counted(struct texts *texts, int64_t value, const char *noun)
     return units_format_counted(value, noun, texts->list[texts->n++ % 8]);
 }
 
-/* The figure named with its margin, which has the same name and _margin, if there is one. */
+/* A number with its margin, which is named NAME_margin if it exists. */
 static double margin(const struct numbers *numbers, const char *name)
 {
     char text[64];
@@ -247,7 +247,7 @@ static void print_heap(FILE *out, const struct numbers *f, const char *at)
                       bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
 }
 
-/* What the parts of a heap mean is known of glibc's alone. */
+/* The parts of a heap are known for glibc only. */
 static void print_foreign_heaps(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
@@ -260,7 +260,7 @@ static void print_foreign_heaps(FILE *out, const struct numbers *f)
             counted(&t, number(f, "foreign_heaps"), "heap"));
 }
 
-/* Then free memory and blocks without a row are one to us. */
+/* Free memory and blocks without a row cannot be told apart then. */
 static void print_unseen_heaps(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
@@ -306,7 +306,7 @@ static void print_rss(FILE *out, const struct numbers *f)
         print_rss_split(out, f);
 }
 
-/* All of it is what everybody expects. */
+/* Prints nothing if the whole run was recorded, which is normal. */
 static void print_windows(FILE *out, const struct numbers *f)
 {
     struct texts t = {.n = 0};
@@ -335,7 +335,7 @@ static void print_recording(FILE *out, const struct numbers *f)
     (void)fputs("\n", out);
 }
 
-/* The first rows of a report: two figures and where. */
+/* The first rows of a report: two numbers and where. */
 static const struct top {
     const char *title;
     const char *command;
@@ -409,7 +409,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     return rc;
 }
 
-/* Modules whose lines are missing, with what cures it. */
+/* Modules without line information, and how to get it. */
 static int print_debug_notes(const struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt;

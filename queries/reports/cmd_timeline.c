@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline: memory over time. People get a chart for each process, in which a column is as high as memory was at most
- * in that time (or, of --measure allocated, freed and temporary, as what came in the part of the time that had most);
- * --wide, sorting and other formats give the rows themselves, a file whose name ends in .svg a picture by call site.
- * With filters the rows are made anew (time_rows.h); --from and --to are the time that is looked at.
+ * timeline: memory over time. People get a chart per process: a column is as high as the maximum of
+ * memory in its time, or, for --measure allocated, freed and temporary, as the largest part of it.
+ * --wide, sorting and other formats print the rows. An output name ending in .svg gives a picture
+ * by call site. With filters the rows are computed again (time_rows.h). --from and --to are the
+ * time axis.
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
@@ -41,7 +42,7 @@ struct screen {
     int64_t peak_bytes[MAX_COLUMNS];
     int64_t highest_bytes, highest_ns;
     int64_t last_bytes;
-    double highest_margin, last_margin; /* of these; below 0: they are exact, or it is not known */
+    double highest_margin, last_margin; /* of these; negative: exact or unknown */
     int n_columns;
     int64_t n_buckets;
 };
@@ -66,7 +67,7 @@ static int read_range(const struct query *query, int64_t process_id, struct scre
     return rc < 0 ? rc : 0;
 }
 
-/* Of a time, or the column beside the chart. */
+/* The column of a time, which may be just outside the chart. */
 static int column_of(const struct screen *chart, int64_t at_ns)
 {
     double run_ns = (double)chart->end_ns - (double)chart->start_ns + 1;
@@ -81,7 +82,7 @@ static double margin_of(struct sqlite3_stmt *row, int column)
                                                            : sqlite3_column_double(row, column);
 }
 
-/* A bucket counts for every column it touches, so that short runs have no gaps. */
+/* A bucket counts in every column that it touches, so short runs have no gaps. */
 static void add_bucket(struct screen *chart, struct sqlite3_stmt *row)
 {
     int64_t start_ns = sqlite3_column_int64(row, 0);
@@ -141,7 +142,7 @@ static const char *format_estimate(const struct screen *chart, int64_t value, do
                                : estimate_format_bytes(value, margin, text);
 }
 
-/* The piece of a column that is in a row of the chart, row 0 being the lowest. */
+/* The part of a column in a row of the chart; row 0 is the lowest. */
 static const char *piece(const struct screen *chart, int64_t bytes, int row, bool is_utf8)
 {
     static const char *const blocks[EIGHTHS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -149,7 +150,7 @@ static const char *piece(const struct screen *chart, int64_t bytes, int row, boo
     int eighths = height >= 1 ? EIGHTHS : height <= 0 ? 0 : (int)(height * EIGHTHS + 0.5);
 
     if (eighths == 0 && height > 0 && row == 0)
-        eighths = 1; /* what is not 0 is seen */
+        eighths = 1; /* values other than 0 are visible */
     if (is_utf8)
         return blocks[eighths];
     return eighths >= EIGHTHS / 2 ? "#" : eighths > 0 && row == 0 ? "." : " ";

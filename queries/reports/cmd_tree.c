@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree: who allocated what, as a call tree. A branch stands for its only child's place, so that
- * long calls of one another do not run out of the screen; what is smaller than --min-share is
- * folded into one line. As json and csv: every node that is not folded, with its parent.
+ * tree: allocations as a call tree. An only child is printed at the level of its parent, so that
+ * long call chains fit the screen. Nodes below --min-share are folded into one line. As json and
+ * csv: every node that is not folded, with its parent.
  */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
@@ -86,7 +86,7 @@ static void print_node(const struct printer *printer, const struct call_node *no
         (void)fprintf(out, "%s\n", name);
 }
 
-/* What is below a node and not shown. */
+/* Sums of the nodes below a node that are not shown. */
 struct folded {
     int64_t bytes, blocks;
     uint32_t n;
@@ -133,7 +133,7 @@ static void indent(struct printer *printer, const char *by)
     (void)snprintf(printer->indent + used, sizeof(printer->indent) - used, "%s", by);
 }
 
-/* Goes down while there is one way only, so that long calls stay on one level. */
+/* Descends while there is only one child, so that long call chains stay on one level. */
 static uint32_t print_chain(const struct printer *printer, uint32_t parent)
 {
     const struct call_node *nodes = printer->tree->nodes;
@@ -148,7 +148,7 @@ static uint32_t print_chain(const struct printer *printer, uint32_t parent)
     return parent;
 }
 
-/* As deep as the tree branches, at most as the indent is long. */
+/* Recurses once per branch, at most as deep as the indent is long. */
 static void print_children(struct printer *printer, uint32_t parent)
 {
     const struct call_node *nodes = printer->tree->nodes;
@@ -211,7 +211,7 @@ static int show_rows(const struct printer *printer, struct error *err)
 static int print(struct printer *printer, const struct stack_weights *weights, struct error *err)
 {
     const struct query_options *options = printer->query->options;
-    double usual_share = options->fail_if ? 0 : default_min_share; /* a gate sees every node */
+    double usual_share = options->fail_if ? 0 : default_min_share; /* --fail-if tests every node */
     double min_share = options->min_share < 0 ? usual_share : options->min_share;
     char title[NAME_BYTES];
     int rc;

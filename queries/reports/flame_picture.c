@@ -21,7 +21,7 @@ enum {
     FOOT_HEIGHT = 30,
     TEXT_BYTES = 1024,
     MODULES_MAX = 64, /* further ones have the hue of the last */
-    MAX_ROWS = 2000   /* what no viewer shows any more */
+    MAX_ROWS = 2000   /* too deep for viewers */
 };
 
 static const double default_min_share = 0.0005;
@@ -34,7 +34,7 @@ static const char style[] =
     ".button{cursor:pointer;fill:#06c}</style>\n"
     "<rect width=\"100%\" height=\"100%\" fill=\"#fcfcfc\"/>\n";
 
-/* Modules in the order in which they are drawn: the hues of any first few are far apart. */
+/* Modules in drawing order: the first ones get hues that are far apart. */
 struct palette {
     const char *modules[MODULES_MAX];
     unsigned n_modules;
@@ -63,8 +63,8 @@ static bool is_shown(const struct picture *picture, uint32_t node)
            && picture->tree->nodes[node].depth < MAX_ROWS;
 }
 
-/* Children stand side by side from the left edge of their parent; nodes come before their children
- * (C-1), so one pass does. */
+/* Children are placed side by side from the left edge of their parent. Nodes precede their children
+ * (C-1), so one pass suffices. */
 static int lay_out(struct picture *picture, struct error *err)
 {
     const struct call_tree *tree = picture->tree;

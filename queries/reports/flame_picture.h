@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_picture: a tree of weights as one SVG file: width is weight, children hang below, the root on top,
- * where a page opens; colour is the module. Zoom, search and figures under the pointer come from the
- * script inside. What is narrower than --min-share is left out.
+ * flame_picture: a flame graph as one SVG file. The width of a box is its weight, the colour its
+ * module; children hang below the root. A script inside gives zoom, search and tooltips. Boxes
+ * narrower than --min-share are omitted.
  */
 #ifndef MTRACE_QUERIES_FLAME_PICTURE_H
 #define MTRACE_QUERIES_FLAME_PICTURE_H
@@ -13,10 +13,10 @@ struct query;
 
 struct flame_words {
     const char *title;
-    const char *below; /* what hangs below what, and what the colour is */
+    const char *below; /* what child boxes and colours mean */
 };
 
-/* Of a sorted tree. ERROR_NOT_FOUND: it weighs nothing. */
+/* Draws a sorted tree. ERROR_NOT_FOUND: the tree has no weight. */
 int flame_picture_draw(const struct query *query, const struct call_tree *tree,
                        const struct flame_words *words, struct error *err);
 

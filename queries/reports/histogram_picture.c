@@ -51,7 +51,7 @@ static void format_label(const struct classes *classes, struct sqlite3_stmt *row
                        units_format_duration(sqlite3_column_int64(row, 0), from));
 }
 
-/* NULL row: of no blocks; its label is the caller's. */
+/* NULL row: no blocks; the caller sets the label. */
 static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct error *err)
 {
     void *labels = dynamic_array_reserve(classes->labels, &classes->labels_capacity, classes->n + 1,
@@ -74,7 +74,7 @@ static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct e
     return 0;
 }
 
-/* Where the class behind this bound ends: 100 ns, 200, 500, 1000, … */
+/* The upper bound of the class that begins here: 100 ns, 200, 500, 1000, … */
 static int64_t next_bound(int64_t bound_ns)
 {
     uint64_t from;
@@ -103,7 +103,7 @@ static int add_empty_lifetimes(struct classes *classes, int64_t from_ns, int64_t
 static int load(struct classes *classes, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int64_t end_ns = INT64_MAX; /* of the class before */
+    int64_t end_ns = INT64_MAX; /* of the previous class */
     int rc = rundb_prepare(&classes->query->database,
                            classes->is_of_sizes ? sizes_sql : lifetimes_sql, &stmt, err);
 

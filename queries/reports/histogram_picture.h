@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram_picture: how many blocks there are of each class of sizes or of lifetimes, as bars.
- *
- * Model: all processes that are asked for, together. Of sizes a bar is what leaked, what was temporary and the others; of
- *        lifetimes the last bar is what never ended.
+ * histogram_picture: the number of blocks in each size class or lifetime class as bars, summed over
+ * the selected processes. A bar of sizes is split into leaked, temporary and other blocks. The last
+ * bar of lifetimes has the blocks that were never freed.
  */
 #ifndef MTRACE_QUERIES_HISTOGRAM_PICTURE_H
 #define MTRACE_QUERIES_HISTOGRAM_PICTURE_H
@@ -13,7 +12,7 @@
 struct error;
 struct query;
 
-/* is_inline: inside of a page. */
+/* is_inline: inside an HTML page. */
 int histogram_picture_draw(const struct query *query, bool is_of_sizes, bool is_inline,
                            struct error *err);
 

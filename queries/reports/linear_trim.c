@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CODES = 0x200000, /* what four bytes of UTF-8 can say */
+    CODES = 0x200000, /* the range of four bytes of UTF-8 */
     LEFT = 1,
     RIGHT = 2
 };
@@ -25,7 +25,7 @@ static bool is_inside(const char *at)
     return ((unsigned char)*at & 0xc0) == 0x80;
 }
 
-/* The code of the character that begins at `at`, whose end is behind it. */
+/* The code of the character at `at`, which ends before `end`. */
 static uint32_t read_code(const char *at, const char *end)
 {
     uint32_t code = (unsigned char)*at;

@@ -79,7 +79,7 @@ static void add_site(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, text);
 }
 
-/* Workers of one program leak at the same place: each alone is small. */
+/* Worker processes of a program leak at the same call site; each leak alone is small. */
 static int print_sites(const struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;

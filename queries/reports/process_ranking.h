@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_ranking: the screens that are made process by process, when there are many.
+ * process_ranking: reports with one screen per process, when there are many processes.
  *
- * Model: up to PROCESS_RANKING_SCREENS processes have a screen each. Of more, totals and a ranking
- *        come first, then the screens of the first in it; --process shows any other.
+ * Up to PROCESS_RANKING_SCREENS processes have a screen each. If there are more, totals and a
+ * ranking come first, then the screens of the first processes in it. --process shows any other.
  */
 #ifndef MTRACE_QUERIES_PROCESS_RANKING_H
 #define MTRACE_QUERIES_PROCESS_RANKING_H
@@ -20,8 +20,8 @@ enum {
 /* "(SELECT …)": a row for each process with what it leaked and its peak. */
 extern const char process_ranking_source[];
 
-/* Runs print for the processes that the options ask for, until it fails. by: the column of the
- * source that ranks them. */
+/* Calls `print` for the selected processes until it fails. by: the column of the source that ranks
+ * them. */
 int process_ranking_each(struct query *query, const char *by,
                          int (*print)(struct query *, int64_t process_id, struct error *),
                          struct error *err);

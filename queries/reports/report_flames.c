@@ -82,13 +82,13 @@ static int compare_down(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* By bytes, or by blocks where no node has bytes. */
+/* The larger of bytes and blocks: with bytes unknown, blocks count. */
 static int64_t weight_of(const struct call_node *node)
 {
     return node->total_bytes > node->total_blocks ? node->total_bytes : node->total_blocks;
 }
 
-/* What a node must weigh to be kept; a caller weighs no less than those it calls. */
+/* The least weight of a kept node. A caller weighs at least as much as its callees. */
 static int find_least(const struct call_tree *tree, int64_t *ret_least, struct error *err)
 {
     int64_t *weights = reallocarray(NULL, tree->n, sizeof(*weights));
@@ -104,7 +104,8 @@ static int find_least(const struct call_tree *tree, int64_t *ret_least, struct e
     return 0;
 }
 
-/* Kept nodes get the next numbers; what is left out is its nearest kept caller's own. Parents come first (C-1). */
+/* Numbers the kept nodes and adds the others to their nearest kept caller. Parents come first
+ * (C-1). */
 static void fold(struct call_tree *tree, int64_t least, uint32_t *numbers)
 {
     for (uint32_t i = tree->n; i-- > 1;) {

@@ -40,7 +40,7 @@ struct timeline_range timeline_range_of(const struct query *query)
     const struct filter *asked = &query->options->filter;
     struct timeline_range range = {.asked = asked};
 
-    /* In the page of `report` the range is of births, as for all else that it has. */
+    /* On the page of `report` the range selects allocation times, as for its other parts. */
     if (!query->options->command->is_over_time)
         return (struct timeline_range){.filter = *asked};
     for (size_t i = 0; i < asked->n_values; i++) {

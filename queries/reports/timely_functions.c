@@ -12,13 +12,13 @@
 #include <string.h>
 
 enum {
-    MAX_ARGUMENTS = 127, /* the most that any call has: SQLite's own limit until 3.48 */
+    MAX_ARGUMENTS = 127, /* maximum number of arguments: SQLite's own limit until 3.48 */
 };
 
-/* Bytes of the one text by those of the other: some ten milliseconds of comparing names. */
+/* Product of the lengths of both texts: about ten milliseconds of comparing names. */
 #define PATCH_PRODUCT (INT64_C(1) << 32)
 
-/* What all functions of a connection share, until the last of them goes. */
+/* Shared by all functions of a connection; freed with the last one. */
 struct timely {
     const struct database_stop *stop;
     int64_t length; /* of the longest value */
@@ -87,7 +87,7 @@ static void call(struct sqlite3_context *context, int n, struct sqlite3_value **
 
 /* ---- printf ---- */
 
-/* A format and where its reader is. */
+/* A format string and the position in it. */
 struct reading {
     const char *at, *end;
     struct sqlite3_value **values;
@@ -99,7 +99,7 @@ static struct sqlite3_value *next_value(struct reading *reading)
     return reading->next < reading->n ? reading->values[reading->next++] : NULL;
 }
 
-/* A width or precision: SQLite keeps 31 bits, and takes a negative one for the same without its sign. */
+/* A width or precision: SQLite keeps 31 bits and uses the absolute value of a negative one. */
 static int64_t read_number(struct reading *reading)
 {
     int64_t number = 0;
@@ -116,8 +116,8 @@ static int64_t read_number(struct reading *reading)
     return number;
 }
 
-/* How many characters or digits the conversion that begins here makes, beyond those of its value. Texts are cut by such a
- * number, and integers that are too long end it all. */
+/* The padding or digits that the conversion adds to its value. A precision only cuts texts. Too
+ * long integers end the statement. */
 static int64_t read_conversion(struct reading *reading)
 {
     int64_t n = 0;
@@ -181,7 +181,7 @@ static bool is_inside(char letter)
     return ((unsigned char)letter & 0xc0) == 0x80;
 }
 
-/* Where the needle is, in bytes; -1: nowhere. In a text it begins where a character does. */
+/* The position of the needle in bytes; -1: not found. In a text it must begin at a character. */
 static int64_t find(const char *hay, int n_hay, const char *needle, int n_needle, bool is_text)
 {
     const char *found;
@@ -275,7 +275,7 @@ static void replace(struct sqlite3_context *context, int n, struct sqlite3_value
         sqlite3_result_text(context, "", 0, SQLITE_STATIC);
 }
 
-/* The pattern comes first. Whether a BLOB matches is a choice of who built SQLite. */
+/* The pattern is the first argument. Whether a BLOB matches depends on how SQLite was built. */
 static void match(struct sqlite3_context *context, int n, struct sqlite3_value **values,
                   bool is_glob)
 {
@@ -352,7 +352,7 @@ static bool put(struct timely *timely, struct sqlite3 *db, const struct made *ma
         return false;
     *function = (struct function){.timely = timely, .name = made->name};
     timely->n_users++;
-    /* It frees the function when it fails, too. */
+    /* It also frees the function after a failure. */
     return sqlite3_create_function_v2(db, made->name, made->n_arguments,
                                       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
                                       function, made->run, NULL, NULL, function_free)

@@ -25,9 +25,10 @@
 #    include <sys/file.h>
 #    include <unistd.h>
 
-/* ---- which thread ------------------------------------------------------------------------------- */
+/* ---- choosing a thread ----------------------------------------------------------------------- */
 
-/* The caller frees them. -1: they are not all known, for want of memory, or as the folder could not be read; 0: there is no such process. */
+/* The caller frees them. -1: the list is incomplete, for lack of memory or a read error; 0: no such
+ * process. */
 static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
 {
     char path[64];
@@ -51,7 +52,7 @@ static ssize_t list_threads(pid_t pid, pid_t **ret_tids)
         }
         n = tids ? n + 1 : -1;
     }
-    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it ended meanwhile */
+    n = errno && errno != ESRCH ? -1 : n; /* ESRCH: it exited in between */
     closedir(folder);
     return n;
 }
@@ -76,7 +77,7 @@ static bool is_ready(struct tracee *tracee, struct safe_point *place, const char
     return safe_point_is(place, tracee->tid, ret_why);
 }
 
-/* 1: none of the threads is at a safe place now. */
+/* 1: no thread is at a safe point now. */
 static int try_threads(struct tracee *tracee, struct safe_point *place,
                        const struct attaching_call *call, const char **ret_why,
                        struct attaching_answer *ret_answer, struct error *err)
@@ -95,7 +96,7 @@ static int try_threads(struct tracee *tracee, struct safe_point *place,
         }
         if (is_ready(tracee, place, ret_why)) {
             code = remote_call_call(tracee, call, ret_answer, err);
-            *ret_why = "a signal"; /* if it is said: 1 */
+            *ret_why = "a signal"; /* used if the result is 1 */
         } else {
             tracee_let_go(tracee);
         }
@@ -119,7 +120,7 @@ static bool is_thread_outside(struct tracee *tracee)
     return is_outside;
 }
 
-/* AT-5; a thread that began meanwhile was never led. */
+/* AT-5. Threads that began since were never redirected. */
 static void mend(struct tracee *tracee)
 {
     pid_t *tids;
@@ -139,9 +140,9 @@ static void mend(struct tracee *tracee)
 }
 
 enum {
-    EAGER_NS = 50000000, /* of all searches */
+    EAGER_NS = 50000000, /* in total */
     EAGER_REST_NS = 500000,
-    PARTS_OF_REST = 16, /* behind that: times as long as what was searched */
+    PARTS_OF_REST = 16, /* later, pauses are this many times as long as a search */
     MOST_REST_NS = 900000000
 };
 
@@ -224,7 +225,7 @@ static bool is_thread_left(struct tracee *tracee, struct safe_point *place)
     return is_left;
 }
 
-/* AT-4; the lock is that of the open file, and ends with it. */
+/* AT-4; the lock belongs to the open file and ends with it. */
 static bool is_alone(int memory)
 {
     uint64_t until_ns = monotonic_now_ns() + REMOTE_CALL_CALL_NS;
@@ -236,7 +237,7 @@ static bool is_alone(int memory)
     return result == 0;
 }
 
-/* Threads that began meanwhile never were there. */
+/* Threads that began since were never in the library. */
 static bool look_whether_left(pid_t pid, const char *library)
 {
     struct target target;
@@ -272,7 +273,8 @@ static bool look_whether_left(pid_t pid, const char *library)
     return is_left;
 }
 
-/* ret_is_replaced: it failed because the process was about to execute another program, or had; ret_is_early: or has just begun. */
+/* ret_is_replaced: it failed because the process was in an exec or had executed another program;
+ * ret_is_early: because it has just begun. */
 static int look_and_call_once(const struct attaching_call *call,
                               struct attaching_answer *ret_answer, bool *ret_is_replaced,
                               bool *ret_is_early, struct error *err)
@@ -306,7 +308,7 @@ static int look_and_call_once(const struct attaching_call *call,
     return code;
 }
 
-/* What it executes is looked at anew. */
+/* After an exec the new image is examined again. */
 static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
                          struct error *err)
 {
@@ -332,11 +334,11 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
                        : code;
 }
 
-/* ---- a thread for it ---------------------------------------------------------------------------- */
+/* ---- the tracing thread ---------------------------------------------------------------------- */
 
 struct job {
     const struct attaching_call *call;
-    struct attaching_answer *answer; /* NULL: whether the library is left */
+    struct attaching_answer *answer; /* NULL: only check whether the library is unused */
     struct error *err;
     int code;
 };
@@ -351,7 +353,7 @@ static void *do_job(void *context)
     return NULL;
 }
 
-/* AT-3: the kernel lets go what a thread traces when it ends. */
+/* AT-3: the kernel releases a thread's tracees when it ends. */
 static bool do_in_thread(struct job *job)
 {
     pthread_t thread;
@@ -377,13 +379,13 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
         return error_set(err, ERROR_NOMEM, "cannot start a thread");
     if (job.code == 0 || writer_liveness_is(call->pid))
         return job.code;
-    ret_answer->is_busy = false; /* whatever it was that could not be done */
+    ret_answer->is_busy = false; /* whatever could not be done */
     return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);
 }
 
 #else
 
-/* How a thread is led elsewhere and back is not written for this processor. */
+/* Remote calls are not implemented for this processor. */
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err)
 {

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attaching: a running process calls a function of ours.
+ * attaching: makes a running process call a function of the collector.
  *
- * Model:   one thread of it is stopped (PTRACE_SEIZE), where it is at a safe place (safe_point.h): else it goes on, and another one, or the same
- *          a little later, is tried. It is led to instructions of ours (call_stub.h), which load the library and call the function, and bring it back.
- *          They are put where ld.so has code that ran once; what was there is put back.
+ * One thread is stopped (PTRACE_SEIZE) at a safe point (safe_point.h); if it is not at one, it
+ * continues, and another thread, or the same one later, is tried. The thread is redirected to our
+ * instructions (call_stub.h), which load the library, call the function and return to where the
+ * thread was. They are written over code of ld.so that ran once; the original bytes are restored
+ * afterwards.
+ *
  * Invariants
- *   AT-1 No thread but the one is stopped for longer than it takes to walk its stack.
- *   AT-2 Whatever happens to us, the thread comes back to where it was (EC-1).
- *   AT-3 When an answer is given nothing is traced any more, not even a thread that could not be stopped: one of ours, which ends, traces them.
- *   AT-4 One mtrace-record at a time is at a process. Where the code of ld.so is neither ld.so's nor ours nothing is put there.
- *   AT-5 What a killed mtrace-record left of its code in ld.so the next one takes away, unless a thread is in it, or may be.
- * Threads: the one that calls; signals that may interrupt it are blocked. Failure: one line; the process is as it was.
+ *   AT-1 Other threads are stopped only as long as it takes to walk their stack.
+ *   AT-2 Whatever happens to the recorder, the thread returns to where it was (EC-1).
+ *   AT-3 When an answer is returned, no thread is traced, not even one that could not be stopped:
+ *        the tracing thread is ours and ends.
+ *   AT-4 One mtrace-record at a time works on a process; nothing is written if the code of ld.so is
+ *        neither original nor ours.
+ *   AT-5 Code that a killed mtrace-record left in ld.so is removed by the next one, unless a thread
+ *        may be executing it.
+ *
+ * Threads: the caller, with signals that may interrupt it blocked. Errors: one line; the process is
+ * as it was.
  */
 #ifndef MTRACE_RECORDER_ATTACHING_H
 #define MTRACE_RECORDER_ATTACHING_H
@@ -25,7 +33,8 @@
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err);
 
-/* No thread of the process executes this library, or will return into it: each is stopped for a moment. False: one does, or it is not known. */
+/* No thread of the process executes this library or will return into it; each is stopped for a
+ * moment. False: one does, or it is unknown. */
 bool attaching_is_left(pid_t pid, const char *library);
 
 #endif

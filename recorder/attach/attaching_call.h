@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attaching_call: what a process that runs shall call, and what came of it.
+ * attaching_call: what a running process shall call, and the result.
  */
 #ifndef MTRACE_RECORDER_ATTACHING_CALL_H
 #define MTRACE_RECORDER_ATTACHING_CALL_H
@@ -10,29 +10,29 @@
 #include <sys/types.h>
 
 /*
- * Of searches for a thread at a safe place, one after the other: at first all the time, then for a small part of it, as those who are stopped
- * do nothing meanwhile, and we are above all others. All zero at first.
+ * The pace of repeated searches for a thread at a safe point. They begin without pauses and later
+ * take a small part of the time, because stopped threads do nothing and the recorder has real-time
+ * priority. All zero at first.
  */
 struct attaching_pace {
-    const char *why; /* it was not found last; static, NULL: nothing is known */
+    const char *why; /* why the last search failed; static, NULL: unknown */
     uint64_t searched_ns;
     uint64_t rest_until_ns;
 };
 
 struct attaching_call {
     pid_t pid;
-    const char *library; /* path */
-    const char *
-        function; /* NULL: none, and no thread is stopped; the result says whether somebody who was killed left code of ours */
+    const char *library;  /* path */
+    const char *function; /* NULL: only look for code of a killed recorder */
     const char *argument;
-    uint64_t time_limit_ns;      /* for how long a thread at a safe place is looked for */
-    struct attaching_pace *pace; /* NULL: it is not tried again and again */
+    uint64_t time_limit_ns;      /* of the search for a thread at a safe point */
+    struct attaching_pace *pace; /* NULL: a single search */
 };
 
 struct attaching_answer {
     int result;        /* of the function */
-    bool is_busy;      /* none was at a safe place meanwhile: later one may be */
-    uint64_t pause_ns; /* for which the thread did not do what it was about to */
+    bool is_busy;      /* no thread was at a safe point; one may be later */
+    uint64_t pause_ns; /* how long the thread was held up */
 };
 
 #endif

@@ -15,9 +15,8 @@ static_assert(sizeof(struct call_stub_frame) == 88, "bytes in the code");
 static_assert(CALL_STUB_MAPPED_BYTES == 0x60000, "bytes in the code");
 static_assert(SCRATCH_CODE_BYTES == 512, "bytes in the code");
 
-/*
- * What is mapped (r12): parameters, at 0x8000 the vector state, at 0x18000 the stack, up to 0x60000. rbx: the frame, below the saved registers.
- */
+/* Mapped memory (r12): parameters, vector state at 0x8000, stack from 0x18000 to 0x60000. rbx: the
+ * frame, below the saved registers. */
 __asm__(
     ".section .rodata\n"
     ".globl call_stub_begin, call_stub_end\n"
@@ -45,7 +44,7 @@ __asm__(
     "    mov %rax, %r12\n"
     "    mov %rax, 16(%rbx)\n"
     "    movq $0x6d747231, 8(%rbx)\n"
-    /* until there are parameters, or for a second */
+    /* waits up to 1 s for parameters */
     "    mov $1000, %r13d\n"
     "1:  cmpq $1, (%r12)\n    je 3f\n"
     "    call 4f\n"
@@ -53,8 +52,8 @@ __asm__(
     "    mov %r13, 8(%rbx)\n"
     "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
     "    jmp 9f\n"
-    /* ppoll(NULL, 0, a millisecond, NULL, 8), which leaves the rest of the time, and of which the kernel keeps nothing: nanosleep would take the place of
-       what it is to begin anew. */
+    /* ppoll(NULL, 0, 1 ms, NULL, 8), which stores the remaining time and leaves no state in the
+     * kernel: nanosleep would replace the restart block of the interrupted system call */
     "4:  movq $0, 48(%rbx)\n    movq $1000000, 56(%rbx)\n    mov $271, %eax\n    xor %edi, %edi\n"
     "    xor %esi, %esi\n    lea 48(%rbx), %rdx\n    xor %r10d, %r10d\n    push $8\n    pop %r8\n    syscall\n"
     "    ret\n"
@@ -79,7 +78,7 @@ __asm__(
     "    mov %rbx, %rsp\n"
     "    movq $0, 8(%rbx)\n"
     "    push $11\n    pop %rax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
-    /* what came of it; until it is heard, or for a second */
+    /* stores the result; waits up to 1 s until it is read */
     "6:  mov %r15, 24(%rbx)\n    mov %rbp, 32(%rbx)\n"
     "    movq $0x6d747232, 8(%rbx)\n"
     "    mov $1000, %r13d\n"
@@ -87,7 +86,8 @@ __asm__(
     "    call 4b\n"
     "    dec %r13d\n    jnz 7b\n"
     "8:  movq $0, 8(%rbx)\n"
-    /* sched_setscheduler(0, policy, &priority), prctl(PR_SET_TIMERSLACK, slack), which has no effect before */
+    /* sched_setscheduler(0, policy, &priority), then prctl(PR_SET_TIMERSLACK, slack), which has no
+     * effect in real time */
     "9:  mov 64(%rbx), %esi\n    dec %esi\n    js 2f\n"
     "    mov $144, %eax\n    xor %edi, %edi\n    lea 72(%rbx), %rdx\n    syscall\n"
     "    mov $157, %eax\n    push $29\n    pop %rdi\n    mov 80(%rbx), %rsi\n    syscall\n"
@@ -101,7 +101,7 @@ __asm__(
     "    popfq\n"
     "    ret $128\n"
     "call_stub_end:\n"
-    ".org call_stub_begin + 512\n" /* SCRATCH_CODE_BYTES: there is room for no more */
+    ".org call_stub_begin + 512\n" /* SCRATCH_CODE_BYTES: the limit */
     ".text\n");
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* True also where that cannot be read. */
+/* True also if unknown. */
 static bool may_trace(void)
 {
     FILE *file = fopen("/proc/thread-self/status", "re");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forbidden: why the kernel lets us do nothing to a process, and what to do about it.
+ * forbidden: explains why the kernel denies access to a process (ptrace denial), and the remedy.
  *
- * Threads: any. Failure: none.
+ * Threads: any.
  */
 #ifndef MTRACE_RECORDER_FORBIDDEN_H
 #define MTRACE_RECORDER_FORBIDDEN_H
@@ -11,7 +11,8 @@
 
 #include <sys/types.h>
 
-/* what: "traced", "looked at". Root without CAP_SYS_PTRACE, as in most containers, is told of that. */
+/* Fills err. what: "traced", "looked at". Mentions a missing CAP_SYS_PTRACE to root, as in most
+ * containers. */
 int forbidden_report(pid_t pid, const char *what, struct error *err);
 
 #endif

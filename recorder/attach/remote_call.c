@@ -17,17 +17,17 @@
 #    include <sys/wait.h>
 #    include <unistd.h>
 
-/* Of Linux 3.11. */
+/* Since Linux 3.11. */
 static const enum __ptrace_request get_signal_mask = (enum __ptrace_request)0x420a;
 static const enum __ptrace_request set_signal_mask = (enum __ptrace_request)0x420b;
 
 enum {
-    /* Of the kernel: a system call that it will begin anew. */
+    /* The kernel's codes for a system call that it will restart. */
     RESTART_FIRST = 512,
     RESTART_BLOCK = 516,
 };
 
-/* As the kernel would have it go on: a system call that was interrupted is begun anew. */
+/* The registers with which the kernel would continue: an interrupted system call is restarted. */
 static struct user_regs_struct resumed(const struct user_regs_struct *regs)
 {
     struct user_regs_struct next = *regs;
@@ -61,7 +61,7 @@ static bool put_code(struct tracee *tracee)
         || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
         return false;
     if (memcmp(tracee->saved, call_stub_begin, n) == 0)
-        return true; /* a thread may be there still: it stays */
+        return true; /* a thread may still be in it, so it stays */
     if (memcmp(tracee->saved, tracee->target->once.bytes, n) != 0)
         return false;
     tracee->saved_n = n;
@@ -75,7 +75,8 @@ static void take_code(struct tracee *tracee)
     tracee->saved_n = 0;
 }
 
-/* Each byte is one of ours, or ld.so's: who put it there, or took it away, may have been killed half way through. */
+/* Each byte is ours or ld.so's: a recorder may have been killed while it wrote or restored the
+ * code. */
 static bool is_mixed(const uint8_t *found, const uint8_t *once, size_t n)
 {
     bool is_mixed = true;
@@ -101,7 +102,8 @@ static bool is_code(const struct target *target, uint64_t address)
     return address >= target->once_code && address <= target->once_code + code_bytes();
 }
 
-/* A call of the code returns to it by the word at the top of the stack that it mapped, and the parameters are at the beginning of that memory. */
+/* A function called by the code returns to it through the word at the top of its mapped stack, and
+ * the parameters are at the beginning of that memory. */
 static bool is_top(const struct tracee *tracee, uint64_t at)
 {
     uint64_t word;
@@ -114,10 +116,9 @@ static bool is_top(const struct tracee *tracee, uint64_t at)
            && word == 1;
 }
 
-/*
- * On its way it may be on another stack: what it calls takes one of its own. All that can be is blocked then, which a program cannot ask
- * libc for, and which libc does for moments only.
- */
+/* In our code a thread may be on another stack, because called functions may switch to one.
+ * Then all signals are blocked, which programs cannot do through libc, and libc does only for
+ * moments. */
 static bool blocks_all(const struct tracee *tracee)
 {
     const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
@@ -127,7 +128,8 @@ static bool blocks_all(const struct tracee *tracee)
            || (signals | never) == UINT64_MAX;
 }
 
-/* Of io_uring's workers, which the kernel made: they have the process' memory and no code there, and block all signals for good. */
+/* io_uring workers are made by the kernel: they share the process's memory but execute no user
+ * code, and block all signals permanently. */
 static bool has_no_code(const struct tracee *tracee)
 {
     return tracee->regs.rip == 0 && tracee->regs.rsp == 0;
@@ -158,7 +160,7 @@ static bool clear_state(const struct tracee *tracee)
                         sizeof(no_state));
 }
 
-/* EC-4, UR-1: the frame has what the code gives back before the thread is lifted. */
+/* EC-4, UR-1: writes what the code must restore into the frame before the thread is raised. */
 static bool note_policy(struct tracee *tracee)
 {
     struct {
@@ -182,7 +184,8 @@ static void lift(struct tracee *tracee)
         tracee->lifted_until_ns = monotonic_now_ns() + URGENCY_MOST_NS;
 }
 
-/* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
+/* The last step takes effect atomically: before it nothing has changed for the thread, after it the
+ * thread returns by itself. */
 static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
@@ -199,7 +202,7 @@ static bool begin(struct tracee *tracee)
     regs.rip = tracee->target->once_code;
     regs.orig_rax = (unsigned long long)-1;
     tracee->frame = regs.rsp - CALL_STUB_FRAME_AT;
-    (void)clear_state(tracee); /* where the stack has no page yet nothing stands */
+    (void)clear_state(tracee); /* if the stack has no page yet, there is nothing to clear */
     may_lift = note_policy(tracee);
     if (!put_code(tracee)
         || !write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
@@ -248,7 +251,8 @@ static void read_text(struct tracee *tracee, uint64_t at)
     printable_clean(tracee->text);
 }
 
-/* It is in the code, which has not blocked its signals yet, or does no more: only the stack below the red zone has changed. */
+/* The thread is in the code before its signals are blocked, or after: only the stack below the red
+ * zone has changed. */
 static bool may_give_up(struct tracee *tracee)
 {
     struct user_regs_struct regs;
@@ -259,7 +263,7 @@ static bool may_give_up(struct tracee *tracee)
            && signals == tracee->signals;
 }
 
-/* Its call shall see the signal. */
+/* The interrupted call must see the signal. */
 static bool give_up(struct tracee *tracee, int number)
 {
     tracee_lower(tracee);
@@ -276,8 +280,9 @@ static bool read_frame(const struct tracee *tracee, struct call_stub_frame *ret_
            == (ssize_t)sizeof(*ret_frame);
 }
 
-/* It goes on; with a signal only where that is of what it does itself, or of one that has come back already. SIGSTOP, which nobody blocks, and for which no
- * handler runs, it has with all others when it is let go. */
+/* Continues the thread. It gets a signal only if that is caused by its own action, or if it has
+ * returned already. SIGSTOP, which cannot be blocked and has no handler, is delivered with the
+ * others on release. */
 static bool pass_on(struct tracee *tracee, int status)
 {
     int number = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
@@ -289,7 +294,8 @@ static bool pass_on(struct tracee *tracee, int status)
     return ptrace(PTRACE_CONT, tracee->tid, 0, number) == 0;
 }
 
-/* Until the frame of a thread that runs says that it asks, or what came of it. Loading makes many system calls, at which it is not stopped. */
+/* Waits until the frame of the running thread requests parameters or has a result. The thread is
+ * not stopped at the many system calls of loading. */
 static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
                      struct call_stub_frame *ret_frame)
 {
@@ -309,7 +315,7 @@ static bool wait_for(struct tracee *tracee, uint64_t state, uint64_t until_ns,
     return true;
 }
 
-/* A signal that comes before our stop is handed on. */
+/* A signal that arrives before our stop is forwarded. */
 static bool interrupt(struct tracee *tracee, uint64_t until_ns)
 {
     int status;
@@ -325,7 +331,8 @@ static bool interrupt(struct tracee *tracee, uint64_t until_ns)
     return false;
 }
 
-/* While it is stopped, and still asks (EC-3): where we were too slow it has gone back. Its pause is over then. */
+/* Writes the parameters while the thread is stopped and still waits (EC-3); if we are late, it has
+ * returned. Ends its pause. */
 static bool answer(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
 {
     struct call_stub_frame frame;
@@ -357,10 +364,10 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
     return true;
 }
 
-/*
- * It waits for us, or has gone back where we were too slow. Its signals are blocked: it gets what it had in the stop before the kernel looks for them, so
- * that this decides as it would have then: what a handler interrupts fails, or is begun anew, as the handler asks. At each step it comes back by itself.
- */
+/* The thread waits for us, or has returned if we were late. Its signals are blocked. It gets its
+ * original registers in this stop, before the kernel looks for signals, so the kernel decides as it
+ * would have then: an interrupted call fails or is restarted, as the handler requires. At each step
+ * it could return by itself. */
 static bool put_back(struct tracee *tracee, uint64_t until_ns)
 {
     struct call_stub_frame frame;
@@ -368,7 +375,7 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
 
     if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
         return false;
-    tracee_lower(tracee); /* while it may still give that back itself */
+    tracee_lower(tracee); /* while the thread can still restore it itself */
     fault_point("heard");
     tracee->is_back = !is_code(tracee->target, regs.rip);
     return tracee->is_back
@@ -377,7 +384,7 @@ static bool put_back(struct tracee *tracee, uint64_t until_ns)
                && clear_state(tracee) && tracee_set_regs(tracee, &tracee->stopped));
 }
 
-/* What helps against an error of dlopen, if anything is known to. */
+/* A hint for an error of dlopen, if there is one. */
 static const char *hint_of(const char *text)
 {
     return strstr(text, "static TLS")

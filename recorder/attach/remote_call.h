@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leading: a stopped thread is led to instructions of ours (call_stub.h), which load the library and call the function, and back.
+ * remote_call: redirects a stopped thread to the call stub (call_stub.h), which loads the library
+ * and calls the function, and back.
  *
- * Model:   the instructions are put where ld.so has code that ran once; what was there is put back. The thread comes back by itself (EC-1), whatever
- *          happens to us; while we are there it does so without having noticed.
- * Threads: the one that traces. Failure: one line; the thread goes on where it was, or will.
+ * The stub is written over code of ld.so that ran once; the original bytes are restored. The thread
+ * returns by itself (EC-1) whatever happens to the recorder, and does not notice anything.
+ *
+ * Threads: the tracing thread. Errors: one line; the thread is, or will be, where it was.
  */
 #ifndef MTRACE_RECORDER_REMOTE_CALL_H
 #define MTRACE_RECORDER_REMOTE_CALL_H
@@ -17,20 +19,21 @@
 
 #if defined(__x86_64__)
 
-/* For how long the call may take. */
+/* Time limit of the call. */
 #    define REMOTE_CALL_CALL_NS 10000000000u
 
-/* Of a thread at a safe place, which is let go. 1: a signal came before, and nothing was done. */
+/* The thread must be at a safe point; it is released. 1: a signal came first, and nothing was
+ * done. */
 int remote_call_call(struct tracee *tracee, const struct attaching_call *call,
                      struct attaching_answer *ret_answer, struct error *err);
 
-/* Has ld.so our code, or a part of it, though nobody else is at the process? */
+/* ld.so has our code or a part of it, although no other recorder works on the process. */
 bool remote_call_has_remains(const struct tracee *tracee);
 
-/* Of a stopped thread whose registers are in tracee->regs: it is not on its way through our code. */
+/* For a stopped thread with its registers in tracee->regs: it is not executing our code. */
 bool remote_call_is_outside(const struct tracee *tracee);
 
-/* Once no thread is. */
+/* Restores ld.so. Call when no thread is in our code. */
 void remote_call_clear_remains(const struct tracee *tracee);
 
 #endif

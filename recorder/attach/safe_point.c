@@ -9,15 +9,16 @@ enum {
     MOST_FRAMES = 512
 };
 
-/* How a thread came into libc. */
+/* How a thread entered libc. */
 enum entry {
     ENTRY_UNKNOWN,
-    ENTRY_CALLS_BACK, /* harmless where it does: what else it does may be to allocate, or to end the process */
+    ENTRY_CALLS_BACK, /* safe while it calls back; otherwise it may allocate, or end the process */
     ENTRY_HARMLESS,
-    ENTRY_WAITS, /* for what comes from outside, which no allocator does */
+    ENTRY_WAITS, /* for an external event, which no allocator does */
 };
 
-/* By these it comes there without any lock of libc's: to wait; up to the second NULL for another reason; behind it to call back. */
+/* Functions that hold no libc lock: they wait; up to the second NULL for another reason; after it
+ * they call back. */
 static const char *const harmless[] = {
     "poll",
     "ppoll",
@@ -94,13 +95,13 @@ static const char *const harmless[] = {
     "bsearch",
 };
 
-/* What a module has that is an allocator, in part or as a whole. */
+/* Functions of a module that contains an allocator, or is one. */
 static const char *const allocators[] = {
     "malloc",        "free",     "calloc", "realloc", "posix_memalign",
     "aligned_alloc", "memalign", "valloc", "pvalloc", "malloc_usable_size",
 };
 
-/* A function of an allocator, of the program or of a library but libc. */
+/* A function of an allocator in the program or in a library other than libc. */
 struct range {
     uint64_t start, end;
 };
@@ -152,7 +153,8 @@ static bool add_range(struct safe_point *place, uint64_t start, uint64_t size)
     return true;
 }
 
-/* libstdc++ has operator new, which is safe to be in as far as malloc is: only who has malloc is an allocator. False: no memory. */
+/* Only a module with malloc is an allocator: operator new of libstdc++ is as safe as the malloc
+ * that it calls. False: no memory. */
 static bool find_allocator(struct safe_point *place, Dwfl_Module *module)
 {
     int n = dwfl_module_getsymtab(module);
@@ -179,7 +181,7 @@ static bool find_allocator(struct safe_point *place, Dwfl_Module *module)
     return true;
 }
 
-/* What the walk needs is read now, while nobody waits for us. */
+/* Reads what the walk needs now, while no thread is stopped. */
 static int read_ahead(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start,
                       void *context)
 {
@@ -228,19 +230,19 @@ void safe_point_free(struct safe_point *place)
     free(place);
 }
 
-/* Frames from the innermost on. */
+/* Walks frames from the innermost on. */
 struct walk {
     const struct safe_point *place;
-    const char *why; /* not safe */
-    const char *
-        entered; /* of frames in libc one behind another, the name of the last one; "": not known */
+    const char *why; /* if not safe */
+    const char
+        *entered; /* of adjacent frames in libc, the outermost function's name; "": not known */
     unsigned n_frames;
     bool is_in_libc;
-    bool has_own; /* a frame that is not of libc */
-    bool waits;   /* for what comes from outside */
+    bool has_own; /* a frame outside libc */
+    bool waits;   /* for an external event */
 };
 
-/* libc has most of them by several names. */
+/* libc has several names for most functions. */
 static const char *plain(const char *name)
 {
     if (strncmp(name, "__libc_", 7) == 0 && strncmp(name, "__libc_start", 12) != 0)
@@ -262,7 +264,8 @@ static enum entry entry_by(const char *any_name)
     return ENTRY_UNKNOWN;
 }
 
-/* Where the program is in one module with its allocator, it is outside of that one only if it waits: what an allocator calls has any name. */
+/* If the program and its allocator are one module, a thread is outside the allocator only if it
+ * waits: helper functions of an allocator can have any name. */
 static bool may_be_in_allocator(const struct walk *walk, Dwarf_Addr pc)
 {
     const struct safe_point *place = walk->place;
@@ -326,7 +329,7 @@ static int see_frame(Dwfl_Frame *frame, void *context)
     return walk->why ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* The outermost frames of a thread are libc's, and not exported: where it began. */
+/* The outermost frames of a thread are its start functions in libc, which are not exported. */
 bool safe_point_is(struct safe_point *place, pid_t tid, const char **ret_why)
 {
     struct walk walk = {.place = place, .entered = ""};

@@ -10,8 +10,9 @@
 
 enum {
     MOST_SEGMENTS = 32,
-    MOST_FUNCTIONS = 65536, /* there are some hundred */
-    /* DW_EH_PE_pcrel | sdata4, udata4, datarel | sdata4: as every linker makes the table, sorted for a search. */
+    MOST_FUNCTIONS = 65536, /* real ones have a few hundred */
+    /* DW_EH_PE_pcrel | sdata4, udata4, datarel | sdata4: the sorted table that every linker
+     * makes. */
     FRAMES_ENCODING = 0x1b,
     COUNT_ENCODING = 0x03,
     TABLE_ENCODING = 0x3b,
@@ -51,7 +52,7 @@ static bool read_headers(struct loader *loader)
                           header->e_phnum * sizeof(Elf64_Phdr));
 }
 
-/* 0: the entry point is another one. */
+/* 0: the entry point has another form. */
 static uint64_t find_called(const struct loader *loader)
 {
     static const uint8_t expected[] = {0x48, 0x89, 0xe7, 0xe8};
@@ -73,7 +74,7 @@ static uint64_t find_table(const struct loader *loader)
     return 0;
 }
 
-/* Of the function that begins there, as its unwind table says; 0: none does. */
+/* The size of the function at this address, from its unwind table; 0: none begins there. */
 static uint64_t find_size(const struct loader *loader, uint64_t function)
 {
     struct {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * once_code: code of ld.so that ran when the process began, and that nobody calls again.
+ * scratch_code: code of ld.so that ran at the start of the process and never runs again.
  *
- * Model:   ld.so's entry point is `mov %rsp,%rdi; call _dl_start`, its only call. That function begins where the call leads, and ends where its unwind
- *          table says: what is behind it is somebody else's.
- * Threads: any. Failure: false.
+ * ld.so's entry point is `mov %rsp,%rdi; call _dl_start`, its only call. That function begins at
+ * the call's target and ends where its unwind table says; the code after it belongs to other
+ * functions.
+ *
+ * Threads: any. Errors: false.
  */
 #ifndef MTRACE_RECORDER_SCRATCH_CODE_H
 #define MTRACE_RECORDER_SCRATCH_CODE_H
@@ -17,11 +19,12 @@ enum {
 };
 
 struct scratch_code {
-    uint64_t address; /* in the file; where ld.so is loaded is to be added */
+    uint64_t address; /* in the file; add the load address of ld.so */
     uint8_t bytes[SCRATCH_CODE_BYTES];
 };
 
-/* Of an ld.so for x86-64. False: it is none, or is made in another way, or the function has less than SCRATCH_CODE_BYTES. */
+/* For an ld.so for x86-64. False: it is not one, it has a different form, or the function has fewer
+ * than SCRATCH_CODE_BYTES. */
 bool scratch_code_find(const char *path, struct scratch_code *ret_code);
 
 #endif

@@ -24,7 +24,7 @@ static FILE *open_proc(pid_t pid, const char *name)
     return fopen(path, "re");
 }
 
-/* ---- may it be? --------------------------------------------------------------------------------- */
+/* ---- permission ------------------------------------------------------------------------------ */
 
 static int check_status(pid_t pid, struct error *err)
 {
@@ -61,7 +61,7 @@ static int check_status(pid_t pid, struct error *err)
     return 0;
 }
 
-/* ---- where is what ------------------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool read_image(pid_t pid, struct target_image *ret_image)
 {
@@ -88,7 +88,7 @@ static bool is_libc(const char *path)
     return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
 }
 
-/* Its ld.so is its libc, and by its own name that. */
+/* musl's ld.so is its libc and has that name. */
 static bool is_musl(const char *name)
 {
     return strncmp(name, "ld-musl", 7) == 0 || strcmp(name, "libc.so") == 0;
@@ -182,7 +182,7 @@ static int find_functions(struct target *target, const struct seen *seen, struct
                      (int)target->pid, seen->libc);
 }
 
-/* In the file: what is in memory may be ours already. */
+/* Reads the file, because memory may have our code already. */
 static int find_once_code(struct target *target, const struct seen *seen, struct error *err)
 {
     char path[PATH_MAX + 32];
@@ -237,7 +237,7 @@ static int check_class(pid_t pid, struct error *err)
     return 0;
 }
 
-/* Does the process see the file by the same name? */
+/* The process must see the same file under this name. */
 static int check_reach(pid_t pid, const char *library, struct error *err)
 {
     char path[PATH_MAX + 32];

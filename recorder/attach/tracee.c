@@ -18,12 +18,12 @@
 #    include <time.h>
 #    include <unistd.h>
 
-/* Of the kernel: a system call that it will begin anew, though no handler of a signal runs. */
+/* The kernel's code for a system call that it restarts if no signal handler runs. */
 enum {
     RESTART_NO_HANDLER = 514
 };
 
-/* Of Linux 5.13. */
+/* Since Linux 5.13. */
 static const enum __ptrace_request get_rseq_configuration = (enum __ptrace_request)0x420f;
 
 void tracee_nap(uint64_t ns)
@@ -36,10 +36,11 @@ void tracee_nap(uint64_t ns)
 enum {
     FIRST_NAP_NS = 20000,
     LAST_NAP_NS = 1000000,
-    NAPS_IN_A_WAIT = 16 /* the part of it that may be waited in vain */
+    NAPS_IN_A_WAIT = 16 /* the fraction of a wait that may be wasted */
 };
 
-/* We are above all others: who looks every moment takes a processor from them. */
+/* The recorder has the highest priority, so frequent polling would take a processor from other
+ * threads. */
 void tracee_nap_since(uint64_t began_ns)
 {
     uint64_t ns = (monotonic_now_ns() - began_ns) / NAPS_IN_A_WAIT;
@@ -79,7 +80,7 @@ bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs)
     return ptrace(PTRACE_SETREGSET, tracee->tid, NT_PRSTATUS, &io) == 0;
 }
 
-/* These the kernel ends for a stop, too, though no handler of a signal runs. */
+/* The kernel ends these for a stop, too, even if no signal handler runs. */
 static bool ends_for_a_stop(long long number)
 {
     static const int numbers[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_epoll_pwait2,
@@ -98,7 +99,8 @@ void tracee_mend_end(struct user_regs_struct *regs)
         regs->rax = (unsigned long long)-RESTART_NO_HANDLER;
 }
 
-/* As if it had not been stopped: whether a handler of a signal is to run first the kernel knows best. */
+/* Continues as if it had not been stopped: the kernel decides whether a signal handler runs
+ * first. */
 static void mend_call(struct tracee *tracee)
 {
     struct user_regs_struct regs;
@@ -133,17 +135,17 @@ static void detach(struct tracee *tracee)
     (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status) & 0x7f);
 }
 
-/* Where it runs, and cannot be stopped, it is left when this thread ends. */
 void tracee_let_go(struct tracee *tracee)
 {
-    tracee_lower(tracee); /* while it is stopped: if we are killed behind that it is what it was */
+    tracee_lower(tracee); /* first: we may be killed after the detach */
     detach(tracee);
     urgency_give(&tracee->urgency);
 }
 
-/* ---- may it be stopped? ------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
-/* One that could not let it go, and was joined: that may be before the kernel has let go what it traced. */
+/* The tracer is a thread of ours that could not release it and was joined; the kernel may release
+ * its tracees only after that. */
 static bool is_ours(const struct tracee *tracee, int tracer)
 {
     struct thread_status status;
@@ -161,7 +163,7 @@ static void refuse(const struct tracee *tracee, struct error *err)
     if (tracee->tid != tracee->target->pid
         || !thread_status_read(tracee->target->pid, tracee->tid, &status) || status.state == 'Z'
         || status.state == 'X')
-        return; /* it ends, or is the kernel's own */
+        return; /* it is ending, or a kernel thread */
     tracer = status.tracer;
     if (tracer > 0 && !is_ours(tracee, tracer))
         error_set(err, ERROR_IO,
@@ -171,7 +173,6 @@ static void refuse(const struct tracee *tracee, struct error *err)
         (void)forbidden_report(tracee->target->pid, "traced", err);
 }
 
-/* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. */
 bool tracee_stop(struct tracee *tracee, struct error *err)
 {
     struct thread_status before;
@@ -179,7 +180,7 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
 
     tracee->is_given_up = false;
     if (!thread_status_read(tracee->target->pid, tracee->tid, &before)
-        || before.state == 'D') /* until its child by vfork has gone, say */
+        || before.state == 'D') /* for example in vfork, until the child exits */
         return false;
     if (ptrace(PTRACE_SEIZE, tracee->tid, 0, PTRACE_O_TRACESYSGOOD) != 0) {
         if (errno == EPERM)
@@ -204,7 +205,6 @@ bool tracee_stop(struct tracee *tracee, struct error *err)
     return false;
 }
 
-/* In a sequence that the kernel would abort if it knew where the thread goes. */
 bool tracee_is_in_rseq(const struct tracee *tracee)
 {
     struct {

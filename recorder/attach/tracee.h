@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracee: a thread of another process, stopped for a moment.
+ * tracee: a thread of another process that is stopped for a moment.
  *
- * Model:   it is seized and interrupted, and let go as if it had not been: a system call that the stop ended is begun anew, and a signal that came
- *          first is the thread's.
- * Threads: the one that traces. Failure: what cannot be stopped goes on; what was asked and cannot be let go is let go when the tracing thread ends.
+ * It is seized, interrupted, and released as if nothing had happened: an interrupted system call is
+ * restarted, and a signal that arrived first is delivered.
+ *
+ * Threads: the tracing thread. Errors: a thread that cannot be stopped runs on; one that was
+ * interrupted and cannot be released is released when the tracing thread ends.
  */
 #ifndef MTRACE_RECORDER_TRACEE_H
 #define MTRACE_RECORDER_TRACEE_H
@@ -21,59 +23,61 @@
 
 #    include <sys/user.h>
 
-/* Until a thread stops. */
+/* Time limit for a thread to stop. */
 #    define TRACEE_STOP_NS 300000000u
 
 struct tracee {
     const struct target *target;
     pid_t tid;
     int memory;                      /* /proc/PID/mem */
-    struct user_regs_struct stopped; /* as it was */
-    struct user_regs_struct regs;    /* with which it comes back by itself */
-    uint64_t signals;                /* that it blocks itself */
-    uint64_t seen_ns;                /* it was looked at last, and not stopped */
-    uint64_t since_ns;               /* it is stopped, or shortly later */
-    struct urgency urgency;          /* ours, while it is stopped */
-    struct urgency_before before;    /* its own */
-    uint64_t lifted_until_ns;        /* 0: it is what it was */
+    struct user_regs_struct stopped; /* at the stop */
+    struct user_regs_struct regs;    /* with which it would return by itself */
+    uint64_t signals;                /* its own mask */
+    uint64_t seen_ns;                /* last looked at without stopping it */
+    uint64_t since_ns;               /* when it stopped, or shortly later */
+    struct urgency urgency;          /* of the recorder, while the thread is stopped */
+    struct urgency_before before;    /* the thread's own */
+    uint64_t lifted_until_ns;        /* 0: its priority is not raised */
     uint64_t saved_n;
     uint8_t saved[SCRATCH_CODE_BYTES];
-    uint64_t frame; /* of call_stub.h: where it is */
+    uint64_t frame; /* address of the struct call_stub_frame */
     uint64_t result;
     char text[512];
     bool has_reported;
-    bool is_blocked;  /* its signals are */
-    bool is_given_up; /* a signal came before, and it is where it was */
-    bool is_back;     /* it did not wait for us, and has them */
+    bool is_blocked;  /* its signals are blocked */
+    bool is_given_up; /* a signal came first, and the thread is where it was */
+    bool is_back;     /* it returned without waiting for us; signals are unblocked */
 };
 
 void tracee_nap(uint64_t ns);
 
-/* A part of the time that is waited already: what takes long is looked for more rarely. */
+/* Sleeps in proportion to the time waited so far: long waits are polled less often. */
 void tracee_nap_since(uint64_t began_ns);
 
-/* Its next stop or end, as waitpid says; false: none by then. */
+/* The next stop or end, as waitpid reports it; false: none until then. */
 bool tracee_wait_until(struct tracee *tracee, uint64_t until_ns, int *ret_status);
 
 bool tracee_get_regs(struct tracee *tracee, struct user_regs_struct *ret);
 bool tracee_set_regs(struct tracee *tracee, struct user_regs_struct *regs);
 
-/* A system call that a stop ended is one that the kernel begins anew. */
+/* Makes the kernel restart a system call that the stop has interrupted. */
 void tracee_mend_end(struct user_regs_struct *regs);
 
-/* It has its own policy again. */
+/* Restores the thread's scheduling policy. */
 void tracee_lower(struct tracee *tracee);
 
-/* Until it is let go we are urgent. False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. err is set only where no thread of the process can be traced. */
+/* Stops the thread and raises the recorder's priority until it is released. False: the thread has
+ * exited, does not stop, or was stopped by a signal, and runs on. err is set only if no thread of
+ * the process can be traced. */
 bool tracee_stop(struct tracee *tracee, struct error *err);
 
-/* Where it runs, and cannot be stopped, it is left when the tracing thread ends. */
+/* If the thread runs and cannot be stopped, it is released when the tracing thread ends. */
 void tracee_let_go(struct tracee *tracee);
 
-/* In a sequence that the kernel would abort if it knew where the thread goes. */
+/* The thread is in a restartable sequence, which the kernel would abort after a redirection. */
 bool tracee_is_in_rseq(const struct tracee *tracee);
 
-/* Its vector registers take more than CALL_STUB_VECTOR_BYTES. */
+/* The vector registers take more than CALL_STUB_VECTOR_BYTES. */
 bool tracee_has_large_vectors(const struct tracee *tracee);
 
 #endif

@@ -16,7 +16,8 @@ enum {
     NICE_BESIDE = -20,
 };
 
-/* Of the kernel, as its first version had it: linux/sched/types.h, which tells it, cannot stand beside sched.h. */
+/* The first version of the kernel's struct; linux/sched/types.h, which declares it, conflicts with
+ * sched.h. */
 struct attributes {
     uint32_t n_bytes, policy;
     uint64_t flags;
@@ -25,7 +26,7 @@ struct attributes {
     uint64_t slice_ns, deadline_ns, period_ns;
 };
 
-/* Of a thread that shares the processors with others: one that does in another way is as urgent as it shall be. */
+/* False for a thread with another kind of policy: it already has the priority it needs. */
 static bool find_fair(pid_t tid, struct attributes *ret)
 {
     memset(ret, 0, sizeof(*ret));
@@ -47,7 +48,7 @@ static bool set_policy(pid_t tid, int policy, int priority)
     return sched_setscheduler(tid, policy, &param) == 0;
 }
 
-/* prlimit tells only who may set it, too. */
+/* prlimit returns limits only with permission to set them. */
 void urgency_look(struct urgency *urgency, pid_t pid)
 {
     char path[64];
@@ -89,7 +90,7 @@ void urgency_give(struct urgency *urgency)
     urgency->is_taken = false;
 }
 
-/* A thread is a process here, but for the lists of /proc. */
+/* The kernel treats threads like processes here, but /proc does not list them. */
 static FILE *open_slack(pid_t tid, const char *mode)
 {
     char path[64];
@@ -98,7 +99,7 @@ static FILE *open_slack(pid_t tid, const char *mode)
     return fopen(path, mode);
 }
 
-/* Who may not see it may not write it either. */
+/* Without read permission there is no write permission. */
 static bool read_slack(pid_t tid, uint64_t *ret_ns)
 {
     FILE *file = open_slack(tid, "re");
@@ -119,7 +120,7 @@ static void write_slack(pid_t tid, uint64_t ns)
     fclose(file);
 }
 
-/* A slice of its own (of Linux 6.12) would be lost: it is one that differs from ours. */
+/* A time slice of its own (Linux 6.12), which differs from ours, would be lost. */
 bool urgency_find(const struct urgency *urgency, pid_t tid, struct urgency_before *ret_before)
 {
     struct attributes its;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOUNDED_THREADS "4096" /* that a bounded log tells apart */
+#define BOUNDED_THREADS "4096" /* limit of distinguished threads in a bounded log */
 
 enum key {
     KEY_FOLLOW = 256,
@@ -94,7 +94,7 @@ static void add_setting(struct argp_state *state, const char *name, const char *
                        value);
 }
 
-/* The collector gets bytes: it knows fewer units than a user may write. */
+/* In bytes: the collector knows fewer units than the command line. */
 static void add_max_live(struct argp_state *state)
 {
     const struct options *options = state->input;
@@ -106,7 +106,7 @@ static void add_max_live(struct argp_state *state)
     add_setting(state, "MTRACE_MAX_LIVE", bytes);
 }
 
-/* Each has a definition for good, where nothing else stays of it. */
+/* Each thread has a permanent definition, even if nothing else is kept of it. */
 static void add_max_threads(struct argp_state *state)
 {
     const struct options *options = state->input;
@@ -115,7 +115,8 @@ static void add_max_threads(struct argp_state *state)
         add_setting(state, "MTRACE_MAX_THREADS", BOUNDED_THREADS);
 }
 
-/* Of the ways to start late the collector knows only that there is one; but for the signal, nothing of the program is used for it. */
+/* The collector only learns that recording starts late; except for the signal, this uses nothing in
+ * the program. */
 static void add_windows(struct argp_state *state)
 {
     const struct options *options = state->input;
@@ -134,7 +135,7 @@ void collector_options_add_settings(struct argp_state *state)
     add_windows(state);
 }
 
-/* Whoever reads bytes alone has the right one, too. */
+/* In bytes, for readers that know no units. */
 static void set_sample_bytes(struct argp_state *state, const char *text)
 {
     struct options *options = state->input;
@@ -167,15 +168,15 @@ static void check_choice(struct argp_state *state, const char *what, const char 
     argp_error(state, "%s: '%s' is none of: %s", what, text, choices);
 }
 
-/* What is handed on to the collector as a variable. */
+/* A setting that is passed to the collector. */
 struct setting {
     int key;
     const char *option;
     const char *variable;
-    const char *value;   /* of an option without argument */
-    const char *choices; /* the argument is one of these, separated by spaces */
-    const char *prefix;  /* that all of them have, and the argument may lack */
-    uint64_t most;       /* the argument is a number up to this; 0: any text */
+    const char *value;   /* for an option without argument */
+    const char *choices; /* allowed arguments, separated by spaces */
+    const char *prefix;  /* of all choices; the argument may omit it */
+    uint64_t most;       /* maximum of a number; 0: any text */
 };
 
 static const struct setting settings[] = {
@@ -193,7 +194,7 @@ static const struct setting settings[] = {
     {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
 };
 
-/* What is given, or `whole`. */
+/* Returns arg, or `whole` with the prefix added. */
 static const char *add_prefix(const char *prefix, const char *arg, char *whole, size_t n_bytes)
 {
     bool is_whole = !prefix || strncmp(arg, prefix, strlen(prefix)) == 0

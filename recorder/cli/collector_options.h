@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector_options: the options that say what is recorded, how stacks are taken, and what the
- * collector tells of itself.
+ * collector_options: the options that say what is recorded, how stacks are captured, and what the
+ * collector prints.
  *
- * Model: what the collector has to know becomes a line "NAME=value" of options->settings.
+ * Each setting for the collector becomes a line "NAME=value" in options->settings.
  */
 #ifndef MTRACE_RECORDER_COLLECTOR_OPTIONS_H
 #define MTRACE_RECORDER_COLLECTOR_OPTIONS_H
@@ -13,7 +13,7 @@
 /* Its input is a struct options. */
 extern const struct argp collector_options;
 
-/* The lines that depend on more than one option; when all are parsed. */
+/* Adds the lines that depend on several options. Call after parsing. */
 void collector_options_add_settings(struct argp_state *state);
 
 #endif

@@ -16,12 +16,11 @@
 #include <unistd.h>
 
 enum {
-    REPORT_SECONDS = 90, /* it takes a while */
+    REPORT_SECONDS = 90, /* a report takes long */
     ANSWER_SECONDS = 10,
     STRANGER_SECONDS = 2,
     CONNECT_SECONDS = 5,
-    MOST_CALLS =
-        5, /* a recorder lets go of who says nothing for a second, as who gets no processor does */
+    MOST_CALLS = 5, /* a recorder closes a client that gets no processor for 1 s */
     MOST_RECORDERS = 4096,
 };
 
@@ -34,13 +33,13 @@ enum {
 struct search {
     const struct control_request *request;
     unsigned n_asked;
-    unsigned n_of_others; /* users */
-    pid_t silent;         /* a recorder that may have it, and does not say so; 0: none */
-    pid_t ended;          /* one that was asked, and ended before it answered; 0: none */
+    unsigned n_of_others; /* other users' */
+    pid_t silent;         /* a recorder that may have the process but does not answer; 0: none */
+    pid_t ended;          /* a recorder that ended before it answered; 0: none */
     char answer[CONTROL_MESSAGE_BYTES];
 };
 
-/* The pid in a line of /proc/net/unix, 0: it is not of ours. */
+/* The PID in a line of /proc/net/unix; 0: not a recorder's socket. */
 static pid_t recorder_in(const char *line)
 {
     const char *name = strstr(line, " @" CONTROL_NAME_PREFIX);
@@ -56,7 +55,7 @@ static pid_t recorder_in(const char *line)
                : 0;
 }
 
-/* Of the lists that we need to keep only who was asked: a socket has one line for itself and one per connection. */
+/* Remembers contacted recorders: a socket has one line for itself and one per connection. */
 static bool is_new(pid_t *seen, size_t *n, pid_t pid)
 {
     for (size_t i = 0; i < *n; i++)
@@ -68,7 +67,8 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
     return true;
 }
 
-/* Anybody may listen where a recorder would, and root may ask for everybody's processes: who has the process is heard about it, or who asks. */
+/* Any user may listen under a recorder's name. Only recorders of this user are trusted; root also
+ * trusts those of the process's owner. */
 static bool is_trusted(struct search *search, uid_t uid)
 {
     const pid_t pid = search->request->pid;
@@ -109,7 +109,7 @@ static bool look_for_log(const struct process_mapping *mapping, void *context)
     return !sought->is_found;
 }
 
-/* Who records a process has mapped a log of it; where that cannot be seen it may be so. */
+/* A recorder maps the log of its process; also true if its mappings cannot be read. */
 static bool may_record(pid_t recorder, pid_t pid)
 {
     struct log_sought sought = {.recorder = recorder};
@@ -117,8 +117,8 @@ static bool may_record(pid_t recorder, pid_t pid)
     return !process_maps_visit(pid, look_for_log, &sought) || sought.is_found;
 }
 
-/* One that records others need not be waited for by who would leave a process whose own is gone. It is asked all the same: what the process executed may have
- * no log yet. */
+/* When detaching a process whose own recorder has exited, do not wait for recorders of other
+ * processes. They are asked all the same: an exec successor may have no log yet. */
 static bool is_stranger(const struct search *search, pid_t recorder)
 {
     const struct control_request *request = search->request;
@@ -142,13 +142,13 @@ static int answer_seconds(const struct search *search, pid_t recorder)
     return verb == CONTROL_REPORT || verb == CONTROL_DETACH ? REPORT_SECONDS : ANSWER_SECONDS;
 }
 
-/* One that is there and cannot be looked at: /proc hides those of others (hidepid). */
+/* The recorder exists but cannot be inspected: /proc hides other users' processes (hidepid). */
 static bool is_hidden(pid_t recorder)
 {
     return kill(recorder, 0) != 0 && errno == EPERM;
 }
 
-/* Before it is connected to: who never looks at its socket would hold us up. */
+/* Checked before connecting: a recorder that never polls its socket would block us. */
 static bool may_answer(struct search *search, pid_t recorder)
 {
     struct thread_status status;
@@ -164,7 +164,7 @@ static bool may_answer(struct search *search, pid_t recorder)
     return status.state != 'T';
 }
 
-/* -1: it is not there, or not who it says (CM-1), or so many wait for it that it takes no more. */
+/* -1: not there, not what its name says (CM-1), or too many clients wait. */
 static int connect_to(struct search *search, pid_t recorder)
 {
     const struct timeval time_limit = {.tv_sec = answer_seconds(search, recorder)};
@@ -189,7 +189,7 @@ static int connect_to(struct search *search, pid_t recorder)
     return -1;
 }
 
-/* What its answer means. */
+/* Interprets the answer. */
 static int judge(const struct search *search, struct error *err)
 {
     if (search->answer[0] == '0' + CONTROL_NOT_MINE
@@ -200,7 +200,7 @@ static int judge(const struct search *search, struct error *err)
     return 0;
 }
 
-/* NOT_ITS; LET_GO: it did not hear us, or has ended; GONE: it takes no calls. */
+/* NOT_ITS; LET_GO: it did not read the request, or has exited; GONE: it accepts no connections. */
 static int ask_once(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
@@ -222,7 +222,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
     if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
         return LET_GO;
     if (n_read < 0 && os_errno == EAGAIN) {
-        note_silent(search, recorder); /* another one may have it */
+        note_silent(search, recorder); /* another one may record it */
         return NOT_ITS;
     }
     if (n_read < 0)
@@ -233,7 +233,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
     return judge(search, err);
 }
 
-/* NOT_ITS: it is not its process. Who has ended is not there any more when it is called again. */
+/* NOT_ITS: the recorder has another process. One that has exited is not found in the next round. */
 static int ask(struct search *search, pid_t recorder, struct error *err)
 {
     int code = LET_GO;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_client: 'mtrace-record --ctl PID VERB': finds the mtrace-record that records the process, and tells it what to do.
+ * control_client: 'mtrace-record --ctl PID VERB': sends a request to the mtrace-record that records
+ * a process.
  *
- * Model:   PID is of a recorded process or of mtrace-record itself. The kernel's list of sockets (/proc/net/unix) names all that run in this
- *          network namespace; each of this user's is asked until one says that the process is its own.
- * Failure: ERROR_NOT_FOUND: nobody records the process. Nothing waits for ever; who has no log of a process that is to be left is waited for two seconds.
+ * PID is a recorded process or mtrace-record itself. The kernel's list of sockets (/proc/net/unix)
+ * has all recorders in this network namespace; those of this user are asked until one says that it
+ * records the process.
+ *
+ * Errors: ERROR_NOT_FOUND if the process is not recorded. All waits are bounded; when a process is
+ * detached, the wait for a recorder that no longer has its log is 2 s.
  */
 #ifndef MTRACE_RECORDER_CONTROL_CLIENT_H
 #define MTRACE_RECORDER_CONTROL_CLIENT_H

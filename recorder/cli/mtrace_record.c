@@ -28,7 +28,8 @@ static int status_of_failure(int code, bool is_recording)
     return code == ERROR_NOT_FOUND ? EXIT_NO_PROGRAM : EXIT_OWN_FAILURE;
 }
 
-/* Where one of the first three is closed, a file of ours would get its number, and then what is said. For the program it stays closed. */
+/* Opens missing standard descriptors: else a file of ours would get the number, and messages would
+ * go into it. For the program they stay closed. */
 static void hold_standard_descriptors(void)
 {
     int fd;
@@ -40,7 +41,7 @@ static void hold_standard_descriptors(void)
         close(fd);
 }
 
-/* Where nobody records it any more, it may still lead to us. */
+/* If no recorder has the process, its GOT may still lead to the collector. */
 static int detach(const struct control_request *request, int *ret_status, struct error *err)
 {
     int code = control_client_run(request, ret_status, err);

@@ -24,13 +24,13 @@
 #include <unistd.h>
 
 enum {
-    ZSTD_LEVEL = 1, /* nobody waits for it */
+    ZSTD_LEVEL = 1, /* speed does not matter here */
 };
 
-/* What there is of a log. */
+/* The files of a log. */
 struct source {
-    char *path;      /* of the packed log, or the raw one of a bare preload */
-    char *live_path; /* of the pool, whether it exists or not */
+    char *path;      /* the packed log, or a raw one without a recorder */
+    char *live_path; /* the pool, which may not exist */
     struct frame_index frames;
     struct live_log live;
     bool has_frames;
@@ -38,14 +38,13 @@ struct source {
     bool is_raw; /* path itself is what `live` maps */
 };
 
-/* What came of the first log, and of the others of its run. */
+/* The results for the first log and the other logs of its run. */
 struct outcome {
     struct exit_summary exit_summary;
-    bool is_bounded; /* the first */
+    bool is_bounded; /* the first one is */
 };
 
-/* ---- finding the parts ------------------------------------------------------------------------
- */
+/* ---- finding the parts ----------------------------------------------------------------------- */
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -68,7 +67,7 @@ static int name_parts(struct source *source, const char *input, struct error *er
 static enum log_form form_of(const char *path)
 {
     struct log_file file = {.form = 0};
-    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a FIFO */
     ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
 
     if (fd >= 0)
@@ -76,8 +75,9 @@ static enum log_form form_of(const char *path)
     return n == sizeof(file) ? (enum log_form)file.form : 0;
 }
 
-/* Its lock and its beat tell of it in whatever pid namespace it is; of a layer of overlayfs only the beat does. The lock is asked first: the header is
- * memory of the program, and of a child's log says nothing until it is adopted. */
+/* Its lock and its heartbeat show the recorder in any PID namespace; on overlayfs only the
+ * heartbeat does. The lock is tested first: the header is writable by the program, and that of a
+ * child's log is unset until it is adopted. */
 static enum writer_liveness_state look_at_recorder(const struct source *source)
 {
     const struct live_log *live = &source->live;
@@ -171,8 +171,7 @@ static void close_parts(struct source *source)
     free(source->live_path);
 }
 
-/* ---- copying ----------------------------------------------------------------------------------
- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -189,7 +188,7 @@ static bool is_events(const struct log_frame *frame)
                || frame->segment.kind == LOG_SEGMENT_SIDE);
 }
 
-/* A frame of events, elided; `payload` is its own. */
+/* Appends an elided frame of events; `payload` is the decoded original. */
 static int append_elided(struct packing *packing, const struct log_frame *frame,
                          const void *payload, struct error *err)
 {
@@ -204,7 +203,7 @@ static int append_elided(struct packing *packing, const struct log_frame *frame,
     return packed_log_append(packing->packed, packing->frame, n, err);
 }
 
-/* Copies the frames as they are; with `elision` not those of events. */
+/* Copies frames unchanged; with `elision`, without those of events. */
 static int copy_frames(const struct source *source, struct packing *packing,
                        struct elide_frames *elision, struct error *err)
 {
@@ -227,7 +226,7 @@ static int copy_frames(const struct source *source, struct packing *packing,
     return code;
 }
 
-/* CU-3: what was dropped is not known either. */
+/* CU-3: dropped frees are unknown, too. */
 static bool is_complete(const struct log_file *file)
 {
     struct recording_totals totals = {0};
@@ -236,7 +235,7 @@ static bool is_complete(const struct log_file *file)
     return totals.n_dropped == 0;
 }
 
-/* The same, elided where all frees are known; those of the live log are needed first. */
+/* Copies event frames elided if all frees are known; those of the live log must be read first. */
 static int elide_all_frames(struct source *source, struct packing *packing,
                             const struct log_file *file, struct error *err)
 {
@@ -261,7 +260,7 @@ static int elide_all_frames(struct source *source, struct packing *packing,
     return code;
 }
 
-/* Marks the segments of the (private) live log that a frame holds. */
+/* Marks segments of the (private) live log that are in a frame. */
 static int mark_packed(struct source *source, struct error *err)
 {
     uint64_t *sequences = calloc(source->frames.n_frames + 1, sizeof(*sequences));
@@ -294,7 +293,7 @@ static void get_file(const struct source *source, struct log_file *ret_file)
         frame_index_get_file(&source->frames, ret_file);
 }
 
-/* Of the packed file, as the program does not know of it. */
+/* From the packed file, because the program does not know it. */
 static uint32_t ring_flag(const struct source *source)
 {
     struct log_file file = {.flags = 0};
@@ -304,7 +303,7 @@ static uint32_t ring_flag(const struct source *source)
     return file.flags & LOG_FLAG_RING;
 }
 
-/* LI-4: what was packed is copied as it is, so the rest is packed as that. */
+/* LI-4: packed frames are copied unchanged, so the rest must use their time shift. */
 static void keep_time_shift(const struct source *source, struct packing *packing)
 {
     for (size_t i = 0; i < source->frames.n_frames && !packing->has_packed_events; i++) {
@@ -340,8 +339,7 @@ static int write_all(struct source *source, struct packing *packing, struct erro
                             : packing_append_trailer(packing, &file, err);
 }
 
-/* ---- replacing --------------------------------------------------------------------------------
- */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 static int replace(const struct source *source, const char *temporary, const char *target,
                    bool may_replace, struct error *err)
@@ -388,7 +386,7 @@ static int pack_into(struct source *source, const struct options *options, const
     if (code == 0)
         code = packed_log_create(temporary, true, &packed, err);
     if (code == 0) {
-        packed.added_flags = ring_flag(source); /* its generations stay where they are */
+        packed.added_flags = ring_flag(source); /* the rotated files stay where they are */
         code = write_all(source, packing, err);
         if (code == 0)
             code = replace(source, temporary, target, options->force || !options->has_output, err);
@@ -403,7 +401,7 @@ static int pack_into(struct source *source, const struct options *options, const
     return code;
 }
 
-/* Of a bounded log the rest of the pool goes into the file, beside which its generations lie. */
+/* The rest of a bounded log's pool goes into the file that its rotated files lie beside. */
 static int check_ring(const struct source *source, const struct options *options, struct error *err)
 {
     if (!ring_flag(source) || (!options->has_output && !options->elide_ms))
@@ -414,7 +412,7 @@ static int check_ring(const struct source *source, const struct options *options
                      options->input, options->has_output ? "--output" : "--cull-temporary");
 }
 
-/* A block that is left out counts as one, a sample as many. */
+/* An elided block counts as one, but a sample stands for many. */
 static int check_culling(const struct source *source, const struct options *options,
                          struct error *err)
 {
@@ -434,7 +432,7 @@ static int check_culling(const struct source *source, const struct options *opti
                      options->input);
 }
 
-/* Of options->input alone. */
+/* Only options->input. */
 static int pack_log(const struct options *options, struct outcome *ret_outcome, struct error *err)
 {
     struct source source = {.live.fd = -1};
@@ -465,17 +463,16 @@ static int pack_log(const struct options *options, struct outcome *ret_outcome, 
     return code;
 }
 
-/* ---- the others of the run ---------------------------------------------------------------------
- */
+/* ---- other logs of the run ------------------------------------------------------------------- */
 
 struct others {
     const struct options *options;
     struct exit_summary *exit_summary; /* of the first log */
-    struct error *err;                 /* of the one that failed last */
+    struct error *err;                 /* of the last failure */
     int code;
 };
 
-/* One that is still written is no failure: it has its own time. */
+/* A log that is still being written is not a failure; it is packed later. */
 static void pack_other(void *context, const char *path)
 {
     struct others *others = context;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offline: mtrace-record --pack: makes one packed log of what a recording left behind.
+ * offline: mtrace-record --pack: makes one packed log from the files of a recording.
  *
- * Model:   the input is a raw log (bare LD_PRELOAD), or a packed one whose recorder was stopped,
- *          with its live log beside it; the name of either will do. Everything readable goes into a
- *          new file, which then replaces the input or becomes --output. Without --output the same is done
- *          with the other logs of its run (successor_logs.h) that are not packed.
+ * The input is a raw log (LD_PRELOAD without mtrace-record), or a packed one whose recorder was
+ * stopped, with its live log beside it; either name is accepted. All readable data goes into a new
+ * file, which replaces the input or becomes --output. Without --output the other unpacked logs of
+ * the run (successor_logs.h) are packed, too.
+ *
  * Invariants
- *   OF-1 The input is untouched until the new file is whole; then it is replaced by one rename,
- *        and only after that the live log is deleted.
- *   OF-2 What is written or packed by somebody stays as it is. Where that cannot be known it does, too, unless --force says that nobody does: this is
- *        said then.
+ *   OF-1 The input is unchanged until the new file is complete; then one rename replaces it, and
+ *        after that the live log is deleted.
+ *   OF-2 A log that a process writes or packs stays as it is, also if that is unknown, unless
+ *        --force is given.
+ *
+ * Notes: A message reports the unknown case.
  */
 #ifndef MTRACE_RECORDER_OFFLINE_H
 #define MTRACE_RECORDER_OFFLINE_H
@@ -18,7 +21,8 @@
 #include "lib/base/error.h"
 #include "recorder/session/options.h"
 
-/* Packs options->input and says what came of it. Of the other logs one that is still written is told of, and is no failure. */
+/* Packs options->input and prints the result. Another log of the run that is still being written is
+ * reported, but is not a failure. */
 int offline_pack(const struct options *options, struct error *err);
 
 #endif

@@ -96,7 +96,7 @@ static const struct argp_child parts[] = {{&collector_options, 0, NULL, 0},
                                           {&task_options, 0, NULL, 0},
                                           {NULL, 0, NULL, 0}};
 
-/* What has a log of its own, or counts what is left out in another way. */
+/* Rejects options that need a complete log or count elided blocks in another way. */
 static void check_aggregate(const struct argp_state *state)
 {
     const struct options *options = state->input;
@@ -193,7 +193,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Variables that the recorder itself obeys. A senseless value leaves the default. */
+/* Variables that the recorder itself uses. Invalid values leave the default. */
 static void read_environment(struct options *options)
 {
     const char *sample_ms = getenv("MTRACE_SAMPLE_MEMORY_MS");
@@ -202,7 +202,7 @@ static void read_environment(struct options *options)
     const char *max_live = getenv("MTRACE_MAX_LIVE");
     const char *sample_bytes = getenv("MTRACE_SAMPLE_BYTES");
 
-    /* what only the collector understands, only the collector obeys */
+    /* invalid for the recorder: perhaps only the collector understands it */
     if (max_live && *max_live && units_parse_bytes(max_live, &options->max_live_bytes, NULL) != 0)
         options->max_live_bytes = UINT64_MAX;
     if (sample_bytes

@@ -43,7 +43,8 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* Packed, it may be half of that; a quarter is for the live log, and as much for what it becomes when it is packed at the end. */
+/* Half of the limit may be packed; a quarter is for the live log, and a quarter for its packed form
+ * at the end. */
 static void set_max_local(struct argp_state *state, const char *text)
 {
     struct options *options = state->input;
@@ -53,7 +54,7 @@ static void set_max_local(struct argp_state *state, const char *text)
         argp_error(state, "--max-local is '%s', but must be 64MiB or more", text);
 }
 
-/* Who wants to read the log here needs it. */
+/* A reader of the log on this machine needs the whole file. */
 void sending_options_check(struct argp_state *state)
 {
     struct options *options = state->input;
@@ -72,7 +73,7 @@ struct sending_option {
     const char *word;
 };
 
-/* What mtrace-send obeys, as it is. */
+/* Options that mtrace-send gets unchanged. */
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     static const struct sending_option words[] = {{KEY_TO, "--to"},

@@ -27,7 +27,7 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* What follows --ctl PID. */
+/* Parses the words after --ctl PID. */
 static void parse_control(struct argp_state *state)
 {
     struct options *options = state->input;

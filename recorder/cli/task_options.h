@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_options: what mtrace-record does: to run a program, or, with --attach, --detach and --ctl, what concerns one that
- * runs, or one of the tasks without a program.
+ * task_options: what mtrace-record does: run a program, work on a running one (--attach, --detach,
+ * --ctl), or one of the tasks without a program.
  */
 #ifndef MTRACE_RECORDER_TASK_OPTIONS_H
 #define MTRACE_RECORDER_TASK_OPTIONS_H
@@ -12,7 +12,8 @@
 /* Its input is a struct options. */
 extern const struct argp task_options;
 
-/* That there is one task and what it needs; when all are parsed. Whether it makes or keeps a log: not so are --ctl and --detach. */
+/* Checks that there is one task with what it needs; call after parsing. False: the task creates and
+ * keeps no log (--ctl, --detach). */
 bool task_options_check(struct argp_state *state);
 
 #endif

@@ -15,84 +15,83 @@
 
 enum {
     WORDS = ELIDE_TOTALS_WORDS,
-    SLOTS_LOG2 = 12, /* a segment has room for two thirds as many allocations */
+    SLOTS_LOG2 = 12, /* a segment holds at most two thirds as many allocations */
     SLOTS = 1 << SLOTS_LOG2,
     PAIRS = ELIDE_TOTALS_MOST,
     UNITS_LOG2 = 10,
     UNITS = 1 << UNITS_LOG2,
     ALLOCATIONS_WORDS = 2,
     GROUP_WORDS = 2,
-    MOST_ALLOCATIONS = 60000, /* that were taken out before, in a damaged log */
+    MOST_ALLOCATIONS = 60000, /* elided before in a damaged log */
 };
 
-static const int64_t longest_batch_ns = INT64_C(1) << 31; /* 32 bits have its times */
+static const int64_t longest_batch_ns = INT64_C(1) << 31; /* its times fit into 32 bits */
 
-/* A block of this segment that is still allocated. */
+/* A live block that was allocated in this segment. */
 struct live_block {
     uint64_t ticks;
     uint64_t size;
     uint32_t group;
-    uint16_t word;        /* of its birth */
-    uint16_t allocations; /* of the segment so far, it included; 0: it has ended */
+    uint16_t word;        /* of its allocation */
+    uint16_t allocations; /* of the segment up to and including it; 0: freed */
     bool stays;
 };
 
-/* An allocation and the free of it. */
+/* An allocation and its free. */
 struct pair {
     uint64_t allocated_ticks, ended_ticks;
     uint32_t group;
     uint16_t allocation, end; /* words */
-    uint16_t n_between;       /* blocks that the thread made */
+    uint16_t n_between;       /* blocks allocated in between by the thread */
     bool is_elided;
 };
 
-/* Blocks of a MiB of addresses that were told: the lowest and the end of the highest. */
+/* Address range of reported blocks in one MiB: the lowest address and the highest end. */
 struct unit {
     uint64_t key; /* number | class << 32; 0: none */
     uint64_t lowest, end;
 };
 
-/* The sum of what is known to be live, CU-5. */
+/* The running sum of known live bytes (CU-5). */
 struct course {
-    uint64_t ticks; /* of the event before, rounded */
+    uint64_t ticks; /* of the previous event, rounded */
     int64_t sum, highest;
-    int64_t settled; /* the sum behind the instant before: within one it counts for nothing */
-    uint16_t word, highest_word; /* behind which event */
+    int64_t settled;             /* the sum after all events of the previous time */
+    uint16_t word, highest_word; /* after which event */
     bool is_higher;
 };
 
 struct elide {
     uint64_t max_ns;
     uint64_t n_elided;
-    uint64_t n_before; /* the segment of the last call */
-    uint64_t n_events; /* of it, what is taken out included */
+    uint64_t n_before; /* n_elided before the last call */
+    uint64_t n_events; /* of its segment, including elided ones */
     struct elide_clock clock;
     unsigned time_shift;
-    /* of the call */
+    /* state of the call */
     struct last_frees *others; /* NULL: one thread */
     uint64_t max_ticks, margin_ticks, from_ticks;
     uint32_t thread, group;
     uint32_t epoch;
-    uint32_t
-        allocations; /* blocks that the thread made in the segment so far; a thread's follow each other */
-    uint32_t n_threads; /* that the segment names */
+    uint32_t allocations; /* of the thread so far; continues over its segments */
+    uint32_t n_threads;   /* threads named in the segment */
     uint32_t n_pairs, n_peaks, n_last_ends;
-    /* of the stretch */
+    /* state of the batch */
     bool is_open;
     uint32_t first_pair, first_word;
-    uint64_t until_ticks; /* before which it ends */
-    uint64_t next_ticks;  /* not before then another one begins */
+    uint64_t until_ticks; /* it ends before this time */
+    uint64_t next_ticks;  /* the next one begins no earlier */
     struct course course;
-    uint16_t peaks[WORDS / 2 + 2]; /* words behind which what lives stays; rising */
+    uint16_t peaks[WORDS / 2 + 2]; /* words after which live blocks stay; ascending */
     struct pair pairs[PAIRS];
-    uint16_t pair_at[WORDS];        /* of the event at this word, its birth or end: index + 1 */
-    uint16_t allocations_at[WORDS]; /* that were told before the allocation at this word */
-    uint16_t last_ends[WORDS];      /* of stretches from which something was taken: rising */
-    uint64_t keys[SLOTS];           /* address | epoch of the segment << 48; another epoch: none */
+    uint16_t pair_at[WORDS];        /* of the allocation or free at this word: index + 1 */
+    uint16_t allocations_at[WORDS]; /* reported before the allocation at this word */
+    uint16_t last_ends[WORDS];      /* of batches with elided blocks; ascending */
+    uint64_t keys[SLOTS];           /* address | epoch of the segment << 48; other epoch: empty */
     struct live_block live[SLOTS];
-    bool is_sorted; /* CU-9: from the first word of a pool on */
+    bool is_sorted; /* CU-9: from the first pool event on */
     uint32_t n_sorted;
-    uint64_t sorted[SLOTS]; /* addresses of blocks that are known, rising */
+    uint64_t sorted[SLOTS]; /* addresses of known live blocks, ascending */
     struct unit units[UNITS];
     struct elide_totals totals;
     uint64_t words[WORDS];
@@ -138,7 +137,7 @@ static uint64_t rounded(const struct elide *elide, uint64_t ticks)
     return ticks >> elide->time_shift << elide->time_shift;
 }
 
-/* Its slot, or the one where it would be. */
+/* The block's slot, or the empty one where it belongs. */
 static struct live_block *find_block(struct elide *elide, uint64_t address)
 {
     const uint64_t key = address | (uint64_t)elide->epoch << LOG_ADDRESS_BITS;
@@ -164,7 +163,7 @@ static bool is_known(const struct elide *elide, const struct live_block *block)
     return key_of(elide, block) >> LOG_ADDRESS_BITS == elide->epoch && block->allocations;
 }
 
-/* ---- blocks that pools give out of (CU-9) ---------------------------------------------------- */
+/* ---- blocks inside which pools give out blocks (CU-9) ---------------------------------------- */
 
 static int compare_addresses(const void *left, const void *right)
 {
@@ -174,7 +173,7 @@ static int compare_addresses(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Of how many the address is behind. */
+/* The number of sorted addresses below this one. */
 static uint32_t place_of(const struct elide *elide, uint64_t address)
 {
     size_t place;
@@ -216,7 +215,7 @@ static void remove_sorted(struct elide *elide, uint64_t address)
             (elide->n_sorted - at) * sizeof elide->sorted[0]);
 }
 
-/* A pool gives out a block at the address. */
+/* A pool gives out a block at the address, so the block around it stays. */
 static void keep_around(struct elide *elide, uint64_t address)
 {
     uint32_t at;
@@ -231,7 +230,7 @@ static void keep_around(struct elide *elide, uint64_t address)
         block->stays = true;
 }
 
-/* ---- stretches ------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void emit_peak(struct elide *elide)
 {
@@ -242,7 +241,8 @@ static void emit_peak(struct elide *elide)
     course->is_higher = false;
 }
 
-/* What is live behind the last event of an instant. Where there are others, blocks may have ended by the next one. */
+/* Takes the sum after the last event of one time. With several threads, others may have freed
+ * blocks before the next time. */
 static void end_instant(struct elide *elide)
 {
     struct course *course = &elide->course;
@@ -256,10 +256,10 @@ static void end_instant(struct elide *elide)
     }
 }
 
-/* CU-5. Pairs are in the order of their ends, and so are peaks. */
+/* CU-5. Pairs are sorted by their free, and so are peaks. */
 static void keep_peaks(struct elide *elide)
 {
-    uint32_t n_before = 0; /* the end */
+    uint32_t n_before = 0; /* the free */
 
     for (uint32_t i = elide->first_pair; i < elide->n_pairs; i++) {
         struct pair *pair = &elide->pairs[i];
@@ -294,7 +294,7 @@ static uint64_t later(const struct elide *elide, uint64_t ticks, int64_t ns)
            + (uint64_t)elide_clock_whole((double)(ns < 0 ? 0 : ns) * elide->clock.ticks_per_ns);
 }
 
-/* CU-8: the stretch that begins at these ticks. */
+/* CU-8: limits the batch that begins at these ticks. */
 static void end_at_instant(struct elide *elide, uint64_t ticks)
 {
     uint64_t margin = elide->margin_ticks;
@@ -309,7 +309,8 @@ static void end_at_instant(struct elide *elide, uint64_t ticks)
         elide->until_ticks = instant - margin;
 }
 
-/* Until when nothing comes in between that a report tells apart, as far as is known for sure. */
+/* The batch ends before the next time that a report distinguishes, with a margin for clock
+ * errors. */
 static void begin_batch(struct elide *elide, uint64_t ticks, uint32_t word)
 {
     int64_t now_ns = elide_clock_ns(&elide->clock, ticks);
@@ -331,7 +332,7 @@ static void begin_batch(struct elide *elide, uint64_t ticks, uint32_t word)
     elide->course.is_higher = false;
 }
 
-/* Before each event of a block, at this word: which stretch is it of? */
+/* Called for each event of a block, at this word: ends and begins batches. */
 static void go_on(struct elide *elide, uint64_t ticks, uint32_t word)
 {
     if (rounded(elide, ticks) != elide->course.ticks) {
@@ -356,7 +357,7 @@ static bool is_one_block(const struct elide *elide, const struct live_block *blo
                   < block->ticks;
 }
 
-/* May the block, which ends now, be taken out? */
+/* The block, which is freed now, can be elided. */
 static bool is_temporary(const struct elide *elide, const struct live_block *block, uint64_t ticks)
 {
     uint64_t lived = rounded(elide, ticks) - rounded(elide, block->ticks);
@@ -365,7 +366,8 @@ static bool is_temporary(const struct elide *elide, const struct live_block *blo
            && block->group == elide->group && lived <= elide->max_ticks;
 }
 
-/* A block of which the segment has the birth ends; false: another thread ended it before, and now ends what is not known here. */
+/* Frees a block that was allocated in the segment. False: another thread freed it before, and this
+ * free is of an unknown block. */
 static bool subtract(struct elide *elide, const struct live_block *block)
 {
     bool is_ours = is_one_block(elide, block);
@@ -398,7 +400,7 @@ static void see_free(struct elide *elide, const uint64_t *words, uint32_t i, uin
         remove_sorted(elide, block_address(elide, block));
 }
 
-/* CU-6: was one told that is as low, and one that is as high? */
+/* CU-6: blocks as low and as high in this MiB were already reported. */
 static bool is_within_unit(struct elide *elide, uint64_t address, uint64_t word)
 {
     uint64_t number = address >> REPORT_GRID_UNIT_SHIFT;
@@ -441,7 +443,7 @@ static uint64_t narrow_size(uint64_t word)
     return word & ((1ull << LOG_SIZE_BITS) - 1);
 }
 
-/* No block is larger than there are addresses: so no sum overflows. */
+/* A block cannot exceed the address space, so sums do not overflow. */
 static uint64_t wide_size(uint64_t word)
 {
     return word < 1ull << LOG_ADDRESS_BITS ? word : 0;
@@ -472,7 +474,7 @@ static void see_realloc(struct elide *elide, const uint64_t *words, uint32_t i, 
         add_block(elide, address_of(words[i + 1]), ticks, size, i, true);
 }
 
-/* Words of the event at i; 0 when the rest is no sound log. */
+/* Words of the event at i; 0 if the rest is invalid. */
 MTRACE_INLINE uint32_t length_at(const uint64_t *words, uint32_t i, uint32_t n_words)
 {
     uint32_t n = log_event_words(words[i] & 255);
@@ -504,7 +506,7 @@ static void see_block_event(struct elide *elide, const uint64_t *words, uint32_t
     elide->course.word = (uint16_t)i;
 }
 
-/* What others made is not known to it; a block of theirs that it ends is none of its own sum. */
+/* Resets the sum: blocks of other threads are unknown, and freeing them does not change it. */
 static void begin_thread(struct elide *elide, uint32_t thread)
 {
     if (++elide->epoch >> (64 - LOG_ADDRESS_BITS)) {
@@ -518,7 +520,7 @@ static void begin_thread(struct elide *elide, uint32_t thread)
     elide->course = (struct course){0};
 }
 
-/* Of which nobody looks at more than the block that it is of. */
+/* These events affect only their own block, not the state of all. */
 MTRACE_INLINE bool is_of_itself(unsigned kind)
 {
     return kind == LOG_POOL_ALLOC || kind == LOG_POOL_FREE || kind == LOG_POOL_RESIZE;
@@ -532,7 +534,7 @@ static void see_move(struct elide *elide, uint64_t address)
         block->stays = true; /* it has more than one owner */
 }
 
-/* An event that is of no block: whoever looks at what is live looks here. */
+/* An event without a block: readers look at all live blocks here. */
 static void see_other(struct elide *elide, const uint64_t *words, uint32_t i)
 {
     end_batch(elide);
@@ -556,7 +558,7 @@ MTRACE_INLINE bool is_of_block(unsigned kind)
            || kind == LOG_REALLOC_WIDE;
 }
 
-/* Finds the pairs; false when the segment is not sound. */
+/* Finds the pairs; false if the segment is invalid. */
 static bool mark(struct elide *elide, const struct log_segment *segment, const uint64_t *words,
                  uint32_t n_words)
 {
@@ -589,19 +591,19 @@ static bool mark(struct elide *elide, const struct log_segment *segment, const u
     return elide->allocations <= MOST_ALLOCATIONS;
 }
 
-/* ---- what stays ------------------------------------------------------------------------------ */
+/* ---- writing the result ---------------------------------------------------------------------- */
 
-/* The words that are made of the given ones. */
+/* The output words. */
 struct output {
     uint64_t *at;
     uint64_t *end;
-    uint64_t time[2];                     /* of the event before, as in its first two words */
-    uint32_t allocations;                 /* so far, all of them */
-    uint32_t n_unreported;                /* of those taken out: no record says so yet */
-    uint64_t live_bytes, most_live_bytes; /* of the blocks that are taken out */
+    uint64_t time[2];                     /* of the previous event, as in its first two words */
+    uint32_t allocations;                 /* so far, including elided ones */
+    uint32_t n_unreported;                /* elided, but not in a record yet */
+    uint64_t live_bytes, most_live_bytes; /* of elided blocks */
     uint32_t next_end;                    /* of last_ends */
     uint64_t base_ticks;
-    uint32_t group, written_group; /* of what follows; as the words so far say */
+    uint32_t group, written_group; /* of the next events; and as written so far */
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -629,8 +631,9 @@ static const struct pair *pair_at(const struct elide *elide, uint32_t i)
     return elide->pair_at[i] ? &elide->pairs[elide->pair_at[i] - 1] : NULL;
 }
 
-/* CU-4: of a free it matters whether more than one were since the birth; of a block from before none, one or more since the thread's events
- * began, as there may have been one between the two. */
+/* CU-4: for a free in this segment it matters whether more than one block was allocated since the
+ * allocation. For a block from before, it matters whether none or at least one was since the
+ * thread's events began, as one may have come in between. */
 static bool is_due_at_free(const struct elide *elide, const struct output *output, uint32_t i)
 {
     const struct pair *pair = pair_at(elide, i);
@@ -641,8 +644,9 @@ static bool is_due_at_free(const struct elide *elide, const struct output *outpu
     return pair->n_between >= 2 && reported - elide->allocations_at[pair->allocation] < 2;
 }
 
-/* Are those that are untold at the pair's birth still so at its end, so that they count for nothing between? No more than one birth lies there: no event
- * is looked at by more than two. */
+/* Elided blocks unreported at the pair's allocation are still unreported at its free, so they
+ * do not count in between. At most one allocation lies there, so each event is examined at most
+ * twice. */
 static bool is_unreported_until_end(const struct elide *elide, const struct output *output,
                                     const uint64_t *words, uint32_t n_words,
                                     const struct pair *pair)
@@ -662,7 +666,8 @@ static bool is_unreported_until_end(const struct elide *elide, const struct outp
     return true;
 }
 
-/* CU-4: of a birth that stays it matters how many were before it when few come until its end. */
+/* CU-4: for an allocation that stays, the number of blocks before it matters if few follow until
+ * its free. */
 static bool is_due(const struct elide *elide, const struct output *output, const uint64_t *words,
                    uint32_t n_words, uint32_t i)
 {
@@ -701,7 +706,7 @@ static void count_elided(struct elide *elide, struct output *output, const uint6
                               .is_temporary = pair->n_between <= 1});
 }
 
-/* Behind the last event of a stretch that was taken out. */
+/* Writes the totals after the last event of a batch with elided blocks. */
 static bool put_totals(struct elide *elide, struct output *output, const struct pair *last)
 {
     output->at = elide_totals_put(&elide->totals, output->time, rounded(elide, last->ended_ticks),
@@ -713,7 +718,7 @@ static bool put_totals(struct elide *elide, struct output *output, const struct 
     return true;
 }
 
-/* False: no room. */
+/* Writes a group change if needed. False: it does not fit. */
 static bool emit_group(struct output *output)
 {
     if (output->group == output->written_group)
@@ -727,7 +732,8 @@ static bool emit_group(struct output *output)
     return true;
 }
 
-/* Of a thread whose groups change all the time few events may stay: a LOG_GROUP stands before those. True: it is dealt with. */
+/* If a thread's groups change constantly, few events may stay; LOG_GROUP is written only before
+ * those. True: handled. */
 static bool leave_group(const struct elide *elide, struct output *output, const uint64_t *words)
 {
     if (output->base_ticks + time_of(words) < elide->from_ticks) {
@@ -737,7 +743,7 @@ static bool leave_group(const struct elide *elide, struct output *output, const 
     return true;
 }
 
-/* Records that say how to read what follows. */
+/* Records that determine how to read the next events. */
 static void take_bookkeeping(struct output *output, const uint64_t *words)
 {
     switch (words[0] & 255) {
@@ -748,7 +754,7 @@ static void take_bookkeeping(struct output *output, const uint64_t *words)
         output->base_ticks = words[1];
         break;
     case LOG_THREAD:
-        output->allocations = 0; /* all that were taken out are told: a stretch ends before */
+        output->allocations = 0; /* all elided ones were reported, as a batch ends before */
         output->group = output->written_group = LOG_GROUP_ROOT;
         break;
     default:
@@ -794,7 +800,7 @@ static void take_time(struct output *output, const uint64_t *words)
     }
 }
 
-/* Copies what stays; 0: CU-2 would not hold. */
+/* Copies the events that stay; 0: CU-2 would be violated. */
 static uint32_t rewrite(struct elide *elide, const struct log_segment *segment,
                         const uint64_t *words, uint32_t n_words)
 {
@@ -872,7 +878,8 @@ uint64_t elide_n_events(const struct elide *elide)
     return elide->n_events;
 }
 
-/* Which of the units the segment changed is not known: of each a block is told anew. */
+/* It is unknown which units the segment has changed, so all are reset: in each, blocks are reported
+ * again. */
 void elide_undo(struct elide *elide)
 {
     elide->n_elided = elide->n_before;

@@ -1,32 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elide: leaves short-lived blocks out of a log, without losing their totals.
+ * elide: leaves short-lived blocks out of a log without losing their totals.
  *
- * Model:   within one stretch of an EVENTS segment, a block allocated and freed by the same thread within max_ns is taken out. A
- *          stretch ends where a bucket of the timeline does (elide_clock.h), and at each record of which somebody looks at all blocks: not
- *          where one moves to another group, or at what pools say of theirs. Blocks that were ever
- *          reallocated stay, so a chain is never torn, and so do those that were freed in another group, or moved. What the others amount
- *          to stands in records behind the last of them (elide_totals.h). Of groups only those are still told that something which stays is charged to.
+ * A block is elided if one thread allocates and frees it within one batch of an EVENTS segment, at
+ * most max_ns apart. A batch ends with a bucket of the timeline (elide_clock.h), and at each record
+ * for which a reader looks at all blocks; a move of one block to another group and a pool's records
+ * are not such records. Blocks that were reallocated, moved, or freed in another group stay, so
+ * realloc chains are complete. The totals of elided blocks follow the last of them as records
+ * (elide_totals.h). A change of the group is written only if an event that stays needs it.
+ *
  * Invariants
- *   CU-1 For every stack, thread, group, class and bucket of time, events kept plus totals equal the events that were.
- *   CU-2 The result is not longer than a segment can be.
- *   CU-3 The pair is one block. It is not when another thread freed it, the address was given out
- *        anew and the first thread freed that block: allocation 1, free by another, allocation 2
- *        by another, free of 2. Nor may another thread have moved it to another group. So a pair stays when any other thread freed the address,
- *        or moved what was there, since the allocation. Without such a free nobody else can have had the address between the two, and
- *        what other threads did with it before and after still alternates.
- *   CU-4 Which blocks are temporary can be told of all: before each event where it matters to somebody how many blocks the thread made, a
- *        LOG_ELIDED_ALLOCATIONS says how many were taken out. It matters between one at most, and more.
- *   CU-5 The highest sum of live bytes of what the thread allocated, and its instant, are those of the events that stay: of each stretch
- *        a block stays that lives at an instant when the sum may be higher than at any before. What live blocks of earlier
- *        segments take is not known here, nor when other threads free, but by both it only gets less: it is enough to look at those instants at
- *        which what is known of is higher than at all before; with one thread, one for each time between two ends of such blocks. Of a program
- *        with one thread that is its peak; of others, and of one stack, it may be higher by at most what LOG_ELIDED_ALLOCATIONS says was live at a time.
- *   CU-6 A block stays that is the lowest or highest so far of a MiB: from these heaps are made.
- *   CU-7 Whatever was stamped before `from_ticks` stays as it is, word for word.
- *   CU-8 Nothing that is taken out spans an instant of any thread (instants.h), nor does the time that its totals stand for.
- *   CU-9 A block stays in which its thread has a pool give out a block meanwhile: what a pool took is known, and its blocks end with it.
- *        Where another thread does so, within the segment that the block begins and ends in, nobody sees it here.
+ *   CU-1 For every stack, thread, group, class and time bucket, kept events plus totals equal the
+ *        original events.
+ *   CU-2 The result is never longer than a segment.
+ *   CU-3 Only a free of the same block makes a pair: it stays if another thread freed or moved the
+ *        address since the allocation.
+ *   CU-4 The temporary-block test stays exact: LOG_ELIDED_ALLOCATIONS is written before each event
+ *        whose result the elided count changes.
+ *   CU-5 The thread's highest sum of live bytes, and its time, are the same for the events that
+ *        stay.
+ *   CU-6 The blocks with the lowest and highest address so far in each MiB stay: heap extents are
+ *        made from them.
+ *   CU-7 Events stamped before `from_ticks` are copied unchanged.
+ *   CU-8 No elided block, and no totals record's time span, crosses a synchronization point of any
+ *        thread (instants.h).
+ *   CU-9 A block stays if its thread has a pool give out a block inside it during its life.
+ *
+ * Notes: CU-3: without the rule, a wrong pair is possible: allocation 1, free by another thread,
+ * allocation 2 at the same address by another thread, free of 2 by the first. Without a foreign
+ * free no other thread can have had the address between the two events, and what other threads did
+ * before and after still alternates.
+ *
+ * CU-4: the test only asks whether the thread made more than one other block.
+ *
+ * CU-5: of each batch a block stays that is live when the sum may be higher than ever before. Live
+ * blocks of earlier segments and frees by other threads are unknown here, but both only lower the
+ * sum. So it is enough to look at times at which the known sum is higher than ever before. With one
+ * thread, one such time between two frees of unknown blocks is enough, and the result is the
+ * program's peak. For several threads, and for one stack, the peak may be too high by at most the
+ * live bytes that LOG_ELIDED_ALLOCATIONS reports.
+ *
+ * CU-9: the size of a pool's take is known, and its blocks end with the block they lie in. A pool
+ * call by another thread within the segment is not noticed.
+ *
  * Threads: one per struct elide.
  */
 #ifndef MTRACE_RECORDER_ELIDE_H
@@ -40,7 +56,7 @@
 #define ELIDE_ANY_AGE UINT64_MAX /* max_ns */
 
 enum {
-    ELIDE_MARGIN_NS = 1000 /* clocks of two processors may differ by this */
+    ELIDE_MARGIN_NS = 1000 /* clocks of two processors may differ by this much */
 };
 
 struct elide;
@@ -50,26 +66,29 @@ struct last_frees;
 struct elide *elide_new(uint64_t max_ns);
 void elide_free(struct elide *elide);
 
-/* Before the first segment, and as long as the header's readings are too near each other again: until then all stays. time_shift: times
- * will be rounded so (pack.h). */
+/* Call before the first segment, and again while the header's two clock readings are too close
+ * together: until then nothing is elided. time_shift: the rounding of times in the packed log
+ * (pack.h). */
 void elide_set_clock(struct elide *elide, const struct log_file *file, unsigned time_shift);
 
 /*
- * The payload of an EVENTS segment without its temporary blocks: either `payload` itself, or memory
- * of `elide` that lives until the next call. *n_bytes is its length before and after. `others` knows
- * all frees that were committed when the segment was sealed (LR-1); NULL: there is one thread only.
+ * Returns the payload of an EVENTS segment without elided blocks: `payload` itself, or memory of
+ * `elide` that is valid until the next call. *n_bytes is its length before and after. `others`
+ * knows all frees that were committed when the segment was sealed (LR-1); NULL: there is only one
+ * thread.
  */
 const void *elide_temporary(struct elide *elide, const struct log_segment *segment,
                             const void *payload, struct last_frees *others, uint64_t from_ticks,
                             uint32_t *n_bytes);
 
-/* The segment of the last call did not come into the log, and may be given again: its blocks are not counted, and of what it told nothing is taken as told. */
+/* Undoes the last call, because its segment was not written to the log and may be passed again:
+ * blocks are not counted, and reported addresses are forgotten. */
 void elide_undo(struct elide *elide);
 
-/* Of the segment of the last call, which was elided: its events, what was left out included. */
+/* The number of events of the last segment that was elided, including elided ones. */
 uint64_t elide_n_events(const struct elide *elide);
 
-/* Blocks left out so far; takes NULL. */
+/* Blocks elided so far; takes NULL. */
 uint64_t elide_count(const struct elide *elide);
 
 #endif

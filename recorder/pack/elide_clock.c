@@ -5,8 +5,8 @@
 #include "lib/totals/report_grid.h"
 
 enum {
-    MARGIN_NS = 2000, /* of a reading */
-    DRIFT_SHIFT = 10, /* of the time since then, at most one part in so many */
+    MARGIN_NS = 2000, /* error of a reading */
+    DRIFT_SHIFT = 10, /* error per elapsed time: at most 1/2^10 */
 };
 
 static double rate_of(const struct elide_clock *clock, uint64_t ticks, uint64_t monotonic_ns)
@@ -43,7 +43,7 @@ int64_t elide_clock_margin_ns(const struct elide_clock *clock, uint64_t ticks)
                  / (1 << DRIFT_SHIFT);
 }
 
-/* What was believed may be the one that is wrong: after two that do not agree the later one counts. */
+/* The previous reading may be the wrong one: after two that disagree, the later one counts. */
 bool elide_clock_read(struct elide_clock *clock, const struct log_segment *segment)
 {
     uint64_t ns = segment->base_monotonic_ns - clock->start_ns;

@@ -66,7 +66,7 @@ static void learn(struct elide_frames *elision, size_t i)
     elision->last_ticks[i] += elision->last_ticks[i] == 0;
 }
 
-/* All frames that began up to then. */
+/* Learns all frames that began before this time. */
 static void learn_until(struct elide_frames *elision, uint64_t ticks)
 {
     while (elision->n_learned < elision->n_ordered) {

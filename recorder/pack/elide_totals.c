@@ -107,7 +107,7 @@ void elide_totals_add(struct elide_totals *totals, const struct elide_block *blo
     totals->lives_bytes[class] += bytes_of(block->size);
 }
 
-/* Words 3 and 6 on; the others are written. */
+/* Writes words 3 and 6 to the end; the caller has written the others. */
 static uint64_t *put_mixed(const struct elide_total *total, uint64_t largest, uint64_t *out)
 {
     out[0] += LOG_ELIDED_MIXED - LOG_ELIDED;
@@ -141,7 +141,7 @@ static uint64_t *put_total(const struct elide_totals *totals, const struct elide
                : out + LOG_ELIDED_WORDS;
 }
 
-/* A LOG_ELIDED says itself which class it is of. */
+/* Removes uniform totals from the classes: a LOG_ELIDED implies its class. */
 static void leave_in_mixed(struct elide_totals *totals)
 {
     for (uint32_t i = 0; i < totals->n; i++) {
@@ -156,7 +156,7 @@ static void leave_in_mixed(struct elide_totals *totals)
     }
 }
 
-/* NULL: no room. */
+/* NULL: does not fit. */
 static uint64_t *put_classes(const struct elide_totals *totals, const uint64_t time[2],
                              uint64_t *out, const uint64_t *end)
 {
@@ -186,7 +186,7 @@ static uint64_t *put_lives(const struct elide_totals *totals, unsigned class,
     return out + 3;
 }
 
-/* NULL: no room. */
+/* NULL: does not fit. */
 static uint64_t *put_all_lives(const struct elide_totals *totals, const uint64_t time[2],
                                uint64_t *out, const uint64_t *end)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elide_totals: what the blocks that are taken out of one stretch of a segment amount to, as records.
+ * elide_totals: the totals of the blocks elided from one batch, as records.
  *
- * Model:   one record for all blocks of the same stacks and group, of blocks of LOG_ELIDED_MIXED_BYTES and more one for each size: a LOG_ELIDED
- *          where all have the same size and slack, else a LOG_ELIDED_MIXED, and what classes those are of in LOG_ELIDED_SIZES, one for each
- *          class. One LOG_ELIDED_LIVES for each class of lifetimes; and how many there were, and were live at a time, in
- *          LOG_ELIDED_ALLOCATIONS. All stand where the last of them ended.
+ * Blocks with the same stacks and group share one record; blocks of LOG_ELIDED_MIXED_BYTES and more
+ * have one for each size. The record is a LOG_ELIDED if all have the same size and slack, else a
+ * LOG_ELIDED_MIXED. One LOG_ELIDED_SIZES for each size class says what mixed blocks are made of,
+ * and one LOG_ELIDED_LIVES describes each lifetime class. LOG_ELIDED_ALLOCATIONS has the number of
+ * blocks and the most that were live. All records follow the last free.
+ *
  * Invariants
- *   CT-1 With the events that stay they add up to the totals that were, of each stack, group, thread, size and class of lifetimes.
- * Threads: one. Failure: none; there is room for the blocks of a segment.
+ *   CT-1 Records and kept events together equal the original totals of each stack, group, thread,
+ *        size and lifetime class.
+ *
+ * Threads: one. The arrays are large enough for the blocks of one segment.
  */
 #ifndef MTRACE_RECORDER_ELIDE_TOTALS_H
 #define MTRACE_RECORDER_ELIDE_TOTALS_H
@@ -27,17 +31,17 @@ enum {
     ELIDE_TOTALS_MOST = ELIDE_TOTALS_WORDS / 5 + 1, /* words of an allocation and its free */
 };
 
-/* A block that was taken out. */
+/* An elided block. */
 struct elide_block {
     uint32_t node, free_node, group;
-    uint64_t size; /* 40 bits | slack 16, as in the record of its birth */
+    uint64_t size; /* 40 bits | slack 16, as in the record of its allocation */
     uint64_t allocated_ticks, ended_ticks;
     bool is_temporary;
 };
 
 struct elide_total {
-    uint64_t size;        /* as in the record of the first birth; of all, unless is_mixed */
-    uint64_t lived_ticks; /* of all */
+    uint64_t size;        /* as in the record of the first allocation; of all, unless is_mixed */
+    uint64_t lived_ticks; /* sum */
     uint64_t first_ticks, last_ticks, largest_ticks;
     uint64_t bytes, slack_bytes, temporary_bytes;
     uint64_t least_bytes, largest_bytes;
@@ -59,19 +63,22 @@ struct elide_totals {
     uint64_t lives_bytes[LIFETIME_CLASSES];
     uint32_t lives[LIFETIME_CLASSES];
     uint32_t n;
-    double ns_per_tick; /* the caller's */
+    double ns_per_tick; /* set by the caller */
 };
 
 void elide_totals_clear(struct elide_totals *totals);
 void elide_totals_add(struct elide_totals *totals, const struct elide_block *block);
 
-/* Events of the program that the record tells of, 0 of bookkeeping: each block that was taken out had two. */
+/* Program events that the record stands for; 0 for bookkeeping records. Each elided block had
+ * two. */
 uint64_t elide_totals_events_of(const uint64_t *event);
 
-/* Those of the payload, which may be elided. What cannot be walked is not counted. */
+/* The same for a payload, which may be elided. Stops at the first invalid event. */
 uint64_t elide_totals_count_events(const uint64_t *words, size_t n_words);
 
-/* Puts the records at `out`, of which `end` is the end; `time` is the time of an event in its first two words, and now_ticks the same. Returns where they end; NULL: there is no room. Clears. */
+/* Writes the records at `out`, before `end`, and clears the totals. `time`: an event's first two
+ * words with the time, also given as now_ticks. Returns the end of the records; NULL: they do not
+ * fit. */
 uint64_t *elide_totals_put(struct elide_totals *totals, const uint64_t time[2], uint64_t now_ticks,
                            uint64_t *out, const uint64_t *end);
 

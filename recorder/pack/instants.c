@@ -28,7 +28,7 @@ bool instants_is_of(unsigned kind)
     }
 }
 
-/* How many are before then. */
+/* The number of points before this time. */
 static size_t find(const struct instants *instants, uint64_t ticks)
 {
     size_t first = 0;
@@ -64,7 +64,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What came since is among the last. And each once. */
+/* Sorts points added since, and removes duplicates. */
 static void put_in_order(struct instants *instants)
 {
     uint64_t *all = instants->ticks;

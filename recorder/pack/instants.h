@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instants: at which somebody looks at what all threads of a process have: a phase or a window begins or ends, a marker is put, objects are walked over,
- * the process forks or ends. What is left out of a log must not span one, whichever thread it is of: what it amounts to stands at one time.
+ * instants: synchronization points, at which a reader looks at the state of all threads of a
+ * process: a phase or window begins or ends, a marker is set, objects are walked, the process forks
+ * or ends. Elided blocks of any thread must not cross one, because their totals have one time.
  *
- * Model:   ticks, put in rising order, and each told once, when somebody asks: what comes is read thread by thread, and what is in SIDE segments again and again.
+ * Times are in ticks, sorted when needed, without duplicates: events arrive thread by thread, and
+ * those of SIDE segments are read repeatedly.
+ *
  * Invariants
- *   IN-1 Of instants that were added, none that is not before the last instants_forget is missing.
+ *   IN-1 Every point that was added and is not before the last instants_forget is found.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_INSTANTS_H
@@ -19,21 +23,21 @@
 struct instants {
     uint64_t *ticks;
     size_t n, capacity;
-    size_t n_sorted; /* the others are not in order yet */
+    size_t n_sorted; /* the rest is not sorted yet */
 };
 
 void instants_done(struct instants *instants);
 
-/* Is an event of this kind one? */
+/* Events of this kind are synchronization points. */
 bool instants_is_of(unsigned kind);
 
 /* False without memory. */
 bool instants_add(struct instants *instants, uint64_t ticks);
 
-/* The first one from then on; UINT64_MAX: there is none. */
+/* The first one at or after `ticks`; UINT64_MAX: none. */
 uint64_t instants_next(struct instants *instants, uint64_t ticks);
 
-/* Nobody asks about what was before. */
+/* Drops points before this time, which the caller no longer needs. */
 void instants_forget(struct instants *instants, uint64_t before_ticks);
 
 #endif

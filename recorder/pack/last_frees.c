@@ -10,18 +10,17 @@
 enum {
     PLACES_LOG2 = 16,
     PLACES = 1 << PLACES_LOG2,
-    ANY_THREAD =
-        0, /* of side records whose thread is unknown; equals no thread that is asked for */
+    ANY_THREAD = 0, /* side records of an unknown thread; equals no requested thread */
 };
 
 struct place {
-    uint64_t ticks;        /* the latest end */
-    uint64_t others_ticks; /* the latest by another thread than `thread` */
+    uint64_t ticks;        /* the latest free */
+    uint64_t others_ticks; /* the latest one by a thread other than `thread` */
     uint32_t thread;
     uint32_t reserved;
 };
 
-/* How far a filling of a segment was read. */
+/* How far a filled segment was read. */
 struct mark {
     uint64_t sequence;
     uint64_t base_ticks;
@@ -33,9 +32,9 @@ struct mark {
 struct last_frees {
     struct place places[PLACES];
     struct instants instants;
-    struct mark *marks; /* by index of the segment */
+    struct mark *marks; /* by segment index */
     size_t n_marks;
-    uint64_t words[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy of what the program may still change */
+    uint64_t words[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy: the program may change the original */
 };
 
 struct last_frees *last_frees_new(void)
@@ -108,7 +107,7 @@ static bool learn_event(struct last_frees *frees, const uint64_t *words, uint64_
         break;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:
-        /* at its end: later than the block's, which does no harm */
+        /* a realloc's time is later than the old block's end, which is harmless */
         learn(frees, address_of(words[3]), thread, ticks);
         break;
     default:
@@ -117,7 +116,7 @@ static bool learn_event(struct last_frees *frees, const uint64_t *words, uint64_
     return true;
 }
 
-/* Goes on from the mark to n_words. */
+/* Continues from the mark to n_words. */
 static bool read_on(struct last_frees *frees, struct mark *mark, const uint64_t *words,
                     uint32_t n_words)
 {
@@ -142,7 +141,7 @@ static bool read_on(struct last_frees *frees, struct mark *mark, const uint64_t 
     return true;
 }
 
-/* Slots become valid in any order: all of them are looked at each time. Few segments are such. */
+/* Slots become valid in any order, so all are read each time. There are few such segments. */
 static bool read_side(struct last_frees *frees, const struct log_side_record *records, size_t n,
                       uint64_t *ret_last_ticks)
 {
@@ -171,7 +170,7 @@ bool last_frees_read_payload(struct last_frees *frees, const struct log_segment 
     return is_sound;
 }
 
-/* The words of a segment behind its mark, as far as they are committed. */
+/* Copies the committed words after the mark. */
 static bool read_gain(struct last_frees *frees, const struct log_segment *segment,
                       struct mark *mark)
 {
@@ -183,7 +182,7 @@ static bool read_gain(struct last_frees *frees, const struct log_segment *segmen
         *mark = (struct mark){
             .sequence = sequence, .base_ticks = segment->base_ticks, .thread = segment->thread};
     if (mark->n_words == 0)
-        mark->thread = segment->thread; /* written with the first event */
+        mark->thread = segment->thread; /* set with the first event */
     if (n_words <= mark->n_words)
         return true;
     memcpy(frees->words + mark->n_words, words + mark->n_words,
@@ -191,7 +190,7 @@ static bool read_gain(struct last_frees *frees, const struct log_segment *segmen
     return read_on(frees, mark, frees->words, n_words);
 }
 
-/* The words, or the records, that a segment gained. */
+/* Reads new words or records of a segment. */
 static bool read_segment(struct last_frees *frees, const struct log_segment *segment,
                          struct mark *mark)
 {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A log, or the beginning of one: nothing, or a part of its header. */
+/* A log, or the start of one: an empty file, or a part of the header. */
 static bool is_ours(const char *path)
 {
     char magic[sizeof(LOG_MAGIC) - 1];
@@ -47,14 +47,14 @@ int packed_log_check_target(const char *path, bool force, struct error *err)
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
                          path);
-    if (access(path, F_OK) == 0 && !is_ours(path)) /* a link may lead nowhere */
+    if (access(path, F_OK) == 0 && !is_ours(path)) /* a link may be dangling */
         return error_set(err, ERROR_EXISTS,
                          "'%s' exists and is not a log of mtrace; choose another name or remove it",
                          path);
     return 0;
 }
 
-/* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
+/* With force: unlinks the old file, so that its readers keep it. */
 static int make_room(const char *path, bool force, struct error *err)
 {
     int code = packed_log_check_target(path, force, err);
@@ -115,7 +115,7 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     return write_at(log, page, sizeof(page), 0, err);
 }
 
-/* What a sender gave back is not on the disk any more. */
+/* Punched-out parts do not use disk space. */
 static bool is_full(const struct packed_log *log, size_t n_bytes)
 {
     struct stat status;
@@ -148,7 +148,8 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
     return code;
 }
 
-/* A part of a frame. A file that has no header yet stays empty: one of zeros would be nobody's log. */
+/* Truncates a partial frame. A file without a header becomes empty: one of zeros would not be
+ * recognized as a log. */
 static void cut(const struct packed_log *log)
 {
     struct stat status;

@@ -20,13 +20,13 @@
 #include <string.h>
 
 enum {
-    QUANTUM_NS = 16, /* times of packed events are at most this coarse */
+    QUANTUM_NS = 16, /* maximum rounding of times in packed events */
     TIME_SHIFT_MAX = 8,
-    CLOCKS_DIFFER_NS =
-        100000, /* what a time in ticks is off by, at most, in our eyes or an importer's */
+    CLOCKS_DIFFER_NS = 100000, /* maximum error of a time in ticks, here or in the importer */
 };
 
-/* Longer than a thread that lives has the turn and does nothing (collector/process/self_report.h). */
+/* A live thread does not keep the request slot longer without an action
+ * (collector/process/self_report.h). */
 static const uint64_t most_turn_ns = 5000000000;
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
@@ -77,7 +77,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void report_watermark(struct packing *packing, uint64_t ticks)
 {
     packing->watermark_ticks = ticks;
-    /* release: partner is the importer's look before it lists the pool; what was appended before is seen there, too */
+    /* release: pairs with the importer's load before it lists the pool, so it also sees earlier
+     * frames */
     atomic_store_explicit(&live_log_packing(packing->live)->watermark_ticks, ticks,
                           memory_order_release);
 }
@@ -85,7 +86,7 @@ static void report_watermark(struct packing *packing, uint64_t ticks)
 void packing_be_watched(struct packing *packing)
 {
     packing->is_watched = true;
-    packing->hold_ns = monotonic_now_ns(); /* who was there before us knew of nobody who elides */
+    packing->hold_ns = monotonic_now_ns(); /* earlier readers did not expect elided blocks */
     report_watermark(packing, 1);
 }
 
@@ -121,8 +122,8 @@ void packing_set_clock(struct packing *packing, const struct log_file *file)
     packing->ticks_per_ns = tick_rate(file);
 }
 
-/* LI-4: all segments are packed with one shift, as whoever reads the log knows that of the first. What the header says may be
- * too near the start for that; now is not. */
+/* LI-4: all segments use one shift, because readers rely on that of the first. The header's
+ * readings may be too close to the start to compute it; a reading now is not. */
 static void settle_clock(struct packing *packing, const struct log_file *file)
 {
     struct log_file known;
@@ -136,7 +137,7 @@ static void settle_clock(struct packing *packing, const struct log_file *file)
     packing_set_clock(packing, &known);
 }
 
-/* Whose events are in no segment of a thread. */
+/* Side records are in no segment of a thread. */
 static bool has_side_records(const struct live_log *live)
 {
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
@@ -146,8 +147,8 @@ static bool has_side_records(const struct live_log *live)
     return false;
 }
 
-/* After taking segments, before any of them is packed (LR-2). As long as there is one thread no other one can have freed what is in
- * them: it gets its number before its first event. */
+/* Call after taking segments and before packing them (LR-2). With one thread no other can have
+ * freed their blocks: a thread gets its number before its first event. */
 static void learn_frees(struct packing *packing)
 {
     const struct live_log *live = packing->live;
@@ -161,15 +162,16 @@ static void learn_frees(struct packing *packing)
         packing->knows_frees = last_frees_read(packing->others, live);
 }
 
-/* ---- what stays as it is (PG-5, PG-6) -------------------------------------------------------- */
+/* ---- events that are not elided (PG-5, PG-6) ------------------------------------------------- */
 
-/* Is a thread of the program about to ask, or has one asked that we have not seen? If not, what was read of the log before this call comes before the
- * marker of the next question. */
+/* A thread of the program is about to post a request, or has posted one that was not seen yet. If
+ * false, everything read from the log before this call precedes the marker of the next request. */
 static bool is_asked(const struct packing *packing)
 {
     const struct log_question *question = live_log_question(packing->live);
 
-    /* what was read before, was: a thread takes its turn before it stamps its marker, and then counts it */
+    /* acquire: orders earlier reads of the log before these loads; a thread takes the slot before
+     * it stamps its marker, and counts the request after that */
     atomic_thread_fence(memory_order_acquire);
     uint32_t requester = atomic_load_explicit(&question->requester, memory_order_acquire);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
@@ -182,7 +184,8 @@ static bool is_asked(const struct packing *packing)
     return requester && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
 }
 
-/* A turn that the same thread takes again has another ticket, taken before. Who has the turn for long, and neither asks nor reads the answer, died with it or was led elsewhere (IQ-3). */
+/* A thread that takes the slot again has a new ticket, taken before. A thread that keeps the slot
+ * and neither posts nor reads has died or left by a jump (IQ-3). */
 static void watch_turn(struct packing *packing, uint64_t now_ns)
 {
     const struct log_question *question = live_log_question(packing->live);
@@ -199,7 +202,7 @@ static void watch_turn(struct packing *packing, uint64_t now_ns)
     packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
 }
 
-/* For who asks all is taken in that there is, too. */
+/* For a requester, all events so far are published, too. */
 static void hold_for_question(struct packing *packing)
 {
     bool has_requester = is_asked(packing);
@@ -210,7 +213,7 @@ static void hold_for_question(struct packing *packing)
         packing_hold_until(packing, now_ns);
 }
 
-/* An instant in ticks, by what both clocks show now: it is near. */
+/* Converts a recent time to ticks by the current reading of both clocks. */
 static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t now_ticks,
                          uint64_t now_ns)
 {
@@ -221,7 +224,7 @@ static uint64_t ticks_of(const struct log_file *file, uint64_t at_ns, uint64_t n
     return before < (double)now_ticks ? now_ticks - (uint64_t)(int64_t)before : 1;
 }
 
-/* What was stamped before then stays from now on. */
+/* Events stamped before this time are not elided from now on. */
 static uint64_t find_watermark(const struct packing *packing, uint64_t now_ticks, uint64_t now_ns)
 {
     const struct log_file *file = &packing->live->seen;
@@ -234,7 +237,7 @@ static uint64_t find_watermark(const struct packing *packing, uint64_t now_ticks
     return later(ticks, ticks_of(file, packing->hold_ns + CLOCKS_DIFFER_NS, now_ticks, now_ns));
 }
 
-/* PG-5: no frame is on its way. */
+/* Call when no frame is being written (PG-5). */
 void packing_note_watermark(struct packing *packing)
 {
     const struct log_file *file = &packing->live->seen;
@@ -257,7 +260,7 @@ void packing_note_watermark(struct packing *packing)
 
 /* ---- elision --------------------------------------------------------------------------------- */
 
-/* Of a segment that was copied. CU-3: a free that was dropped is not known either. */
+/* For a copied segment. CU-3: a dropped free is unknown, too. */
 static bool may_elide(const struct packing *packing, const struct log_segment *segment)
 {
     uint64_t n_dropped = 0;
@@ -270,7 +273,7 @@ static bool may_elide(const struct packing *packing, const struct log_segment *s
     return n_dropped == 0;
 }
 
-/* Of a thread whose events are packed without the others'. */
+/* For a thread's segment, packed independently of other threads. */
 static size_t put_elided(struct packing *packing, const struct log_segment *segment,
                          uint32_t n_bytes, uint64_t *ret_n_events)
 {
@@ -298,7 +301,8 @@ static size_t put_plain(struct packing *packing, const struct log_segment *segme
     return n;
 }
 
-/* Is it likely, or was it long ago that one was packed both ways? */
+/* Comparing is worthwhile: an unelided frame is probably smaller, or the last comparison is long
+ * ago. */
 static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_bytes,
                                     size_t n_elided_frame)
 {
@@ -306,7 +310,8 @@ static bool may_be_better_as_it_was(struct packing_usual *usual, uint32_t n_byte
            || (uint64_t)n_elided_frame * usual->n_bytes > (uint64_t)usual->n_frame * n_bytes;
 }
 
-/* PG-7. elide_undo is for the last call. In a bounded log it counts how much the keeper must take in. */
+/* PG-7. elide_undo applies to the last call. In a bounded log only the number of events for the
+ * follower matters. */
 static bool is_better_as_it_was(struct packing *packing, const struct log_segment *segment,
                                 const void *payload, uint32_t n_bytes, size_t n_elided_frame,
                                 size_t *ret_n_frame)
@@ -341,7 +346,7 @@ size_t packing_put_elided(struct packing *packing, const struct log_segment *seg
     return n;
 }
 
-/* Of events and samples. */
+/* Appends a frame of events or samples. */
 static int append_frame(struct packing *packing, size_t n_bytes, struct error *err)
 {
     if (!packing->ring)
@@ -349,13 +354,13 @@ static int append_frame(struct packing *packing, size_t n_bytes, struct error *e
     int code =
         rotated_log_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
 
-    /* Whoever reads the log misses those that somebody removed. */
+    /* With this number readers notice that rotated files were removed. */
     atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
                           memory_order_release);
     return code;
 }
 
-/* Packs a segment of the backlog; nothing when it is no more what it was. */
+/* Packs a segment of the backlog; does nothing if the segment has changed. */
 static int append_events(struct packing *packing, const struct packing_item *item,
                          struct error *err)
 {
@@ -397,7 +402,7 @@ static void learn_executable(struct packing *packing, size_t n_bytes)
             packing->executable = strndup((const char *)(def + 1), def->text_bytes);
 }
 
-/* PG-3; is_last: the program is gone. On failure the part is tried again. */
+/* PG-3; is_last: the program has exited. On failure the part is tried again. */
 static int append_definitions(struct packing *packing, struct definition_part *part, bool is_last,
                               struct error *err)
 {
@@ -450,7 +455,7 @@ static int by_sequence(const void *a, const void *b)
     return (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
-/* Into the backlog, if it holds something; false without memory. */
+/* Adds a used segment to the backlog; false without memory. */
 static bool add(void *context, uint32_t index)
 {
     struct packing *packing = context;
@@ -468,9 +473,9 @@ static bool add(void *context, uint32_t index)
     return true;
 }
 
-/* Adds what the program sealed to the backlog, each thread's segments in their order: the stack has
- * them in reverse, and none of them began before one of the same thread that was taken earlier. What
- * there is no memory for stays sealed, and is found at the end. */
+/* Adds sealed segments to the backlog in each thread's order: the stack has them reversed, and none
+ * began before one of its thread that was taken earlier. Without memory they stay sealed and are
+ * found at the end. */
 static int take(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -486,7 +491,7 @@ static int take(struct packing *packing, struct error *err)
     return 0;
 }
 
-/* Once the program attached, the packed file's header says what it is a log of. */
+/* Writes the header of the packed file as soon as the program has attached. */
 static int update_header(struct packing *packing, struct error *err)
 {
     int code;
@@ -498,7 +503,7 @@ static int update_header(struct packing *packing, struct error *err)
     return code;
 }
 
-/* A segment that is no longer what we packed is not ours to give back. */
+/* A segment that was refilled since must not be returned. */
 static void give_back(struct live_log *live, const struct packing_item *item)
 {
     struct log_segment *segment = live_log_segment(live, item->index);
@@ -553,7 +558,7 @@ int packing_append_samples(struct packing *packing, const struct log_sample *sam
 
 /* ---- at the end ------------------------------------------------------------------------------ */
 
-/* All used segments of events, whatever stack they are on; replaces the backlog. */
+/* Replaces the backlog by all used segments with events, whatever stack they are on. */
 static int collect_all(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -590,7 +595,7 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
     return code;
 }
 
-/* Of an allocator that the recorder knows, and whose functions are not all redirected. */
+/* Why a known allocator, whose functions are not all redirected, was not recorded. */
 static const char *why_unseen(const struct log_file *file, const struct patch_plan *plan)
 {
     static const char *const reasons[] = {
@@ -621,7 +626,8 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
     printable_clean(packing->unseen);
 }
 
-/* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
+/* The plan for anything that can be redirected; if there was no plan, the one that is used by
+ * default. */
 static const struct patch_plan *find_plan(const char *executable, const struct log_file *file)
 {
     const struct patch_plan *plan = allocator_plan_inside(executable, true);
@@ -645,7 +651,7 @@ static void note_unseen(struct packing *packing, struct log_file *file)
     if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
         plan = find_plan(packing->executable, file);
     if (!allocator)
-        allocator = plan->allocator; /* a malloc of nobody's */
+        allocator = plan->allocator; /* an unknown malloc */
     if (allocator)
         name_unseen(packing, file, allocator, plan);
 }

@@ -15,21 +15,21 @@ enum {
 };
 
 struct member {
-    struct member *next; /* of its bucket */
+    struct member *next; /* in its bucket */
     pid_t pid;
-    pid_t parent; /* who announced it; 0: nobody did */
+    pid_t parent; /* announced it; 0: none */
     uint32_t n_logs;
     uint32_t n_ended;
     uint64_t n_dropped;
-    uint64_t announced_ticks; /* 0: it was not */
-    uint64_t nothing_ticks;   /* its exec failed, it was its parent's all the time; 0: none did */
+    uint64_t announced_ticks; /* 0: not announced */
+    uint64_t nothing_ticks;   /* an exec failed: it was its parent after all; 0: none */
     uint64_t start_ns;        /* of the latest log that ended */
-    enum log_end end_kind;    /* of that */
-    bool had_no_room;         /* for one of its logs, or more */
+    enum log_end end_kind;    /* of that log */
+    bool had_no_room;         /* for at least one of its logs */
     bool has_raw;             /* a log that was not read */
-    bool is_elsewhere;        /* the pid is of another namespace: no use to look for it here */
-    uint32_t n_renamed;       /* children that have a log under another pid than it announced */
-    uint32_t n_missed;        /* that it announced, and no log has their pid */
+    bool is_elsewhere;        /* the PID is of another namespace and cannot be looked up here */
+    uint32_t n_renamed;       /* children with a log under another PID than announced */
+    uint32_t n_missed;        /* announced ones without a log of their PID */
     char name[NAME_BYTES];
 };
 
@@ -66,7 +66,7 @@ static struct member *find(const struct process_tree *family, pid_t pid)
     return member;
 }
 
-/* Made when there is none; NULL without memory. */
+/* Created if missing; NULL without memory. */
 static struct member *get(struct process_tree *family, pid_t pid)
 {
     struct member **bucket = &family->buckets[(uint32_t)pid % BUCKETS];
@@ -82,9 +82,9 @@ static struct member *get(struct process_tree *family, pid_t pid)
     return member;
 }
 
-/* ---- learning -------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
-/* The last part of the path, which ends with a NUL or the text. */
+/* The base name; the path ends with a NUL or the text. */
 static void set_name(struct member *member, const char *text, size_t n_bytes)
 {
     size_t n = strnlen(text, n_bytes);
@@ -184,7 +184,7 @@ void process_tree_note_started(struct process_tree *family, uint32_t n)
     family->n_started += n;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static enum process_tree_status status_of(const struct member *member)
 {
@@ -205,7 +205,7 @@ static enum process_tree_status status_of(const struct member *member)
 
 bool process_tree_is_expecting(const struct process_tree *family)
 {
-    uint32_t n_known = 0; /* with the program itself, which nobody announced */
+    uint32_t n_known = 0; /* includes the program itself, which was not announced */
 
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct member *member = family->buckets[i]; member; member = member->next) {
@@ -217,7 +217,7 @@ bool process_tree_is_expecting(const struct process_tree *family)
     return n_known < family->n_started + 1;
 }
 
-/* What its log says, or the kernel of one whose log was not read. */
+/* From its log, or from the kernel if its log was not read. */
 static const char *name_of(const struct member *member, char *text, int n_bytes)
 {
     char path[64];
@@ -250,8 +250,8 @@ static void count_missed(struct process_tree *family)
                 parent->n_missed++;
 }
 
-/* There is a log of each child that this one's parent announced, though some have another pid in it. Where there are fewer such logs it is not known
- * whose they are. */
+/* Each announced child of this parent has a log, although some have another PID in it. If there are
+ * fewer logs, it is unknown whose are missing. */
 static bool is_renamed(const struct process_tree *family, const struct member *member)
 {
     const struct member *parent = find(family, member->parent);

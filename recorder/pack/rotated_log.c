@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Between looks at the folder while there is no room. */
+/* Between looks at the folder while writing is stopped. */
 #define LOOK_REST_NS UINT64_C(50000000)
 
 void rotated_log_init(struct rotated_log *generations, const char *log_path,
@@ -30,7 +30,7 @@ void rotated_log_done(struct rotated_log *generations)
     generations->log_path = NULL;
 }
 
-/* What was begun and has no header yet is nobody's loss. */
+/* A file without a header may be replaced. */
 static int check_name(char *name, struct error *err)
 {
     struct stat status;
@@ -74,7 +74,7 @@ static int begin_next(struct rotated_log *generations, const struct log_file *fi
         code = packed_log_write_header(&next, file, err);
     if (code) {
         if (next.path)
-            packed_log_remove(&next); /* without a header it is nobody's */
+            packed_log_remove(&next); /* without a header it may be replaced */
         packed_log_close(&next);
         return code;
     }
@@ -86,7 +86,7 @@ static int begin_next(struct rotated_log *generations, const struct log_file *fi
     return 0;
 }
 
-/* Then it is not for want of time that whoever takes them in is behind. */
+/* False: the follower is late because the disk is full, not because it is slow. */
 static bool has_disk_room(const struct rotated_log_run *run, uint64_t n_bytes)
 {
     struct statvfs disk;
@@ -94,7 +94,7 @@ static bool has_disk_room(const struct rotated_log_run *run, uint64_t n_bytes)
     return statvfs(run->log_path, &disk) != 0 || disk.f_bavail * disk.f_frsize >= n_bytes;
 }
 
-/* Generations go meanwhile: there may be fewer than we know. */
+/* The follower removes files, so there may be less than known. */
 static bool has_room(struct rotated_log_run *run, size_t n_bytes)
 {
     if (run->there_bytes + n_bytes > run->most_bytes) {

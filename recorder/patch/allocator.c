@@ -18,7 +18,7 @@ static const char *const g_with_operators[] = {
 
 static const char *const g_first[] = {"libasan.so", "libclang_rt.asan", NULL};
 
-/* The one that the text names, or NULL. */
+/* The first library named in the text, or NULL. */
 static const char *names_one(const char *text, const char *const *libraries)
 {
     while (*libraries && !strstr(text, *libraries))
@@ -26,7 +26,7 @@ static const char *names_one(const char *text, const char *const *libraries)
     return *libraries;
 }
 
-/* ---- what a program is linked with ----------------------------------------------------------- */
+/* ---- libraries of the program ---------------------------------------------------------------- */
 
 static const char *at_address(const struct elf_file *file, uint64_t address)
 {
@@ -67,7 +67,7 @@ static const char *linked_one(const struct elf_file *file, void *libraries)
     return NULL;
 }
 
-/* ---- what is inside it ------------------------------------------------------------------------ */
+/* ---- inside the executable ------------------------------------------------------------------- */
 
 static bool is_none(const struct elf_file_symbol *symbol, void *context)
 {
@@ -83,7 +83,7 @@ static bool is_none(const struct elf_file_symbol *symbol, void *context)
     return *found == NULL;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 bool allocator_wants_to_be_first(const char *path, const char *preload)
 {
@@ -110,15 +110,15 @@ void allocator_look(const char *path, const char *preload, enum allocator_plan w
     (void)elf_file_ask(path, look, ret_use);
 }
 
-/* ---- once per file ---------------------------------------------------------------------------- */
+/* ---- one look per file ----------------------------------------------------------------------- */
 
 enum {
     KNOWN_FILES = 16
 };
 
-#define SETTLED_NS INT64_C(100000000) /* times of files are those of the kernel's last tick */
+#define SETTLED_NS INT64_C(100000000) /* file times have the resolution of the kernel's tick */
 
-/* What a file that is looked at again is known by: writing to it changes the time. */
+/* Identifies a file that is looked at again: a write changes its time. */
 struct known_file {
     dev_t device;
     ino_t inode;
@@ -139,7 +139,8 @@ static bool is_same(const struct known_file *known, const struct stat *status)
            && known->changed.tv_nsec == status->st_ctim.tv_nsec;
 }
 
-/* A file that has just been written may be written again at the same time: it is known by none. */
+/* A file that has just been written may be written again with the same time; so it gets a time that
+ * matches none. */
 static struct timespec settled_time(const struct stat *status)
 {
     static const struct timespec never;
@@ -152,7 +153,7 @@ static struct timespec settled_time(const struct stat *status)
     return age_ns > SETTLED_NS ? status->st_ctim : never;
 }
 
-/* The entry of the file, which may be a new one in the place of the oldest. */
+/* The cache entry of the file, which may replace the oldest one. */
 static struct known_file *know(const struct stat *status)
 {
     static size_t n_made;

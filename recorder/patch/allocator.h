@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocator: does the program bring an allocator that wants to be treated in its own way?
+ * allocator: does the program bring an allocator that needs special treatment?
  *
- * Model: a library by its name, in LD_PRELOAD and among what the program is linked with (DT_NEEDED).
- *        One that comes in by another library is not found; then the collector says so, and
- *        MTRACE_LIBRARY names libmtrace-new.so by hand. One inside the executable by the names of
- *        its functions (.symtab, .dynsym). A stripped executable has none, and nobody knows.
- * Failure: false, NULL. The file may be anything, and be cut while it is read.
- * Threads: one.
+ * Libraries are recognized by their names in LD_PRELOAD and DT_NEEDED. One that is loaded
+ * indirectly is not found; then the collector says so, and the user sets MTRACE_LIBRARY to
+ * libmtrace-new.so. Allocators inside the executable are recognized by function names (.symtab,
+ * .dynsym), so not in a stripped executable.
+ *
+ * Threads: one. Errors: false or NULL. The file may be anything, and may be truncated while it is
+ * read.
  */
 #ifndef MTRACE_RECORDER_ALLOCATOR_H
 #define MTRACE_RECORDER_ALLOCATOR_H
@@ -24,25 +25,24 @@ enum allocator_plan {
 
 struct allocator_use {
     enum allocator_plan wanted;
-    bool has_operators; /* its C++ operators do not call malloc by name */
-    struct patch_plan
-        plan; /* as wanted, for one inside the executable; give it to patch_plan_done */
+    bool has_operators;     /* its C++ operators do not call malloc by name */
+    struct patch_plan plan; /* for one inside the executable; free with patch_plan_done */
 };
 
-/* What must be known before the program starts. `path`: of the program; `preload`: its LD_PRELOAD, or
- * NULL. */
+/* Call before the program starts. `path`: the program; `preload`: its LD_PRELOAD, or NULL. */
 void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
                     struct allocator_use *ret_use);
 
-/* It is AddressSanitizer's, which ends a program in which another library comes before it. */
+/* The program uses AddressSanitizer, which aborts if another library precedes it. */
 bool allocator_wants_to_be_first(const char *path, const char *preload);
 
-/* The name of a known allocator that the executable has inside, where no library can stand before
- * it: "jemalloc"; NULL: none is known. That the program uses it is likely, not certain. */
+/* The known allocator inside the executable, which no library can interpose: "jemalloc"; NULL: none
+ * known. The program probably uses it. */
 const char *allocator_inside(const char *path);
 
-/* How that one could be redirected; any: EP-3 of patch_plan.h. Valid until the next call; never NULL. Both functions
- * read the same file once: a browser has dozens of processes of one executable of 300 MB. */
+/* How to redirect that allocator; any: EP-3 of patch_plan.h. Valid until the next call; never
+ * NULL. Both functions cache the last file: a browser runs dozens of processes of one 300-MB
+ * executable. */
 const struct patch_plan *allocator_plan_inside(const char *path, bool any);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whose names a word is part of. */
+/* The allocators that have a word. */
 enum {
     STANDARD = 1,
     JEMALLOC = 2,
@@ -12,10 +12,10 @@ enum {
     MIMALLOC = 8,
     SNMALLOC = 16,
     RPMALLOC = 32,
-    OPERATORS = 64, /* C++'s, which have no prefix */
+    OPERATORS = 64, /* of C++, without prefix */
     CAMEL = 128,    /* TCMallocInternalMalloc */
     MIMALLOC_HEAP = 256,
-    TELLING = 512, /* behind a prefix */
+    TELLING = 512, /* with a prefix */
 };
 
 static const struct {
@@ -27,7 +27,7 @@ static const struct {
     {"je_", "jemalloc", STANDARD | JEMALLOC},
     {"tc_", "tcmalloc", STANDARD | TCMALLOC},
     {"TCMallocInternal", "tcmalloc", CAMEL},
-    {"mi_heap_", "mimalloc", 0}, /* as below, with a heap before the others */
+    {"mi_heap_", "mimalloc", 0}, /* like below, with a heap as first argument */
     {"mi_theap_", "mimalloc", 0},
     {"mi_", "mimalloc", STANDARD | MIMALLOC},
     {"sn_", "snmalloc", STANDARD | SNMALLOC},
@@ -112,7 +112,7 @@ static const struct word {
     {"new_reallocn", "=pns", LOG_CALL_REALLOCARRAY, MIMALLOC},
     {"alloc_new", "+s", LOG_CALL_NEW, MIMALLOC_HEAP},
     {"alloc_new_n", "+ns", LOG_CALL_NEW, MIMALLOC_HEAP},
-    {"reallocf", "?", LOG_CALL_REALLOC, MIMALLOC}, /* gives the old one back when it fails */
+    {"reallocf", "?", LOG_CALL_REALLOC, MIMALLOC}, /* frees the old block on failure */
     {"strdup", "+", LOG_CALL_MALLOC, MIMALLOC},
     {"strndup", "+", LOG_CALL_MALLOC, MIMALLOC},
     {"realpath", "+", LOG_CALL_MALLOC, MIMALLOC},
@@ -129,7 +129,7 @@ static const struct word {
 
     {"aligned_calloc", "+ans", LOG_CALL_CALLOC, RPMALLOC},
     {"aligned_realloc", "=pas", LOG_CALL_REALLOC, RPMALLOC},
-    {"malloc_heap_free", "?", LOG_CALL_MALLOC, RPMALLOC}, /* what heaps of the program's own do */
+    {"malloc_heap_free", "?", LOG_CALL_MALLOC, RPMALLOC}, /* for heaps of the program */
     {"malloc_heap_realloc", "?", LOG_CALL_REALLOC, RPMALLOC},
 
     {"Malloc", "+s", LOG_CALL_MALLOC, CAMEL | TELLING},
@@ -202,7 +202,7 @@ static bool find_word(const char *text, unsigned of, struct entry_name *ret_name
     return false;
 }
 
-/* mi_heap_malloc(heap, size): the same arguments behind one that is none of ours. */
+/* mi_heap_malloc(heap, size): the known arguments follow one that is ignored. */
 static bool find_with_heap(const char *text, struct entry_name *ret_name)
 {
     static const struct {
@@ -235,7 +235,7 @@ static bool find_with_heap(const char *text, struct entry_name *ret_name)
     return false;
 }
 
-/* Most names of a large program are C++'s, and none of them is meant but its operators'. */
+/* Most names of a large program are mangled C++ names, of which only operators matter. */
 static bool is_mangled(const char *name)
 {
     return strncmp(name, "_Z", 2) == 0 && strncmp(name, "_Zn", 3) != 0

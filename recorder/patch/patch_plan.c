@@ -15,7 +15,7 @@
 enum {
     MAX_ENTRIES = PATCH_PLAN_MAX_ENTRIES,
     MAX_OPERATOR_BYTES = 4096,
-    MAX_SUSPECTS = 256, /* each takes a walk over all symbols */
+    MAX_SUSPECTS = 256, /* each needs a pass over all symbols */
 };
 
 struct entry {
@@ -23,7 +23,7 @@ struct entry {
     char symbol[ELF_FILE_NAME_BYTES];
     Elf64_Sym at;
     const char *why_not;
-    bool is_dropped; /* another one has its address, or its allocator is none */
+    bool is_dropped; /* a duplicate address, or not a complete allocator */
     struct trampoline moved;
 };
 
@@ -32,18 +32,18 @@ struct search {
     struct entry *entries; /* owned; most programs have none */
     size_t n;
     size_t capacity;
-    char own_prefix[ELF_FILE_NAME_BYTES]; /* of a jemalloc; "": none but the usual ones */
+    char own_prefix[ELF_FILE_NAME_BYTES]; /* another prefix of jemalloc; "": only the usual ones */
     const char *sanitizer;                /* NULL: none */
-    bool is_any;                          /* also what has no witness */
+    bool is_any;                          /* accept without witness */
     bool has_witness;                     /* EP-3 */
     bool is_full;
     unsigned n_suspects;
     struct patch_plan *plan;
 };
 
-/* ---- which functions there are --------------------------------------------------------------- */
+/* ---- finding the functions ------------------------------------------------------------------- */
 
-/* A sanitizer that the function starts, or NULL. */
+/* The sanitizer to which the function belongs, or NULL. */
 static const char *find_sanitizer(const char *name)
 {
     static const struct {
@@ -69,7 +69,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* A name that jemalloc or tcmalloc has, and nobody else. */
+/* Only jemalloc or tcmalloc has such a name. */
 static bool is_witness(const char *name)
 {
     static const char *const ends[] = {"mallctl", "mallocx", "sdallocx", "tc_version"};
@@ -80,7 +80,7 @@ static bool is_witness(const char *name)
     return strncmp(name, "_rjem_", strlen("_rjem_")) == 0 || strstr(name, "MallocExtension");
 }
 
-/* What must be known of all symbols before one is judged. */
+/* Collects what must be known of all symbols before any is judged. */
 static bool look(const struct elf_file_symbol *symbol, void *context)
 {
     struct search *search = context;
@@ -104,7 +104,7 @@ static bool is_operator(const struct entry_name *name, const char *symbol)
     return !*name->prefix && strncmp(symbol, "_Z", 2) == 0;
 }
 
-/* A name that anybody may use is the allocator's only where all of the program would find it. */
+/* An unprefixed name is the allocator's only if it is global in the program. */
 static bool is_meant(const struct elf_file_symbol *symbol, const struct entry_name *name)
 {
     return *name->prefix || ELF64_ST_BIND(symbol->symbol.st_info) != STB_LOCAL;
@@ -123,7 +123,7 @@ static bool collect(const struct elf_file_symbol *symbol, void *context)
     for (size_t i = 0; i < search->n; i++)
         if (search->entries[i].at.st_value == symbol->symbol.st_value
             && strcmp(search->entries[i].symbol, symbol->name) == 0)
-            return true; /* in both tables */
+            return true; /* present in both tables */
     entries = search->n < MAX_ENTRIES ? dynamic_array_reserve(search->entries, &search->capacity,
                                                               search->n + 1, sizeof(*entries))
                                       : NULL;
@@ -146,7 +146,7 @@ static bool has_kind(const struct search *search, const char *prefix, char kind)
     return false;
 }
 
-/* Prefixed names first: "malloc" may be another name of tc_malloc. */
+/* Prefixed names first: "malloc" may be an alias of tc_malloc. */
 static int by_prefix(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -155,12 +155,12 @@ static int by_prefix(const void *left, const void *right)
 
     if (order == 0)
         order = strcmp(a->name.prefix, b->name.prefix);
-    if (order == 0) /* what they say of usable bytes before them */
+    if (order == 0) /* usable-size functions before the others */
         order = (b->name.shape[0] == 'u') - (a->name.shape[0] == 'u');
     return order ? order : strcmp(a->symbol, b->symbol);
 }
 
-/* ---- whose operators they are ---------------------------------------------------------------- */
+/* ---- C++ operators --------------------------------------------------------------------------- */
 
 struct reference {
     const struct elf_file *file;
@@ -187,11 +187,9 @@ static bool is_internal(uint64_t target, void *context)
     return reference->is_internal;
 }
 
-/*
- * C++'s operators may be the C++ library's, which call malloc by name, or the program's own, which make
- * blocks out of what only they know: neither is touched. jemalloc's name what only jemalloc has. Those of
- * others are their functions by other names.
- */
+/* C++ operators may belong to the C++ library, which calls malloc by name, or to the program, which
+ * makes blocks in its own way: neither is touched. jemalloc's operators reference functions that
+ * only jemalloc has. Those of other allocators are aliases of their functions. */
 static bool is_foreign_operator(const struct elf_file *file, const struct entry *entry)
 {
     struct reference reference = {.file = file};
@@ -206,7 +204,7 @@ static bool is_foreign_operator(const struct elf_file *file, const struct entry 
                                         &reference);
 }
 
-/* An allocator makes blocks and takes them back. One function with two names is redirected once. */
+/* A complete allocator allocates and frees. A function with two names is redirected once. */
 static void drop_others(struct search *search)
 {
     for (size_t i = 0; i < search->n; i++) {
@@ -221,14 +219,14 @@ static void drop_others(struct search *search)
     }
 }
 
-/* ---- whether they can be redirected ---------------------------------------------------------- */
+/* ---- checking the functions ------------------------------------------------------------------ */
 
 static bool is_redirected(const struct entry *entry)
 {
     return !entry->is_dropped && entry->name.shape[0] != 'u';
 }
 
-/* Of the function as it is named; what it begins with is another question. */
+/* Checks the function's symbol; its code is checked later. */
 static const char *why_not_called(const struct elf_file *file, const struct entry *entry,
                                   const uint8_t **ret_code)
 {
@@ -278,7 +276,7 @@ static void refuse(struct search *search, const struct trampoline *moved, const 
             search->entries[i].why_not = why_not;
 }
 
-/* The function that holds a place in the program. */
+/* The function that contains a place in the program. */
 struct holder {
     uint64_t place;
     Elf64_Sym found; /* st_size 0: none */
@@ -294,7 +292,7 @@ static bool is_elsewhere(const struct elf_file_symbol *symbol, void *context)
     return holder->found.st_size == 0;
 }
 
-/* A place that nobody knows could be code. */
+/* A place outside of known functions could be code. */
 static bool is_guilty(struct search *search, uint64_t place, const struct trampoline *moved)
 {
     struct holder holder = {.place = place};
@@ -325,7 +323,7 @@ static void look_in_segment(struct search *search, const Elf64_Phdr *segment,
             refuse(search, ascending[i], "another function jumps between its first instructions");
 }
 
-/* Of the whole program: does anything jump into what moves? */
+/* Searches the whole program for jumps into moved instructions. */
 static void look_for_hits(struct search *search)
 {
     const struct trampoline *ascending[MAX_ENTRIES];
@@ -362,7 +360,7 @@ static bool refuse_some(struct search *search)
     return is_possible;
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- writing the plan ------------------------------------------------------------------------ */
 
 static void write_bytes(FILE *out, const uint8_t *bytes, size_t n)
 {
@@ -414,7 +412,7 @@ static void write_plan(struct search *search)
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static const char *name_allocator(const struct search *search)
 {
@@ -441,7 +439,7 @@ static bool is_proven(const struct search *search)
     return search->has_witness;
 }
 
-/* What no entry by itself can say. */
+/* Reasons that concern the program as a whole. */
 static bool refuse_all(const struct search *search, const Elf64_Ehdr *header)
 {
     struct patch_plan *plan = search->plan;

@@ -22,7 +22,7 @@ static bool is_hit(const struct trampoline *moved, uint64_t target)
 
 static const uint8_t g_endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-/* What is asked of Zydis. */
+/* The functions of Zydis in use. */
 struct zydis {
     ZyanStatus (*init)(ZydisDecoder *, ZydisMachineMode, ZydisStackWidth);
     ZyanStatus (*decode)(const ZydisDecoder *, ZydisDecoderContext *, const void *, ZyanUSize,
@@ -30,8 +30,8 @@ struct zydis {
 };
 
 #    if defined(MTRACE_ZYDIS_SONAME)
-/* Loaded when first asked: few programs have an allocator inside, and its 2,500 relocations would be a
- * fifth of what a short program's recording takes. */
+/* Loaded at first use: few programs have an allocator inside, and its 2,500 relocations would take
+ * a fifth of the recorder's time for a short program. */
 static const struct zydis *load(void)
 {
     static struct zydis zydis;
@@ -77,7 +77,7 @@ static bool is_relative(const ZydisDecodedInstruction *instruction)
     return instruction->raw.imm[0].size > 0 && instruction->raw.imm[0].is_relative;
 }
 
-/* Where a relative branch at `at` leads. */
+/* The target of a relative branch at `at`. */
 static uint64_t target_of(const struct code *code, size_t at,
                           const ZydisDecodedInstruction *instruction)
 {
@@ -103,7 +103,7 @@ static bool is_plain_condition(const ZydisDecodedInstruction *instruction)
                    : (instruction->opcode & 0xf0) == 0x70);
 }
 
-/* What may run elsewhere, but for its displacements. */
+/* NULL: the instruction can be moved, if its displacement is adjusted; else the reason. */
 static const char *why_not(const ZydisDecodedInstruction *instruction)
 {
     switch (instruction->meta.category) {
@@ -131,7 +131,7 @@ static void put(struct trampoline *moved, const uint8_t *bytes, size_t n)
     moved->n_bytes = (uint8_t)(moved->n_bytes + n);
 }
 
-/* A branch with a displacement of 32 bits; opcode[0] may be absent. */
+/* Writes a branch with a 32-bit displacement; opcode[0] may be absent. */
 static void put_branch(struct trampoline *moved, const uint8_t *opcode, size_t n, uint64_t target)
 {
     static const uint8_t none[DISPLACEMENT_BYTES];
@@ -168,7 +168,7 @@ static void put_instruction(struct trampoline *moved, const struct code *code, s
             code->address + at + instruction->length + (uint64_t)instruction->raw.disp.value};
 }
 
-/* Moves instructions from `at` on, until a jump has room. */
+/* Moves instructions from `at` on until a jump fits. */
 static const char *move(const struct code *code, size_t at, struct trampoline *moved)
 {
     size_t begin = at;
@@ -294,7 +294,7 @@ const char *trampoline_make(const uint8_t *function, size_t n, uint64_t address,
 
 #endif
 
-/* Of a displacement that begins at `i`, by the bytes before it; 0: none. */
+/* Size of a displacement at `i`, judged by the bytes before it; 0: none. */
 static size_t displacement_bytes(const uint8_t *text, size_t i)
 {
     uint8_t opcode = text[i - 1];
@@ -307,7 +307,7 @@ static size_t displacement_bytes(const uint8_t *text, size_t i)
     return 0;
 }
 
-/* Where it leads from there. */
+/* The target of a displacement. */
 static uint64_t displaced(const uint8_t *displacement, size_t n)
 {
     int32_t value;
@@ -318,7 +318,8 @@ static uint64_t displaced(const uint8_t *displacement, size_t n)
     return n + (uint64_t)(int64_t)value;
 }
 
-/* The index of the first code that begins behind the target, which the one before it may hold. */
+/* The index of the first trampoline that begins after the target; the one before it may contain the
+ * target. */
 static size_t find_behind(const struct trampoline *const *ascending, size_t n, uint64_t target)
 {
     size_t low = 0;
@@ -333,7 +334,7 @@ static size_t find_behind(const struct trampoline *const *ascending, size_t n, u
     return low;
 }
 
-/* The addresses between the first bytes of all moved codes. */
+/* The address range that covers all moved instructions. */
 struct reach {
     uint64_t first;
     uint64_t last;
@@ -350,17 +351,15 @@ static struct reach reach_of(const struct trampoline *const *ascending, size_t n
     return reach;
 }
 
-/*
- * Is any of the SCAN_BYTES positions from `i` on the begin of a displacement of 32 bits to within reach,
- * whatever is before it? The lower 32 bits of the target decide: a superset. Vectors of the compiler, as
- * a text of 200 MB is looked through.
- */
+/* Could any of the SCAN_BYTES positions from `i` on be a 32-bit displacement into reach, whatever
+ * precedes it? Only the lower 32 bits of the target are compared, which gives a superset. Uses the
+ * compiler's vectors, because a text of 200 MB is scanned. */
 static bool may_reach(const uint8_t *text, size_t i, uint64_t address, const struct reach *reach)
 {
     typedef uint32_t vector __attribute__((vector_size(16)));
     typedef int32_t signed_vector __attribute__((vector_size(16)));
     const vector lanes = {0, 4, 8, 12};
-    /* A target within reach is one of the least signed numbers. */
+    /* A target within reach becomes one of the smallest signed numbers. */
     uint32_t to_least =
         (uint32_t)(address + i + DISPLACEMENT_BYTES - reach->first) + UINT32_C(0x80000000);
     uint64_t span = reach->last - reach->first;
@@ -376,13 +375,13 @@ static bool may_reach(const uint8_t *text, size_t i, uint64_t address, const str
     return found[0] | found[1] | found[2] | found[3];
 }
 
-/* Displacements of 8 bits lead from there to within reach. */
+/* 8-bit displacements from here could lead into reach. */
 static bool is_near(uint64_t place, const struct reach *reach)
 {
     return place + SCAN_BYTES + INT8_MAX + 1 >= reach->first && place <= reach->last + INT8_MAX + 1;
 }
 
-/* Skips what holds no suspect; where one may be, from i on. */
+/* Skips blocks without suspects; returns where one may be, from i on. */
 static size_t skip(const uint8_t *text, size_t i, size_t n, uint64_t address,
                    const struct reach *reach)
 {
@@ -397,7 +396,7 @@ size_t trampoline_find_suspect(const uint8_t *text, size_t n, uint64_t address,
                                size_t *at)
 {
     size_t i = *at < 1 ? 1 : *at;
-    size_t end = i; /* of the block that is looked at byte by byte */
+    size_t end = i; /* of the block that is scanned byte by byte */
     struct reach reach;
 
     if (n_moved == 0)

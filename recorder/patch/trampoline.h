@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moved_code: may the first instructions of a function stand elsewhere, so that a jump has room in
- * their place? And how are they written there?
+ * trampoline: can the first instructions of a function be moved to make room for a jump, and how
+ * are they rewritten?
  *
- * Model:   whole instructions from the entry on (behind an endbr64, which stays) until a near jump has
- *          room. Where they are put is not known yet: what is relative to the instruction pointer
- *          becomes a displacement of 32 bits with the address it shall reach (struct moved_fix), and the
- *          way back behind them is one such, too.
+ * Whole instructions from the entry (after an endbr64, which stays) are moved until a near jump
+ * fits. Their new address is not known yet: operands relative to the instruction pointer become
+ * 32-bit displacements with a target address (struct moved_fix), and so does the jump back after
+ * them.
+ *
  * Invariants
- *   MC-1 What is accepted ends at an instruction's end, inside the function, and nothing of the
- *        function jumps between its first and its last byte.
- *   MC-2 No call is moved: no return address ever lies in moved code.
- *   MC-3 Nothing is read outside of the bytes given.
- * Failure: a text that says why not; always, when Zydis, which decodes instructions, was not there for the
- *          build or cannot be loaded now.
+ *   MC-1 The moved part ends at an instruction boundary inside the function, and no jump in the
+ *        function leads into it.
+ *   MC-2 No call is moved, so no return address lies in moved code.
+ *   MC-3 Nothing outside the given bytes is read.
+ *
+ * Errors: a text with the reason; always if Zydis, the instruction decoder, was not built in or
+ * cannot be loaded.
  */
 #ifndef MTRACE_RECORDER_TRAMPOLINE_H
 #define MTRACE_RECORDER_TRAMPOLINE_H
@@ -29,7 +31,7 @@ enum {
     TRAMPOLINE_MAX_FIXES = 6,
 };
 
-/* The 4 bytes at `at` shall be target - (address of `end`). */
+/* The 4 bytes at `at` must be set to target - (address of `end`). */
 struct moved_fix {
     uint8_t at;
     uint8_t end;
@@ -41,30 +43,31 @@ struct trampoline {
     uint8_t n_expected;
     uint8_t n_bytes;
     uint8_t n_fixes;
-    uint8_t expected[TRAMPOLINE_MAX_EXPECTED]; /* what is there, and moves */
-    uint8_t bytes[TRAMPOLINE_MAX_BYTES];       /* what stands elsewhere, the way back included */
+    uint8_t expected[TRAMPOLINE_MAX_EXPECTED]; /* the original bytes, which move */
+    uint8_t bytes[TRAMPOLINE_MAX_BYTES];       /* the moved bytes, with the jump back */
     struct moved_fix fixes[TRAMPOLINE_MAX_FIXES];
 };
 
-/* A function of n bytes at an address (of the file: unrelocated). NULL: it may; else why not. */
+/* For a function of n bytes at an unrelocated address. NULL: success; else the reason. */
 const char *trampoline_make(const uint8_t *function, size_t n, uint64_t address,
                             struct trampoline *ret_moved);
 
-/* Does a branch of this function lead between the first and the last byte of what moves? True also when
- * not all of it can be decoded. */
+/* A branch of this function leads between the first and the last moved byte. True also if the
+ * function cannot be decoded completely. */
 bool trampoline_is_hit_by(const uint8_t *function, size_t n, uint64_t address,
                           const struct trampoline *moved);
 
-/* Tells every address that an instruction of the function names: of a branch, a call, an operand relative
- * to the instruction pointer; until one is answered by true. Was one? */
+/* Calls `visit` for each address that an instruction names (branch, call, or operand relative to
+ * the instruction pointer) until it returns true. The result says whether it did. */
 typedef bool trampoline_visit(uint64_t target, void *context);
 bool trampoline_has_reference(const uint8_t *function, size_t n, uint64_t address,
                               trampoline_visit *visit, void *context);
 
 /*
- * Where that may be so: the next place in `text` from *at on whose bytes could be a branch with a
- * displacement of 8 or 32 bits into one of the n_moved codes. None is missed, whatever the bytes are; many a
- * one is no branch. ascending: by address. Which code it is, or n_moved; *at: behind the place.
+ * Finds the next place in `text`, from *at, whose bytes could be a branch with an 8-bit or 32-bit
+ * displacement into one of the n_moved trampolines, which are sorted by address. None is missed,
+ * but many are not branches. Returns the index of the trampoline, or n_moved; *at is then after the
+ * place.
  */
 size_t trampoline_find_suspect(const uint8_t *text, size_t n, uint64_t address,
                                const struct trampoline *const *ascending, size_t n_moved,

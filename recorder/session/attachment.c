@@ -25,11 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
-static const uint64_t leave_ns = 300000000;   /* of a recorder, which must pack meanwhile */
-static const uint64_t handle_ns = 300000000;  /* of a process that has anything to do */
+static const uint64_t search_ns = 2000000000; /* of a search for a safe point */
+static const uint64_t leave_ns = 300000000;   /* for a recorder, which still has to pack */
+static const uint64_t handle_ns = 300000000;  /* for a process that executes events */
 
-/* Of ours, with the slash before each. */
+/* File names of mtrace's libraries, each with a slash. */
 enum {
     ATTACH_LIBRARY,
     PRELOAD_LIBRARY,
@@ -40,7 +40,7 @@ enum {
 static const char *const g_libraries[N_LIBRARIES] = {"/libmtrace-attach.so", "/libmtrace.so",
                                                      "/libmtrace-new.so"};
 
-/* Beside the library that is preloaded. */
+/* Looks beside the preloaded library. */
 static int find_library(char **ret_path, struct error *err)
 {
     char *preloaded = NULL;
@@ -60,7 +60,7 @@ static int find_library(char **ret_path, struct error *err)
     return code;
 }
 
-/* What of ours a process has mapped. */
+/* mtrace's libraries and log in a process's mappings. */
 struct parts {
     char *libraries[N_LIBRARIES]; /* paths; owned */
     struct mapped_log log;
@@ -76,7 +76,7 @@ static bool note_part(const struct process_mapping *mapping, void *context)
             parts->libraries[i] = strdup(mapping->path);
     }
     if (!parts->log.is_writing && mapping->permissions[3] == 's'
-        && mapping->offset == 0) /* as the beginning of a log is */
+        && mapping->offset == 0) /* a log is mapped from its start */
         mapped_log_take(&parts->log, parts->pid, mapping);
     return true;
 }
@@ -89,20 +89,20 @@ static void parts_done(struct parts *parts)
     *parts = (struct parts){.log.fd = -1};
 }
 
-/* False: that cannot be seen. */
+/* False: the mappings cannot be read. */
 static bool parts_find(pid_t pid, struct parts *ret_parts)
 {
     *ret_parts = (struct parts){.log.fd = -1, .pid = pid};
     return process_maps_visit(pid, note_part, ret_parts);
 }
 
-/* It has the collector since it began: by LD_PRELOAD. */
+/* The process has had the collector since its start, by LD_PRELOAD. */
 static bool is_preloaded(const struct parts *parts)
 {
     return parts->libraries[PRELOAD_LIBRARY] || parts->libraries[PRELOAD_NEW_LIBRARY];
 }
 
-/* It has what is loaded to attach, whether or not it records; or that cannot be seen. */
+/* The process has the library that attaching loads, recording or not; also true if unknown. */
 static bool has_attached(pid_t pid)
 {
     struct parts parts;
@@ -148,7 +148,7 @@ static int report_refused(pid_t pid, int why, struct error *err)
         return error_set(err, ERROR_EXISTS,
                          "process %d is attached to already: 'mtrace-record --detach %d' ends that",
                          (int)pid, (int)pid);
-    if (why == ATTACH_ANSWER_RECORDED) /* since just now */
+    if (why == ATTACH_ANSWER_RECORDED) /* since a moment ago */
         return error_set(err, ERROR_EXISTS,
                          "process %d is recorded already by who started it: 'mtrace-record --ctl "
                          "%d start' begins a window of it",
@@ -226,7 +226,7 @@ int attachment_leave(struct attachment *attachment, bool *ret_is_busy, struct er
     return code;
 }
 
-/* Whichever of ours records there. */
+/* Restores the process with any of mtrace's libraries that records there. */
 static int lead_back(pid_t pid, const struct parts *parts, uint64_t time_limit_ns,
                      struct error *err)
 {
@@ -263,7 +263,8 @@ static int detach_patiently(const struct attachment *attachment, int *ret_result
     return code;
 }
 
-/* What was ever attached to has the library mapped for good, or code that leads to it. Where that cannot be seen it is for the call to say why. */
+/* After attaching, the library stays mapped, or code that leads to it. If the mappings cannot be
+ * read, false lets the remote call report the reason. */
 static bool never_attached(const struct attachment *attachment)
 {
     const struct attaching_call look = {.pid = attachment->pid, .library = attachment->library};
@@ -274,7 +275,7 @@ static bool never_attached(const struct attachment *attachment)
            && answer.result == 0;
 }
 
-/* ---- who has the collector from its start -------------------------------------------------------- */
+/* ---- processes started with the collector ---------------------------------------------------- */
 
 static bool is_writing(pid_t pid)
 {
@@ -285,7 +286,7 @@ static bool is_writing(pid_t pid)
     return is_it;
 }
 
-/* It obeys with its next event. */
+/* The process handles the command at its next event. */
 static void order_end(pid_t pid, const struct mapped_log *log)
 {
     static const struct order order = {.order = LOG_ORDER_LEAVE};
@@ -307,7 +308,7 @@ static void order_end(pid_t pid, const struct mapped_log *log)
     live_log_close(&live);
 }
 
-/* Its log is what it is then, and it goes on unrecorded. */
+/* Ends the log as it is; the process continues unrecorded. */
 static int end_log(pid_t pid, const struct parts *parts, struct error *err)
 {
     const char *name = parts->log.name ? parts->log.name : "?";
@@ -346,7 +347,7 @@ static int check_not_recorded(pid_t pid, const struct mapped_log *log, struct er
     return 0;
 }
 
-/* A log of one that has the collector from its start. */
+/* The process was started with the collector and writes a log. */
 static bool is_left(const struct parts *parts)
 {
     return is_preloaded(parts) && parts->log.is_writing && !parts->libraries[ATTACH_LIBRARY];
@@ -410,7 +411,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
     int result = 1;
     int code = 0;
 
-    if (!is_preloaded(parts) && never_attached(attachment)) /* its threads need not be looked for */
+    if (!is_preloaded(parts) && never_attached(attachment)) /* the threads need not be examined */
         return report_not_attached(pid, err);
     if (parts->libraries[ATTACH_LIBRARY] || !is_preloaded(parts))
         code = detach_patiently(attachment, &result, err);
@@ -443,7 +444,7 @@ int attachment_detach(pid_t pid, struct attachment_left *ret_left, struct error 
     char *path = NULL;
     int code = attachment_look(&attachment, pid, &path, err);
 
-    (void)parts_find(pid, &parts); /* while it is mapped */
+    (void)parts_find(pid, &parts); /* while the log is mapped */
     note_left(&parts.log, ret_left);
     if (code == 0)
         code = detach_known(&attachment, &parts, err);

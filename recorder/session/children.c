@@ -22,30 +22,28 @@
 
 static const char live_suffix[] = ".live";
 static const uint64_t look_every_ns = 50000000;
-static const uint64_t look_elsewhere_every_ns =
-    200000000;                                  /* all processes may have to be looked at */
-static const uint64_t list_every_ns = 50000000; /* where nobody tells what is new */
+static const uint64_t look_elsewhere_every_ns = 200000000; /* it may examine all processes */
+static const uint64_t list_every_ns = 50000000;            /* without inotify */
 
-/* A log that was seen; not yet adopted while its process has not finished making it. */
+/* A log that was found. It is adopted when its process has finished creating it. */
 struct child {
     struct child *next;
     char *live_path;
     struct recording *recording; /* NULL: not adopted */
-    uint64_t
-        look_due_ns; /* next look whether the process is there, or a descriptor to adopt it with */
+    uint64_t look_due_ns;        /* next check of the process, or try to adopt */
     struct recording_end end;
     bool has_end;     /* `end` is known */
-    bool is_known;    /* that its process is there; else only that it may be */
-    bool is_over;     /* nobody can write to it any more; who answers for it is to end */
-    bool is_refused;  /* it stays raw (CH-2), or is none */
-    bool is_word;     /* in its place is a link that says why there is none */
-    bool is_raw;      /* it could not be adopted, when that was tried last */
-    bool is_finished; /* to be forgotten */
+    bool is_known;    /* its process was found; else it only may exist */
+    bool is_over;     /* no process can write to it; its helper processes must end */
+    bool is_refused;  /* it stays raw (CH-2), or does not exist */
+    bool is_word;     /* a link that says why there is no log */
+    bool is_raw;      /* the last try to adopt it failed */
+    bool is_finished; /* can be removed from the list */
 };
 
 struct children {
     char *folder;
-    char *first; /* FILE without its folder */
+    char *first; /* file name of FILE */
     struct recording_settings settings;
     struct child *list;
     struct recording_totals totals;
@@ -56,24 +54,24 @@ struct children {
     pid_t program_pid;
     struct recording_end program_end;
     bool is_program_over;
-    bool has_program_end; /* it is known */
+    bool has_program_end; /* program_end is known */
     bool is_following;
-    uint32_t n_images; /* of the program, whose logs were packed: no need to look for those */
+    uint32_t n_images; /* images of the program with packed logs: their names need no lookup */
     int inotify_fd;    /* -1: none */
-    bool has_missed;   /* inotify had more to tell than it can */
+    bool has_missed;   /* inotify's queue overflowed */
     uint64_t list_due_ns;
 };
 
-/* Has whoever would have made a log of this name left word that there was no room for it? */
+/* The collector left a link in place of this log, because the disk was full. */
 static bool is_word(const char *live_path)
 {
-    char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one is another */
+    char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one means something else */
 
     return link_target(live_path, target, sizeof(target))
            && strcmp(target, FILE_SYSTEMS_NO_ROOM) == 0;
 }
 
-/* Those of a run whose recorder was killed say nothing of this one. */
+/* Links left by a run whose recorder was killed do not belong to this one. */
 static void remove_old_words(const struct children *children)
 {
     DIR *folder = opendir(children->folder);
@@ -199,7 +197,7 @@ static bool is_there(const struct children *children, uint32_t image, const char
     return is_found;
 }
 
-/* The first free number is the next image's. */
+/* The first free number belongs to the next image. */
 static void note_images(struct children *children)
 {
     bool is_found = true;
@@ -230,7 +228,7 @@ static void note_all(struct children *children)
     closedir(folder);
 }
 
-/* ---- living and dying ------------------------------------------------------------------------ */
+/* ---- states of a log ------------------------------------------------------------------------- */
 
 static void note_unpacked(struct children *children, const struct error *err)
 {
@@ -238,7 +236,7 @@ static void note_unpacked(struct children *children, const struct error *err)
         children->unpacked_err = *err;
 }
 
-/* What was dropped is missing, whether the log could be packed or not. */
+/* Dropped events are missing whether or not the log was packed. */
 static void finish(struct children *children, struct child *child)
 {
     struct recording_totals totals;
@@ -270,7 +268,8 @@ static void note_raw(struct children *children, struct child *child)
         process_tree_note_raw(children->settings.family, pid_of(children, child));
 }
 
-/* The link stays for as long as numbers of images are looked for (note_images); else the next image may have its number. */
+/* The link stays while image numbers are looked up (note_images); else the next image could get its
+ * number. */
 static bool take_word(const struct children *children, struct child *child)
 {
     if (!is_word(child->live_path))
@@ -283,14 +282,14 @@ static bool take_word(const struct children *children, struct child *child)
     return true;
 }
 
-/* Others may end, and give theirs back. */
+/* Other logs may end and free descriptors. */
 static bool is_lack_of_descriptors(const struct error *err)
 {
     return err->os_errno == EMFILE || err->os_errno == ENFILE;
 }
 
-/* A raw log that cannot be packed stays; one that is being made, or lacks room beside it, will be looked
- * at again. */
+/* A raw log that cannot be packed stays. One that is being created, or lacks disk space, is tried
+ * again. */
 static void put_off(struct children *children, struct child *child, const struct error *err,
                     uint64_t now_ns)
 {
@@ -321,7 +320,8 @@ static void adopt(struct children *children, struct child *child, uint64_t now_n
     free(path);
 }
 
-/* Nobody can write to the log any more. Fills in how the process ended where that can be seen. */
+/* True: no process can write to the log any more. Also sets how the process ended, where
+ * visible. */
 static bool look_whether_over(const struct children *children, struct child *child)
 {
     const struct live_log *live = &child->recording->live;
@@ -348,7 +348,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
 static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
-    struct error err; /* it is tried again, and said at the end if it never came to be */
+    struct error err; /* tried again; reported at the end if it never succeeds */
 
     if (!child->recording && now_ns >= child->look_due_ns)
         adopt(children, child, now_ns);
@@ -366,7 +366,7 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
     return n_packed;
 }
 
-/* Frees what is finished: a build may have thousands of short processes. */
+/* Frees finished entries: a build may have thousands of short processes. */
 static void forget_finished(struct children *children)
 {
     for (struct child **link = &children->list; *link;) {
@@ -445,7 +445,7 @@ void children_note_end(struct children *children, pid_t pid, const struct record
     }
 }
 
-/* *ret_n_waiting: logs that are not adopted. */
+/* ret_n_waiting: logs that are not adopted yet. */
 static uint32_t settle_each(struct children *children, uint64_t now_ns, uint32_t *ret_n_waiting)
 {
     uint32_t n_running = 0;
@@ -463,7 +463,7 @@ static uint32_t settle_each(struct children *children, uint64_t now_ns, uint32_t
     return n_running;
 }
 
-/* Again while some that are finished made room for others (is_lack_of_descriptors). */
+/* Repeats while finished logs free descriptors for others (is_lack_of_descriptors). */
 uint32_t children_settle(struct children *children, uint64_t now_ns)
 {
     uint32_t n_running;
@@ -481,7 +481,7 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
     return n_running;
 }
 
-/* Who goes on writes to its log as it is. */
+/* A process that continues writes to its raw log. */
 static bool is_written(const struct child *child, struct log_file *ret_header)
 {
     struct live_log live;
@@ -495,7 +495,7 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
     return is_there;
 }
 
-/* Nobody will pack it, or has. */
+/* The log is not packed, and will not be. */
 static void leave_raw(struct children *children, struct child *child)
 {
     struct process_tree *family = children->settings.family;

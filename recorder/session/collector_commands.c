@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    RUN_ID_BEFORE_WAKEUP = 9, /* struct state_shared of the collector */
+    RUN_ID_BEFORE_WAKEUP = 9, /* distance in struct state_shared of the collector */
 };
 
 bool collector_commands_ask(struct collector_commands *commands, const struct order *order)
@@ -69,7 +69,7 @@ static void give_mark(struct collector_commands *commands, struct log_control *c
     commands->marked_at = commands->n_given + 1;
 }
 
-/* The program has taken the last name, or never had one. */
+/* The program has taken the last name, or was never given one. */
 static bool may_mark(const struct collector_commands *commands, const struct live_log *live)
 {
     return commands->n_marks_given == 0 || (int32_t)(n_obeyed(live) - commands->marked_at) >= 0;
@@ -91,7 +91,7 @@ static void give(struct collector_commands *commands, const struct live_log *liv
     atomic_store_explicit(&control->n_given, ++commands->n_given, memory_order_release);
 }
 
-/* OD-1. True: nothing more can be done about it. */
+/* Sets the wakeup flag (OD-1). True: done, or not possible. */
 static bool wakeup(const struct live_log *live, pid_t pid)
 {
     uint64_t address =
@@ -102,7 +102,7 @@ static bool wakeup(const struct live_log *live, pid_t pid)
     int fd;
 
     if (address <= RUN_ID_BEFORE_WAKEUP || address > INT64_MAX)
-        return false; /* it has not begun */
+        return false; /* the program has not begun */
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * orders: what a recorded process is told to do: begin or end a window, mark an instant.
+ * collector_commands: control commands to the collector: begin or end a window, mark a time.
  *
- * Model:   given through the header page of the live log (struct log_control of log_format.h). Whether a window is wanted may be said anew before the
- *          program did what was wanted last; of instants to be marked one is given at a time, and later ones wait here.
- *          So that a busy program obeys with its next event, and at no cost to all others, one byte of its memory is set
- *          through /proc/PID/mem. Where the kernel refuses that (another user, an image that may not be dumped, ptrace_scope 3),
- *          the program finds the order when one of its threads needs a segment, or allocates outside of windows.
+ * Commands are written into the header page of the live log (struct log_control of log_format.h). A
+ * new window command replaces one that the program has not handled yet. Marks are given one at
+ * a time; later ones wait in a ring here. To make a busy program handle a command at its next
+ * event, at no cost for other events, a wakeup flag in its memory is set through /proc/PID/mem. If
+ * the kernel denies that (another user, a non-dumpable image, ptrace_scope 3), the program finds
+ * the command when a thread needs a segment or allocates outside of windows.
+ *
  * Invariants
- *   OD-1 Nothing is written into a process unless the 8 bytes before are the run_id of its log, read through the same descriptor,
- *        which is bound to the memory of one image: neither another process of this pid nor a later image is touched.
- *   OD-2 Whatever the program writes into the page, giving orders to it ends, and harms nobody else.
- *   OD-3 Of orders to begin and end windows the program does the last one that it had when it looks, whatever waits.
- * Threads: one. Failure: an order that nobody obeys stays given; the caller stops to wait.
+ *   OD-1 Memory is written only if the 8 bytes before the flag are the log's run_id, read through
+ *        the same descriptor.
+ *   OD-2 If the program corrupts the page, commands to it end, and no other process is affected.
+ *   OD-3 The program executes the latest window command at the time when it looks.
+ *
+ * Notes: OD-1: the descriptor is bound to the memory of one image, so neither another process with
+ * this PID nor a later image is changed.
+ *
+ * Threads: one. Errors: a command that is never handled stays posted; the caller stops waiting.
  */
 #ifndef MTRACE_RECORDER_COLLECTOR_COMMANDS_H
 #define MTRACE_RECORDER_COLLECTOR_COMMANDS_H
@@ -37,34 +43,35 @@ struct order {
 /* All zero: none. */
 struct collector_commands {
     struct order marks[COLLECTOR_COMMANDS_MOST_WAITING]; /* a ring */
-    struct order wanted;                                 /* the last one */
-    uint32_t n_marks, n_marks_given;                     /* since the beginning */
+    struct order wanted;                                 /* the latest window command */
+    uint32_t n_marks, n_marks_given;                     /* since the start */
     uint32_t n_wanted, n_wanted_given;
-    uint32_t n_given, marked_at; /* of log_control; the latter by the mark given last */
-    bool is_nudged;              /* of what was given last */
+    uint32_t n_given, marked_at; /* of log_control; marked_at: its value for the last mark given */
+    bool is_nudged;              /* the wakeup flag was set for the last command */
 };
 
-/* False: too many instants wait to be marked. Of windows the last order counts. */
+/* False: too many marks wait. Of window commands only the latest counts. */
 bool collector_commands_ask(struct collector_commands *commands, const struct order *order);
 
-/* Of a log that another recorder, which is gone, may have given some: what it gave and was not done is replaced by what is asked next. */
+/* Takes over a log from a recorder that has exited. Its unhandled commands are replaced by the next
+ * ones. */
 void collector_commands_resume(struct collector_commands *commands, const struct live_log *live);
 
-/* Was any asked for? */
+/* Any command was requested. */
 bool collector_commands_are_any(const struct collector_commands *commands);
 
-/* Does what can be done now; pid: of the process whose log it is. */
+/* Does what is possible now. pid: the process that writes the log. */
 void collector_commands_step(struct collector_commands *commands, const struct live_log *live,
                              pid_t pid);
 
-/* All were obeyed. */
+/* All commands were handled. */
 bool collector_commands_is_idle(const struct collector_commands *commands,
                                 const struct live_log *live);
 
-/* By the program's own word; 0: none is open, else another number for each. */
+/* As the program reports it. 0: no window is open; else a different number for each window. */
 uint32_t collector_commands_window(const struct live_log *live);
 
-/* The same. */
+/* A window is open, as the program reports it. */
 bool collector_commands_is_window_open(const struct live_log *live);
 
 #endif

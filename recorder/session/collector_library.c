@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What collector/arch can be compiled for, with Debian's names of processors and ABIs. Up to the first hyphen it is the name of
- * the package, too (cmake/install.cmake). */
+/* The targets of collector/arch with Debian's names of processor and ABI. The part before the first
+ * hyphen is also in the package's name (cmake/install.cmake). */
 static const struct triplet {
     struct collector_library_kind kind;
     const char *name;
@@ -53,7 +53,7 @@ char *collector_library_beside(const char *suffix)
     return path;
 }
 
-/* As ld.so shall open it, which does so in the program's folder; NULL: it is not there. */
+/* An absolute path, because ld.so opens it in the program's working directory; NULL: not there. */
 static char *resolve(const char *beside, const char *compiled_in)
 {
     char *path = collector_library_beside(beside);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector_library: which library is preloaded into a program, and where our files are.
+ * collector_library: which library is preloaded into a program, and where mtrace's files are.
  *
- * Model:   the collector of this machine lies in ../lib/mtrace beside the folder of this program, or
- *          where it was installed when it was compiled; those of other processors beside it, in
- *          ../lib/TRIPLET/mtrace as Debian calls them. A program gets the one of its own kind, or
- *          none: its loader complains about any other, on the program's standard error.
+ * The collector of this machine is in ../lib/mtrace beside this program's folder, or where it was
+ * installed. Collectors of other processors are in ../lib/TRIPLET/mtrace, with Debian's triplets. A
+ * program gets the one of its own kind or none: its loader would print an error for any other.
  */
 #ifndef MTRACE_RECORDER_COLLECTOR_LIBRARY_H
 #define MTRACE_RECORDER_COLLECTOR_LIBRARY_H
@@ -23,16 +22,17 @@ struct collector_library_kind {
 
 bool collector_library_is_own(const struct collector_library_kind *kind);
 
-/* Its path, owned by the caller; or $MTRACE_LIBRARY. NULL: there is none for this kind. kind NULL: not known. has_operators: the program
- * brings operators of C++ (allocator.h), so that libmtrace-new.so is wanted. */
+/* The library's path, owned by the caller, or $MTRACE_LIBRARY. NULL: there is none for this kind.
+ * kind NULL: unknown. has_operators: the program has its own C++ operators (allocator.h) and needs
+ * libmtrace-new.so. */
 int collector_library_find(const struct collector_library_kind *kind, bool has_operators,
                            char **ret_path, struct error *err);
 
-/* Why a program of another kind than this one's cannot be recorded, into `text`; NULL: it can. */
+/* Writes why a program of this foreign kind cannot be recorded into `text`; NULL if it can. */
 const char *collector_library_explain(const struct collector_library_kind *kind, char *text,
                                       size_t text_bytes);
 
-/* Folder of this program + suffix, whether it exists or not; NULL: not known. */
+/* Folder of this program + suffix, which may not exist; NULL: unknown. */
 char *collector_library_beside(const char *suffix);
 
 #endif

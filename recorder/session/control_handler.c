@@ -10,24 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The recordings of one process, or of all. */
+/* One pass over the recordings of one process, or of all. */
 struct round {
     pid_t pid; /* 0: all */
     const struct order *order;
     uint32_t n, n_reported, n_waiting, n_full, n_replaced;
-    bool must_agree; /* the order is given to whom it would change alone */
-    bool is_for_new; /* and who never had one */
+    bool must_agree; /* send the command only to processes that it would change */
+    bool is_for_new; /* and to processes that never got one */
     uint64_t rss_bytes, begun_ns;
-    uint32_t window; /* the first that is open */
+    uint32_t window; /* the first open one */
     bool is_open;
-    bool is_recorder_absent; /* now: images may come */
+    bool is_recorder_absent; /* at present; more images may begin */
 };
 
-static const uint64_t NEWCOMER_NS = 1000000000; /* a log of a child is found in that time */
+static const uint64_t NEWCOMER_NS = 1000000000; /* to find logs of new children */
 
 static const char g_is_executing[] = "the program is just executing another; try again";
 
-/* The image that takes its place is not known yet, or another of these recordings. */
+/* The next image is not known yet, or is another of these recordings. */
 static bool is_replaced(const struct recording *recording)
 {
     return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
@@ -62,7 +62,7 @@ static bool give(void *context, struct recording *recording)
     round->n_waiting += !collector_commands_is_idle(&recording->commands, &recording->live);
     if (!recording->live.has_begun)
         return true;
-    if (!round->is_open) /* of the first that has one */
+    if (!round->is_open) /* of the first process that has one */
         round->window = collector_commands_window(&recording->live);
     round->is_open = round->window != 0;
     if (recording->samples.rss_bytes > round->rss_bytes)
@@ -84,7 +84,7 @@ static struct round go_round(const struct control_handler *site, struct round ro
     return round;
 }
 
-/* Of the recorder itself: all that it records. */
+/* The recorder's own PID means all processes that it records. */
 static pid_t pid_of(const struct control_request *request)
 {
     return request->pid == getpid() ? 0 : request->pid;
@@ -128,14 +128,14 @@ static bool begin_detaching(struct control_handler *site, char *ret_text, size_t
     return site->is_attached;
 }
 
-/* What the program executed has not begun yet, or its log was not found yet. */
+/* The exec successor has not begun yet, or its log was not found yet. */
 static bool is_between_images(const struct control_handler *site,
                               const struct control_request *request)
 {
     return !site->has_ended && (request->pid == site->program_pid || pid_of(request) == 0);
 }
 
-/* Who asks later is obeyed. */
+/* Keeps the command for processes that begin later. */
 static void keep_for_newcomers(struct control_handler *site, const struct order *order,
                                bool is_to_all)
 {
@@ -185,7 +185,7 @@ static bool is_report_done(const struct control_handler *site, uint32_t number, 
         (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " could not be made: %s", number, why);
     else if ((size_t)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path,
                               number)
-             >= n_bytes - 1) /* the answer has a byte before it */
+             >= n_bytes - 1) /* one byte of the answer precedes it */
         (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
     return true;
 }
@@ -224,7 +224,7 @@ static bool is_done(void *context, const struct control_request *request, uint32
         return is_leaving_done(site, ret_text, n_bytes, ret_has_failed);
     if (request->verb == CONTROL_REPORT)
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
-    /* who came meanwhile; but what was asked later is not undone */
+    /* include processes that began since; but do not undo a later command */
     round.order = request->verb == CONTROL_SNAPSHOT || number != site->n_commands ? NULL : &order;
     round = go_round(site, round);
     if (round.is_recorder_absent)
@@ -276,6 +276,6 @@ void control_handler_step(struct control_handler *site, struct own_windows *wind
         return;
     round = go_round(
         site, (struct round){.order = &site->last_order, .must_agree = true, .is_for_new = true});
-    if (round.n_waiting) /* who has not obeyed yet hands on the old state */
+    if (round.n_waiting) /* until then children inherit the old state */
         site->last_until_ns = now_ns + NEWCOMER_NS;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_site: the processes that a session records, and its reports, as clients of --ctl and the clock see them.
+ * control_handler: carries out requests of --ctl and of the clock on the recorded processes and
+ * reports.
  *
- * Model:   an order goes to every process it is about that is recorded now; those to come inherit from who starts them
- *          whether a window is open; who began before that one had done what all were asked to is asked for itself.
+ * A command goes to every process concerned that is recorded now. New processes inherit the window
+ * state from their parent. A process that began before its parent had handled the last command gets
+ * the command itself.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_CONTROL_HANDLER_H
@@ -25,18 +28,17 @@ struct control_handler {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
-    struct order last_order; /* to all, for who began before it was obeyed */
-    uint64_t last_until_ns;  /* while such may come */
-    uint32_t n_commands;     /* to begin or end a window, by clients */
-    bool has_ended;          /* the program; its children may go on */
+    struct order last_order; /* to all; also for processes that began before it was handled */
+    uint64_t last_until_ns;  /* while such processes may appear */
+    uint32_t n_commands;     /* window commands of clients */
+    bool has_ended;          /* the program has; its children may still run */
     bool is_attached;        /* it ran before */
-    bool must_leave;         /* somebody asks to detach */
-    uint32_t n_unheard;      /* that were to be left, and have not heard it yet */
-    const char *
-        leave_error; /* why that has not gone well yet, or, if nobody asks any more, at all; NULL: it did, or was not tried */
+    bool must_leave;         /* a client requests to detach */
+    uint32_t n_unheard;      /* processes that have not noticed the detaching yet */
+    const char *leave_error; /* of detaching; NULL: none so far */
 };
 
-/* What control_server_step needs; lives as long as the site. */
+/* The callbacks for control_server_step; valid as long as the handler. */
 struct control_target control_handler_target(struct control_handler *site);
 
 /* Begins and ends windows that are due. */

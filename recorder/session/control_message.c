@@ -25,7 +25,7 @@ const char *control_message_verb(enum control_verb verb)
     return g_verbs[verb];
 }
 
-/* Abstract: the first byte is 0, and the name has no NUL behind it. */
+/* An abstract address: its first byte is 0, and the name has no NUL at its end. */
 socklen_t control_message_address(pid_t recorder, struct sockaddr_un *ret_address)
 {
     int n;

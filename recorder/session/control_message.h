@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_message: what 'mtrace-record --ctl' and a running mtrace-record say to each other.
+ * control_message: the protocol between 'mtrace-record --ctl' and a running mtrace-record.
  *
- * Model:   each mtrace-record that runs a program listens on a UNIX socket of the abstract name CONTROL_NAME_PREFIX and its pid:
- *          no file that could be left over, be a link, or be in the way. One message of at most CONTROL_MESSAGE_BYTES goes each way
- *          (SOCK_SEQPACKET): a request "PID VERB" or "PID VERB NAME", an answer of one digit (enum control_answer) and a text.
+ * Each mtrace-record that runs a program listens on a UNIX socket with the abstract name
+ * CONTROL_NAME_PREFIX plus its PID, so no file can be left over or be a link. One message of at
+ * most CONTROL_MESSAGE_BYTES goes each way (SOCK_SEQPACKET): the request "PID VERB" or "PID VERB
+ * NAME", and an answer of one digit (enum control_answer) and a text.
+ *
  * Invariants
- *   CM-1 Both sides ask the kernel who is on the other (SO_PEERCRED): only the same user, and root, is answered; and an answer is taken only
- *        from the pid that the name says, of the same user: whoever takes a name that is not his is not spoken to.
- *   CM-2 A text that came over the socket is printed without its control characters.
+ *   CM-1 Both sides check the peer with SO_PEERCRED: only the same user and root are served, and an
+ *        answer counts only from the PID in the name.
+ *   CM-2 Text from the socket is printed without control characters.
+ *
+ * Notes: CM-1: this also guards against another process that has taken the name.
  */
 #ifndef MTRACE_RECORDER_CONTROL_MESSAGE_H
 #define MTRACE_RECORDER_CONTROL_MESSAGE_H
@@ -23,18 +27,18 @@
 
 #define CONTROL_NAME_PREFIX "mtrace-record."
 
-/* Answers a request that an mtrace-record of another version would understand: it may not be the one that is meant. */
+/* Answers a request that another version may understand: the client may have meant that one. */
 #define CONTROL_NOT_UNDERSTOOD "that is no request of this version of mtrace-record"
 
 enum {
-    CONTROL_MESSAGE_BYTES = 512, /* with a NUL */
+    CONTROL_MESSAGE_BYTES = 512, /* including the NUL */
 };
 
 enum control_answer {
     CONTROL_DONE = 0,
     CONTROL_FAILED = 1,
     CONTROL_NOT_MINE = 2, /* this mtrace-record does not record the process */
-    CONTROL_LATER = 3,    /* it will be done, but what is asked for is not there yet */
+    CONTROL_LATER = 3,    /* accepted, but not done yet */
 };
 
 enum control_verb {
@@ -42,7 +46,7 @@ enum control_verb {
     CONTROL_STOP,
     CONTROL_SNAPSHOT,
     CONTROL_REPORT,
-    CONTROL_DETACH, /* of a process that was attached to */
+    CONTROL_DETACH, /* ends the recording of an attached process */
     CONTROL_VERBS
 };
 
@@ -60,10 +64,10 @@ const char *control_message_verb(enum control_verb verb);
 /* The address of the mtrace-record with this pid; returns its length. */
 socklen_t control_message_address(pid_t recorder, struct sockaddr_un *ret_address);
 
-/* text: of n_bytes, with a NUL behind. False: it is no request. */
+/* text has n_bytes and a NUL. False: it is not a request. */
 bool control_message_parse(const char *text, size_t n_bytes, struct control_request *ret_request);
 
-/* Who is on the other side. False: nobody knows. */
+/* The peer of a socket. False: unknown. */
 bool control_message_peer(int fd, struct ucred *ret_peer);
 
 #endif

@@ -13,7 +13,8 @@ static const uint64_t SILENCE_NS = 1000000000;
 static const uint64_t CONTROL_TIME_LIMIT_NS = 1000000000;
 static const uint64_t REPORT_TIME_LIMIT_NS = 60000000000;
 
-/* The session, asleep, hears of who comes by SIGIO; where that cannot be set, when it wakes up. */
+/* A new connection wakes the sleeping session by SIGIO; without SIGIO it is served at the next
+ * poll. */
 static void announce(int fd)
 {
     if (fcntl(fd, F_SETOWN, getpid()) == 0)
@@ -109,7 +110,7 @@ static void receive(struct control_client *client, uint64_t now_ns,
         answer(client, *why ? CONTROL_FAILED : CONTROL_NOT_MINE, why);
 }
 
-/* text: why it would have failed; "": it only takes longer. */
+/* text: the reason for a failure; "": it only takes longer. */
 static void give_up(struct control_client *client, const char *text)
 {
     if (*text)

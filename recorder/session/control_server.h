@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_server: what mtrace-record --ctl asks of this mtrace-record.
+ * control_server: serves the requests of 'mtrace-record --ctl' to this mtrace-record.
  *
- * Model:   a listening socket (control_message.h), looked at whenever the session wakes up, which who comes makes it do (SIGIO, which the
- *          session waits for). At most CONTROL_CLIENTS are served
- *          at once; the kernel keeps some more waiting. Each sends one request, which becomes orders of the processes that it is about, and is
- *          answered when those are obeyed, or after CONTROL_TIME_LIMIT_NS by saying that they will be.
+ * It listens on a socket (control_message.h), which it polls whenever the session wakes up; a new
+ * connection wakes the session (SIGIO). It serves CONTROL_CLIENTS clients at a time; the kernel
+ * queues a few more. Each client sends one request, which becomes control commands for the
+ * processes concerned. The answer is sent when they are done, or after CONTROL_TIME_LIMIT_NS with
+ * the text that they will be.
+ *
  * Invariants
- *   CS-1 No client holds up the session or another client: nothing here blocks, and who says nothing is let go after a second.
- *   CS-2 Only the same user, and root, gets further than the connection.
- * Threads: one. Failure: without a socket there is no control: everything may be called, and does nothing.
+ *   CS-1 No client delays the session or another client: nothing here blocks, and a silent client
+ *        is closed after 1 s.
+ *   CS-2 Only the same user and root get further than the connection.
+ *
+ * Threads: one. Errors: without a socket all functions may be called and do nothing.
  */
 #ifndef MTRACE_RECORDER_CONTROL_SERVER_H
 #define MTRACE_RECORDER_CONTROL_SERVER_H
@@ -25,20 +29,21 @@ enum {
     CONTROL_CLIENTS = 8
 };
 
-/* What a session does for a client. */
+/* How a session handles requests. */
 struct control_target {
     void *context;
-    /* Takes what is asked, and completes it; false: *ret_text says why not, and nothing that it is not our process. *ret_number is
-     * handed on. */
+    /* Begins a request and completes its fields. *ret_number is passed to is_done. False: *ret_text
+     * says why not; an empty text means that the process is not recorded here. */
     bool (*begin)(void *context, struct control_request *request, uint32_t *ret_number,
                   char *ret_text, size_t n_bytes);
-    /* ret_text: what was done, or why it could not be; if false: why it would have failed, were it the last call. */
+    /* True: ret_text says what was done, or why it failed. False: ret_text is the reason to give if
+     * the time limit ends now. */
     bool (*is_done)(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed);
 };
 
 struct control_client {
-    int fd; /* -1: nobody */
+    int fd; /* -1: free slot */
     bool has_asked;
     uint64_t since_ns;
     uint32_t number;
@@ -50,16 +55,16 @@ struct control_server {
     struct control_client clients[CONTROL_CLIENTS];
 };
 
-/* An error says why nobody can ask anything, as where another process has the name. */
+/* Fails if no client could connect, for example because another process has the name. */
 int control_server_open(struct control_server *server, struct error *err);
 
 void control_server_step(struct control_server *server, uint64_t now_ns,
                          const struct control_target *target);
 
-/* Somebody waits for an answer. */
+/* A client waits for an answer. */
 bool control_server_is_busy(const struct control_server *server);
 
-/* Who still waits is told that the program has ended. */
+/* Tells waiting clients that the program has ended. */
 void control_server_close(struct control_server *server);
 
 #endif

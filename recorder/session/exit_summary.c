@@ -68,7 +68,7 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
     return text;
 }
 
-/* Of a process that was to be recorded. */
+/* For a process that should have been recorded. */
 static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
     "into a folder where it may, with -o; or the file system there had no inode left, see 'df -i'; "
@@ -93,7 +93,7 @@ static const char too_fast_text[] =
 static const char disk_full_text[] =
     " (the disk was full for a time: make room where the log is, or record onto another one)";
 
-/* Of a bounded log that had as much as it may have. */
+/* For a bounded log that reached its limit. */
 static const char *hint_of_limit(const struct exit_summary *exit_summary)
 {
     return exit_summary->was_disk_full ? disk_full_text : too_fast_text;
@@ -131,7 +131,7 @@ static void describe_elided(const struct exit_summary *exit_summary, char *text,
                        grouped(n_elided, elided, sizeof(elided)), n_elided == 1 ? "" : "s");
 }
 
-/* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
+/* Often a wrapper or script ends in exec, and the interesting program comes after it. */
 static void describe_missed(const struct exit_summary *exit_summary, char *text, size_t n_bytes)
 {
     uint32_t n_started = exit_summary->follows_children
@@ -152,7 +152,7 @@ static void describe_missed(const struct exit_summary *exit_summary, char *text,
                        is_one ? "that" : "those");
 }
 
-/* Of what it executed, and of children, the totals say nothing here. */
+/* The totals have no information on exec successors and children. */
 static bool was_never_on(const struct exit_summary *exit_summary)
 {
     return (exit_summary->totals.flags & LOG_FLAG_STARTED_OFF)
@@ -164,7 +164,7 @@ static bool has_allocations(const struct exit_summary *exit_summary)
     return exit_summary->totals.has_allocations || exit_summary->children.has_allocations;
 }
 
-/* If the reason is known, another line says it. */
+/* If the reason is known, another line reports it. */
 static void report_that_all_is_missing(const struct exit_summary *exit_summary)
 {
     bool is_known = was_never_on(exit_summary) || exit_summary->totals.unseen[0]
@@ -179,7 +179,7 @@ static void report_that_all_is_missing(const struct exit_summary *exit_summary)
             exit_summary->program);
 }
 
-/* What of the program itself is not in the log, and why; a line each. */
+/* One line for each part of the program that is not in the log, with the reason. */
 static void report_what_is_partial(const struct exit_summary *exit_summary)
 {
     static const struct {
@@ -228,7 +228,7 @@ static void report_what_is_unseen(const struct exit_summary *exit_summary)
                                whats[i]);
 }
 
-/* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
+/* One line for each reason why processes are missing or incomplete, with a hint. */
 static void report_who_is_missing(const struct exit_summary *exit_summary)
 {
     static const struct {
@@ -252,7 +252,7 @@ static void report_who_is_missing(const struct exit_summary *exit_summary)
         return;
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
         if (reasons[i].status == PROCESS_TREE_INCOMPLETE && exit_summary->n_children == 0)
-            continue; /* there is one process, and the last line says it */
+            continue; /* there is one process, which the last line covers */
         if (process_tree_list(exit_summary->family, reasons[i].status, who, sizeof(who)))
             exit_summary_print(exit_summary->is_quiet, "%s: %s (%s)", reasons[i].what, who,
                                reasons[i].status == PROCESS_TREE_RUNNING && exit_summary->was_left
@@ -339,7 +339,7 @@ void exit_summary_explain(const struct exit_summary *exit_summary)
     exit_summary_warn("nothing was recorded of '%s': %s", exit_summary->program, reason);
 }
 
-/* Runs one of our programs; false when it could not or failed. */
+/* Runs another mtrace program; false if it could not start or failed. */
 static bool run(const char *path, char *const *argv)
 {
     int status;

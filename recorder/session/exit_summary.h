@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * closing: what mtrace-record says on stderr: warnings, and the line at the end.
+ * exit_summary: the messages of mtrace-record on stderr: warnings, and the summary at the end.
  */
 #ifndef MTRACE_RECORDER_EXIT_SUMMARY_H
 #define MTRACE_RECORDER_EXIT_SUMMARY_H
@@ -19,32 +19,32 @@ struct exit_summary {
     struct recording_totals totals;
     struct recording_totals children;
     uint32_t n_children; /* logs */
-    uint32_t n_unpacked; /* of children and what was executed: logs that stay raw */
+    uint32_t n_unpacked; /* logs of children and exec successors that stay raw */
     struct error unpacked_err;
     char reports[256]; /* periodic_reports_describe */
     struct process_tree *family;
     bool is_culling;    /* --cull-temporary or --aggregate was given */
     bool is_bounded;    /* --aggregate */
-    bool was_disk_full; /* rotated_log_run, or a log could not be packed for want of room */
+    bool was_disk_full; /* as in rotated_log_run, or when a log was packed */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
-    bool was_left; /* those of family that still run are to record no more (leave_followed) */
+    bool was_left;         /* detached: running processes of family, too (leave_followed) */
     bool is_quiet;
-    bool is_gone;            /* somebody took the log away */
+    bool is_gone;            /* the log was deleted by another process */
     bool is_elsewhere;       /* --no-local: nothing is done with it here */
-    bool is_beginning_given; /* back: it is only where it was sent to, and so goes the rest */
+    bool is_beginning_given; /* its beginning was deleted after sending, and the rest will be */
 };
 
-/* "mtrace-record: …", always. */
+/* Prints "mtrace-record: …". */
 void exit_summary_warn(const char *format, ...) MTRACE_PRINTF(1, 2);
 
 /* The same, unless quiet. */
 void exit_summary_print(bool is_quiet, const char *format, ...) MTRACE_PRINTF(2, 3);
 
-/* File, size, events, dropped, and what to type next. */
+/* File, size, events, dropped events, and the next command to type. */
 void exit_summary_sum_up(const struct exit_summary *exit_summary);
 
-/* Nothing was recorded, and why. */
+/* Says that nothing was recorded, and why. */
 void exit_summary_explain(const struct exit_summary *exit_summary);
 
 /* Imports the log and prints its summary on stdout. */

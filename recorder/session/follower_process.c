@@ -17,12 +17,13 @@ enum {
     NAP_NS = 2000000,
 };
 
-/* Between looks whether it is there; and the longest between two that ended at once. */
+/* The pause before a restart, and its maximum if the follower keeps ending immediately. */
 static const uint64_t least_pause_ns = 100000000;
 static const uint64_t most_pause_ns = 60000000000;
 
-/* The target says only where temporary files lie. Who is stopped hears no other signal when we are gone; nothing is lost, as a state has its name when it is
- * whole (SF-1), and its events go only then. */
+/* The target only determines the folder of temporary files. A stopped follower gets SIGKILL if we
+ * die. Nothing is lost: a checkpoint is renamed when complete (SF-1), and its events are removed
+ * only then. */
 static void become_follower(const struct follower_process *follower, int end, const char *import,
                             const char *log_path, bool is_of_family)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follower_process: the importer that keeps up with a log for reports (importer/cli/follower.h), from our side.
+ * follower_process: the incremental importer (importer/cli/follower.h), as its parent process sees
+ * it.
  *
- * Model:   started with the first question about a log, or kept up beside the logs of a bounded run, of which there is one state; ended with the
- *          log or the run: nobody can ask any more, and it is told so (child_process.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
- *          each time. It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
- * Threads: one.
- * Failure: where there is none, reports are imported from the beginning of the log, each.
+ * It is started with the first request about a log. For a bounded run, which has one checkpoint, it
+ * is kept running beside the logs. It gets a request to end with the log or the run, when no report
+ * can follow (child_process.h). If it keeps exiting, it is restarted after growing pauses, because
+ * it may print the same error each time. Only the processes that answer send requests through `end`
+ * (cut_request.h): mtrace-record itself never waits for it.
+ *
+ * Threads: one. Without a follower each report imports the log from its start.
  */
 #ifndef MTRACE_RECORDER_FOLLOWER_PROCESS_H
 #define MTRACE_RECORDER_FOLLOWER_PROCESS_H
@@ -23,30 +26,31 @@ struct follower_process {
     struct child_process helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
-    bool was_killed; /* at the end, as it did not end when it was asked */
-    struct rotated_log_run
-        ring; /* of the bounded run whose state it writes; without a path: it is of no such run */
+    bool was_killed;             /* it did not end on request */
+    struct rotated_log_run ring; /* of a bounded run, whose checkpoint it writes; no path: none */
     uint64_t begun_ns, due_ns, pause_ns; /* of follower_process_keep_up */
 };
 
-/* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too; that of a bounded run always does. */
+/* Does nothing if it runs. is_of_family: it also reads logs of exec successors and children; that
+ * of a bounded run always does. */
 void follower_process_start(struct follower_process *follower, const char *import,
                             const char *log_path, bool is_of_family);
 
-/* As follower_process_start, of a bounded run, where there is always to be one from when it has something to take in: called again and again. */
+/* As follower_process_start, for a bounded run, as soon as there are events to read. Call
+ * periodically. */
 void follower_process_keep_up(struct follower_process *follower, uint64_t now_ns,
                               const char *import);
 
-/* The end to ask at, or -1. */
+/* The descriptor for requests, or -1. */
 int follower_process_end(const struct follower_process *follower);
 
-/* Somebody who waits for any process got this one. */
+/* The caller reaped this process. */
 void follower_process_note_end(struct follower_process *follower, pid_t pid);
 
-/* Has it end. True: it is gone, with what it wrote; until then it is called again. */
+/* Makes it end. True: it has exited, and removed what it wrote. Call again until then. */
 bool follower_process_try_done(struct follower_process *follower);
 
-/* Until that is true. */
+/* Blocking variant of follower_process_try_done. */
 void follower_process_done(struct follower_process *follower);
 
 #endif

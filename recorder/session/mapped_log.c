@@ -23,7 +23,7 @@ enum {
     ROOT_BYTES = 32
 };
 
-/* Before a name; "" for our own. */
+/* Path prefix of the process's root directory; "" for our own. */
 static void get_root(pid_t pid, bool is_elsewhere, char root[ROOT_BYTES])
 {
     root[0] = '\0';
@@ -42,7 +42,7 @@ static int open_below(const char *root, const char *name)
     return fd;
 }
 
-/* Of a file without a header there is nothing to compare, and nothing to be written. */
+/* A file without a header cannot be compared, and must not be written to. */
 static bool has_run_id(pid_t pid, uint64_t header_address, uint64_t run_id)
 {
     char path[64];
@@ -74,7 +74,7 @@ static bool is_mapped(const struct mapped_log *log, int fd, const struct process
            && has_run_id(log->pid, mapping->start, ret_header->run_id);
 }
 
-/* False: under this root there is another file of that name, or none. */
+/* False: under this root the name leads to another file, or to none. */
 static bool open_from(struct mapped_log *log, bool is_elsewhere, const char *name,
                       const struct process_mapping *mapping)
 {
@@ -100,7 +100,8 @@ static bool is_deleted(const char *path)
     return n >= sizeof(deleted) && strcmp(path + n + 1 - sizeof(deleted), deleted) == 0;
 }
 
-/* Where a line of /proc/PID/maps has \012 it may be that, or a line break. */
+/* In /proc/PID/maps, \012 may be literal text or a newline; the link in map_files is
+ * unambiguous. */
 static bool read_name(pid_t pid, const struct process_mapping *mapping, char ret_name[PATH_MAX])
 {
     char link[96];
@@ -143,7 +144,8 @@ void mapped_log_take(struct mapped_log *log, pid_t pid, const struct process_map
         log->name = strdup(mapping->path);
 }
 
-/* FILE of FILE.live. Where the log had to go elsewhere (live_log.h) that has another name. */
+/* FILE for a log FILE.live. If the log had to be created elsewhere (live_log.h), it has another
+ * name. */
 static bool is_packed_log_locked(const struct mapped_log *log)
 {
     static const char suffix[] = ".live";

@@ -17,10 +17,10 @@ static const uint64_t second_ns = 1000000000;
 static const char heap_name[] = "[heap]";
 
 enum {
-    MAX_REPORTED = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
-    MAX_RUNS = 64,                       /* of a mapping; with more of them it is told as one */
-    PAGE_MAP_BATCH = 512,                /* pages that are asked for at once */
-    MAX_PAGES = 1 << 20,                 /* that are asked for at one instant: 8 MiB to read */
+    MAX_REPORTED = PACK_SAMPLES_MAX / 2, /* the other half is for other samples */
+    MAX_RUNS = 64,                       /* of a mapping; with more it is reported as one */
+    PAGE_MAP_BATCH = 512,                /* pages per read */
+    MAX_PAGES = 1 << 20,                 /* limit per sample: 8 MiB to read */
 };
 
 void memory_sampler_init(struct memory_sampler *samples, pid_t pid, uint64_t interval_ms,
@@ -74,7 +74,7 @@ static void take_totals(struct memory_sampler *samples, uint64_t now_ns)
     fclose(file);
 }
 
-/* Writable anonymous memory where an arena can begin, the rest of the arena reserved. */
+/* Writable anonymous memory where an arena can begin, followed by the arena's reserved rest. */
 static bool is_arena(uint64_t arena_bytes, const struct process_mapping *mapping,
                      const struct process_mapping *next)
 {
@@ -104,11 +104,11 @@ static void add_heap(struct memory_sampler *samples, const struct process_mappin
         now_ns);
 }
 
-/* A mapping and the one behind it. */
+/* Walks pairs of neighbouring mappings. */
 struct heap_walk {
     struct memory_sampler *samples;
     uint64_t now_ns;
-    struct process_mapping last; /* end 0: none yet; its path is "" or that of a heap */
+    struct process_mapping last; /* end 0: none yet; its path is "" or a heap's */
 };
 
 static bool see_mapping(const struct process_mapping *mapping, void *context)
@@ -138,15 +138,15 @@ static void add_resident(struct memory_sampler *samples, uint64_t start, uint64_
         now_ns);
 }
 
-/* Which pages of a mapping are in memory; opened when it is asked first, closed by the caller. */
+/* The resident pages of a mapping; opened at the first use, closed by the caller. */
 struct page_map {
     pid_t pid;
-    int fd; /* -1: not open, or cannot be */
+    int fd; /* -1: not open, or not readable */
     uint64_t page_bytes;
-    uint64_t n_left; /* pages that may still be asked for */
+    uint64_t n_left; /* pages that may still be read */
 };
 
-/* A run of pages in memory. */
+/* A run of resident pages. */
 struct run {
     uint64_t start, end;
 };
@@ -159,8 +159,8 @@ static int open_page_map(pid_t pid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The runs of [mapping->start, mapping->end), the first max_runs of them; as many as there are, 0
- * when it cannot be known. */
+/* Stores the first max_runs runs of [mapping->start, mapping->end). Returns how many there are, 0
+ * if unknown. */
 static size_t find_runs(struct page_map *map, const struct process_mapping *mapping,
                         struct run *runs, size_t max_runs)
 {
@@ -194,8 +194,9 @@ static size_t find_runs(struct page_map *map, const struct process_mapping *mapp
     return n_runs;
 }
 
-/* The kernel joins neighbours that a program mapped one by one: where the pages lie says whose they
- * are. First the whole with nothing in it, so that what lies between the runs is known, too. */
+/* The kernel merges adjacent mappings that a program mapped one by one; the position of resident
+ * pages shows to which they belong. First the whole mapping is reported as empty, so that gaps
+ * between runs are known, too. */
 static void add_mapping(struct memory_sampler *samples, struct page_map *map,
                         const struct process_mapping *mapping, uint64_t resident_bytes,
                         uint64_t now_ns)
@@ -229,7 +230,7 @@ static void take_mappings(struct memory_sampler *samples, uint64_t now_ns)
     if (!file)
         return;
     while (fgets(line, sizeof(line), file)) {
-        bool is_detail = isupper((unsigned char)line[0]); /* twenty of each mapping */
+        bool is_detail = isupper((unsigned char)line[0]); /* each mapping has twenty such lines */
         if (!is_detail && process_maps_parse(line, &next))
             mapping = next;
         else if (line[0] == 'R' && sscanf(line, "Rss: %" SCNu64 " kB", &resident_kib) == 1
@@ -241,7 +242,7 @@ static void take_mappings(struct memory_sampler *samples, uint64_t now_ns)
         (void)close(map.fd);
 }
 
-/* Sets the next time; a walk that took long comes back later, and each pause is longer. */
+/* Sets the next time: after a long walk the pause is longer. */
 static void slow_down(struct memory_sampler_pace *pace, uint64_t began_ns, uint64_t max_interval_ns)
 {
     uint64_t ended_ns = monotonic_now_ns();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options: what the command line of mtrace-record says, and the environment variables behind it.
+ * options: the command line of mtrace-record and its environment variables.
  *
- * Model: an option wins over its variable, the variable over the default. What concerns the
- *        collector is handed on as lines "NAME=value" and only when an option asked for it, so the
- *        user's own variables stay his.
+ * An option overrides its variable, the variable overrides the default. Settings of the collector
+ * become lines "NAME=value", and only if an option was given, so the user's own variables stay in
+ * effect.
  */
 #ifndef MTRACE_RECORDER_OPTIONS_H
 #define MTRACE_RECORDER_OPTIONS_H
@@ -22,7 +22,7 @@ enum {
 };
 
 #define OPTIONS_MAX_LIVE_BYTES ((uint64_t)4 << 30)
-/* With --aggregate, where little is to lie on the disk. */
+/* With --aggregate, which bounds disk use. */
 #define OPTIONS_MAX_LIVE_BOUNDED_BYTES ((uint64_t)256 << 20)
 #define OPTIONS_MAX_LIVE_UNREPORTED    (UINT64_MAX - 1)
 
@@ -34,11 +34,11 @@ struct options {
     char **argv;       /* program and its arguments */
     uint64_t elide_ms; /* 0: keep everything */
     uint64_t sample_ms;
-    uint64_t sample_bytes;    /* of the collector; 0: every block is recorded */
+    uint64_t sample_bytes;    /* of the collector, too; 0: every block is recorded */
     uint64_t max_live_bytes;  /* of the collector, too */
     uint64_t max_local_bytes; /* live and packed log together; 0: any */
     uint64_t report_every_ns; /* 0: never */
-    int report_signal;        /* to us; 0: none */
+    int report_signal;        /* sent to mtrace-record; 0: none */
     struct own_windows windows;
     struct control_request control; /* --ctl, --detach; pid 0: not given */
     pid_t attached;                 /* --attach; 0: not given */
@@ -52,7 +52,7 @@ struct options {
     bool has_report;
     bool has_receiver;                     /* --to */
     bool gives_back;                       /* --no-local */
-    enum allocator_plan patch;             /* functions of an allocator inside the program */
+    enum allocator_plan patch;             /* for an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };
 

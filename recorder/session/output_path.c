@@ -52,12 +52,12 @@ int output_path_check(const char *path, struct error *err)
 {
     char *live_path = log_name_live(path);
     int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
-    bool is_recorded = file_lock_is_taken(path); /* which who makes the files finds himself */
+    bool is_recorded = file_lock_is_taken(path); /* creating the files detects that anyway */
 
     if (code == 0 && !is_recorded)
         code = check_file(live_path, err);
     if (code == 0 && !is_recorded)
-        code = check_file(path, err); /* as LD_PRELOAD says */
+        code = check_file(path, err); /* raw log of LD_PRELOAD */
     free(live_path);
     return code;
 }
@@ -72,10 +72,11 @@ int output_path_beside(const char *path, char **ret_beside, struct error *err)
         *ret_beside = NULL;
         return error_set(err, ERROR_NOMEM, "not enough memory");
     }
-    return output_path_check(*ret_beside, err); /* whose recorder was killed behind its attaching */
+    return output_path_check(*ret_beside, err); /* its recorder was killed after attaching */
 }
 
-/* The process finds its log under both names. It has the new one last: until then it can be packed under the other, whatever becomes of us. */
+/* Links the log under both names. The new name comes last: until then the log can be packed under
+ * the other one, even if the recorder is killed. */
 int output_path_take(struct recording *recording, const char *path, struct error *err)
 {
     char *live_path = log_name_live(path);

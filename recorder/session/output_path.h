@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_place: what is there already under the name of a recording, and how the files of an attachment come there.
+ * output_path: checks what exists under the name of a recording, and moves the files of an
+ * attachment there.
  *
- * Model:   an attachment is known to succeed only once the process has the log. So where something may be replaced its files are made under another name
- *          (output_path_beside), and take the place of what is there when the process has attached (output_path_take). Until then a refusal, or a
- *          kill, has changed nothing.
- * Threads: one. Failure: one line.
+ * An attachment succeeds only once the process has mapped the log. If a file may be replaced, the
+ * new files are created under another name (output_path_beside) and renamed when the process has
+ * attached (output_path_take). Until then a refusal or a kill changes nothing.
+ *
+ * Threads: one. Errors: one line.
  */
 #ifndef MTRACE_RECORDER_OUTPUT_PATH_H
 #define MTRACE_RECORDER_OUTPUT_PATH_H
@@ -13,13 +15,14 @@
 #include "lib/base/error.h"
 #include "recorder/session/recording.h"
 
-/* Fails where a process writes the log of this name, or its live log, though nobody may record it any more. */
+/* Fails if a process still writes the log of this name or its live log, even without a recorder. */
 int output_path_check(const char *path, struct error *err);
 
-/* The name beside it, owned by the caller, under which something can be made that replaces it later. Fails where it cannot be replaced. */
+/* A name beside `path`, owned by the caller, for a file that will replace it. Fails if `path`
+ * cannot be replaced. */
 int output_path_beside(const char *path, char **ret_beside, struct error *err);
 
-/* The files of the recording take the place of what has the name `path`. */
+/* Renames the recording's files to `path`, replacing what is there. */
 int output_path_take(struct recording *recording, const char *path, struct error *err);
 
 #endif

@@ -18,7 +18,8 @@ static bool is_time_to_stop(struct own_windows *windows, const struct own_window
         windows->has_stopped = false;
         return false;
     }
-    /* One may have ended between two looks; one that goes on over an exec has another number there. */
+    /* A window may have ended between two polls. One that continues after an exec has another
+     * number there. */
     bool is_another =
         windows->image_begun_ns == sight->begun_ns && windows->window != sight->window;
 

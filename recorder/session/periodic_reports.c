@@ -31,7 +31,8 @@ static struct follower_process *follower_of(struct periodic_reports *reports)
     return reports->run_follower ? reports->run_follower : &reports->own_follower;
 }
 
-/* In full, so that the finished log can be cut there: what is said of it elsewhere is rounded. */
+/* Unrounded, so that the finished log can be imported up to the same time; elsewhere it is
+ * rounded. */
 static bool put_instant(int fd, uint64_t at_ns)
 {
     return dprintf(fd, "as of %" PRIu64 " ns; of the log: mtrace-import --until %" PRIu64 "ns\n\n",
@@ -44,7 +45,7 @@ static char *why_of(struct periodic_reports *reports, unsigned n)
     return reports->whys[n % PERIODIC_REPORTS_REMEMBERED];
 }
 
-/* What is so again and again, as on a full disk, is said once, and counted. */
+/* Repeated failures, for example a full disk, are reported once and counted. */
 static void fail(struct periodic_reports *reports, const char *why)
 {
     char *mine = why_of(reports, reports->n);
@@ -98,8 +99,8 @@ static int copy(int from, int to)
     return code;
 }
 
-/* What is there was left by a recorder that was killed, or put there by somebody who may write to the folder, too: in neither
- * case, and through no link, is it a file to write into. */
+/* An existing file was left by a killed recorder, or put there by another user with write access to
+ * the folder. Neither it nor a link's target may be written to. */
 static int write_part(int text, const char *part)
 {
     int fd, code;
@@ -110,11 +111,11 @@ static int write_part(int text, const char *part)
         return errno;
     code = copy(text, fd);
     if (close(fd) != 0 && code == 0)
-        code = errno; /* some file systems say only now that there is no room */
+        code = errno; /* some file systems report a full disk only at close */
     return code;
 }
 
-/* OR-1. An errno value. */
+/* Renames the finished report (OR-1). Returns an errno value. */
 static int publish(const struct periodic_reports *reports, const char *log_path)
 {
     char *part = name_of(log_path, reports->n, ".part");
@@ -130,7 +131,7 @@ static int publish(const struct periodic_reports *reports, const char *log_path)
     return code;
 }
 
-/* What whoever failed wrote last. */
+/* The last line that a failed process wrote. */
 static void get_last_line(int fd, char *ret, size_t n_bytes)
 {
     off_t end = lseek(fd, 0, SEEK_END);
@@ -147,7 +148,7 @@ static void get_last_line(int fd, char *ret, size_t n_bytes)
         memmove(ret, line + 1, strlen(line));
 }
 
-/* Of one whose text is what it can be. */
+/* For a report whose text is complete. */
 static void finish(struct periodic_reports *reports, int exit_status, const char *log_path)
 {
     char why[PERIODIC_REPORTS_WHY_BYTES];
@@ -161,7 +162,7 @@ static void finish(struct periodic_reports *reports, int exit_status, const char
         fail(reports, why);
 }
 
-/* OR-1: who was killed has not said all. */
+/* OR-1: the output of a killed process is incomplete. */
 static void look_for_end(struct periodic_reports *reports, const char *log_path)
 {
     int status;
@@ -179,7 +180,7 @@ static void look_for_end(struct periodic_reports *reports, const char *log_path)
     close(reports->fd);
 }
 
-/* Those that fell due while we were held up ourselves are left out, too. */
+/* Reports that became due while the recorder was delayed are skipped. */
 static bool is_time(struct periodic_reports *reports, uint64_t now_ns)
 {
     uint64_t n_missed;
@@ -196,7 +197,7 @@ static bool is_time(struct periodic_reports *reports, uint64_t now_ns)
     return true;
 }
 
-/* Of three tenths of the time between two, where they are close. */
+/* At most three tenths of the interval. */
 static uint64_t lag_ns(const struct periodic_reports *reports)
 {
     uint64_t most_ns = reports->every_ns / 10 * 3;
@@ -204,7 +205,7 @@ static uint64_t lag_ns(const struct periodic_reports *reports)
     return most_ns < PERIODIC_REPORTS_LAG_NS ? most_ns : PERIODIC_REPORTS_LAG_NS;
 }
 
-/* One that fell due while the one before had not begun is left out. */
+/* Skips a report that became due while the previous one had not begun. */
 static void note_due(struct periodic_reports *reports, uint64_t now_ns)
 {
     if (!is_time(reports, now_ns))
@@ -215,7 +216,8 @@ static void note_due(struct periodic_reports *reports, uint64_t now_ns)
         reports->instant_ns = now_ns;
 }
 
-/* The instant of what is to be begun now; 0: nothing is. Who asks gets the next one that is begun, as of no earlier. */
+/* The time of the report to begin now; 0: none. A requested report is never older than its
+ * request. */
 static uint64_t take_instant(struct periodic_reports *reports, uint64_t now_ns)
 {
     uint64_t instant_ns = 0;
@@ -245,7 +247,7 @@ bool periodic_reports_is_done(const struct periodic_reports *reports, unsigned n
     return true;
 }
 
-/* Nothing is due before there is anything to report about. */
+/* Does nothing before there are events to report. */
 uint64_t periodic_reports_step(struct periodic_reports *reports, uint64_t now_ns,
                                struct recording *recording, const char *log_path)
 {

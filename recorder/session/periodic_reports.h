@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_reports: reports into files beside the log, by time and by a signal to mtrace-record, of a program that asks for
- * none itself.
+ * periodic_reports: writes reports beside the log at intervals, or on a signal to mtrace-record.
  *
- * Model:   FILE.report.N.txt, N = 1, 2, …: the instant in ns since the recording began, then threads, stacks and groups as of that, made by report_service.h, of all processes that
- *          an import of the log finds: what the program executed, and children that are recorded. One at a
- *          time: one that falls due while another is being made is left out and counted, and by what. A signal then is remembered, but
- *          not a second one. What is due by time is asked for a little later (PERIODIC_REPORTS_LAG_NS), as of when it was due: by then the keeper is told
- *          for certain what was before, and takes it in once; else it and the process that writes the database would both read it.
- *          The text is made in memory, so that what cannot be written is known when it is.
+ * FILE.report.N.txt (N = 1, 2, …) has the time in ns since the recording began, then threads,
+ * stacks and groups as of that time. report_service.h makes it, for all processes that an import of
+ * the log finds: exec successors and recorded children. One report is made at a time. A report that
+ * becomes due while another is being made is skipped and counted by reason; one signal is
+ * remembered. A timed report is requested PERIODIC_REPORTS_LAG_NS late, as of its due time: by then
+ * the follower's watermark covers that time, so it reads those events once. Without the lag the
+ * follower and the process that writes the database would both read them. The text is built in
+ * memory, so write errors are noticed.
+ *
  * Invariants
- *   OR-1 A file of that name is whole, or says why there is no report; it is written under another one. Of a report that could not be made, or written,
- *        periodic_reports_is_done knows why, whatever lies there.
- *   OR-2 No file that is there already is written into, nor is one that a link leads to.
+ *   OR-1 A report file is complete or says why there is no report; it is written under another name
+ *        first.
+ *   OR-2 Existing files and targets of symbolic links are never written to.
+ *
+ * Notes: periodic_reports_is_done knows why a report could not be made or written, whatever the
+ * file says.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PERIODIC_REPORTS_H
@@ -28,51 +34,50 @@
 
 enum {
     PERIODIC_REPORTS_WHY_BYTES = 256,
-    PERIODIC_REPORTS_REMEMBERED =
-        4, /* between two looks of who asked one ends, and one is begun, at most */
+    PERIODIC_REPORTS_REMEMBERED = 4, /* one ends and one begins at most between two polls */
 };
 
-/* Why one is left out. */
+/* Why a report is skipped. */
 enum periodic_reports_why {
-    PERIODIC_REPORTS_BUSY,    /* the one before was still being made */
-    PERIODIC_REPORTS_LATE,    /* mtrace-record itself was held up, and the next one was due */
-    PERIODIC_REPORTS_UNREADY, /* when the recording ended */
+    PERIODIC_REPORTS_BUSY,    /* the previous one was still being made */
+    PERIODIC_REPORTS_LATE,    /* mtrace-record was delayed, and the next one was due */
+    PERIODIC_REPORTS_UNREADY, /* not ready when the recording ended */
     PERIODIC_REPORTS_WHYS
 };
 
 struct periodic_reports {
-    uint64_t every_ns;   /* 0: only when asked */
-    uint64_t due_ns;     /* 0: not begun yet */
-    uint64_t instant_ns; /* of one that is due, and is begun when the lag is over; 0: none */
-    bool is_asked;       /* by the signal */
-    struct report_service_work work; /* the one being made */
+    uint64_t every_ns;               /* 0: only on request */
+    uint64_t due_ns;                 /* 0: not begun yet */
+    uint64_t instant_ns;             /* time of a report that waits for the lag; 0: none */
+    bool is_asked;                   /* by the signal */
+    struct report_service_work work; /* the report being made */
     struct follower_process own_follower;
     struct follower_process
-        *run_follower; /* of a bounded run, in place of it; NULL: it is not bounded */
-    int fd;            /* of the text of the one being made */
-    unsigned n;        /* begun */
-    /* By number, of the last ones: why it could not be made; "": it was, or is being made. */
+        *run_follower; /* of a bounded run, used instead of own_follower; NULL: not bounded */
+    int fd;            /* text of the report being made */
+    unsigned n;        /* reports begun */
+    /* Ring by report number: why it could not be made; "" if it was, or is being made. */
     char whys[PERIODIC_REPORTS_REMEMBERED][PERIODIC_REPORTS_WHY_BYTES];
     uint64_t n_failed;
     uint64_t n_left_out[PERIODIC_REPORTS_WHYS];
 };
 
-/* The signal came. */
+/* Requests a report, because the signal arrived. */
 void periodic_reports_ask(struct periodic_reports *reports);
 
-/* now_ns is behind all that was packed. Returns an instant that was chosen to be reported of, which others must know before they pack
- * what is stamped later (PG-6); 0: none was. */
+/* now_ns must be later than everything packed. Returns the time of a report that was chosen now;
+ * the caller must hold packing until it (PG-6). 0: none. */
 uint64_t periodic_reports_step(struct periodic_reports *reports, uint64_t now_ns,
                                struct recording *recording, const char *log_path);
 
-/* Has that one ended? *ret_why: why it could not be made; "": it is beside the log. */
+/* Report n is finished. *ret_why: why it could not be made; "": it is beside the log. */
 bool periodic_reports_is_done(const struct periodic_reports *reports, unsigned n,
                               const char **ret_why);
 
-/* How many were left out, and why, and how many failed; "" if none were and did. */
+/* Says how many were skipped, why, and how many failed; "" if none. */
 void periodic_reports_describe(const struct periodic_reports *reports, char *text, size_t n_bytes);
 
-/* The recording ends: what is not ready by now is left out. */
+/* The recording ends: a report that is not ready is skipped. */
 void periodic_reports_done(struct periodic_reports *reports, const char *log_path);
 
 #endif

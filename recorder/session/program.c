@@ -21,7 +21,7 @@
 enum {
     SETTINGS_MAX_BYTES = 65536,
     EXIT_NOT_STARTED = 125,
-    MOST_INTERPRETERS = 5, /* of a script whose interpreter is one: as the kernel has it */
+    MOST_INTERPRETERS = 5, /* of scripts whose interpreter is a script; the kernel's limit */
 };
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static int check_executable(const char *path, struct error *err)
     return 0;
 }
 
-/* Like execvp: an unusable file on the way is passed over, but named if nothing better comes. */
+/* Like execvp: unusable files in PATH are skipped, but reported if nothing better is found. */
 static int search(const char *name, char **ret_path, struct error *err)
 {
     const char *folder = getenv("PATH");
@@ -108,8 +108,8 @@ void program_done(struct program *program)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* In the child: all of the settings, NUL-terminated behind `used` bytes; false when never released.
- */
+/* In the child process: reads all settings after `used` bytes and adds a NUL; false if it is never
+ * released. */
 static bool read_settings(int fd, char *text, size_t used)
 {
     size_t n_read = used;
@@ -145,7 +145,7 @@ static void restore_timers(const struct program_state *state)
         int64_t left_us = (int64_t)left->tv_sec * 1000000 + left->tv_usec;
         if (left_us == 0)
             continue;
-        if (i == ITIMER_REAL) /* the others count the time of the processor */
+        if (i == ITIMER_REAL) /* the others count CPU time */
             left_us = left_us > elapsed_us ? left_us - elapsed_us : 1;
         *left = (struct timeval){left_us / 1000000, left_us % 1000000};
         (void)setitimer(i, &timer, NULL);
@@ -165,8 +165,8 @@ static void restore_state(const struct program_state *state)
     sigprocmask(SIG_SETMASK, &state->mask, NULL);
 }
 
-/* AddressSanitizer is told to bear that we come before it; a user who has told it anything of that
- * is obeyed. The collector takes the option away again (EN-1). */
+/* Makes AddressSanitizer accept that our library comes first, unless the user has set the option.
+ * The collector removes it again (EN-1). */
 static bool pacify_asan(void)
 {
     static const char option[] = "verify_asan_link_order=0";
@@ -187,9 +187,8 @@ void program_join_settings(char *assignments)
         *end = SETTINGS_SEPARATOR;
 }
 
-/*
- * In the child, between fork and exec. The first line of the settings is the library to preload.
- */
+/* In the child process, between fork and exec. The first line of the settings is the library to
+ * preload. */
 static void set_environment(char *settings)
 {
     char *end = strchr(settings, '\n');
@@ -203,7 +202,7 @@ static void set_environment(char *settings)
     *end = '\0';
     if (end == settings)
         return;
-    is_pacified = pacify_asan(); /* nobody knows yet what will be executed later */
+    is_pacified = pacify_asan(); /* what will be executed later is unknown */
     if (asprintf(&preload, users && *users ? "%s:%s" : "%s", settings, users) < 0
         || asprintf(&assignments, "%sMTRACE_TARGET_PID=%d\n%s", end + 1, (int)getpid(),
                     is_pacified ? "MTRACE_ASAN_OPTION=1\n" : "")
@@ -225,7 +224,7 @@ static void run_child(const struct program *program, int settings_fd, int failur
     restore_state(&program->state);
     execv(program->path, program->argv);
     failure = errno;
-    /* a script without #! is the shell's, as for execvp */
+    /* a script without #! is run by the shell, as in execvp */
     if (failure == ENOEXEC) {
         execvp(program->path, program->argv);
         failure = errno;
@@ -307,11 +306,11 @@ int program_release(struct program *program, const char *library, const char *se
 
 /* ---- explaining ------------------------------------------------------------------------------ */
 
-/* What runs in the end: the program itself, or the interpreter of a script. */
+/* What is finally executed: the program itself, or the interpreter of a script. */
 struct target {
-    int fd; /* negative: it cannot be read */
+    int fd; /* negative: not readable */
     char path[PATH_MAX];
-    size_t n_bytes; /* of the start that are there */
+    size_t n_bytes; /* available bytes of the start */
 
     union {
         union elf_loader_file elf;
@@ -329,12 +328,12 @@ static struct collector_library_kind kind_of(const struct target *target)
     const union elf_loader_file *file = &target->start.elf;
 
     return (struct collector_library_kind){
-        .machine = file->narrow.e_machine, /* in both widths at one place */
+        .machine = file->narrow.e_machine, /* same place in both widths */
         .word_bytes = elf_loader_is_narrow(file) ? 4 : 8,
     };
 }
 
-/* False: it has none. */
+/* False: the program has no loader. */
 static bool find_loader(const struct target *target, char loader[PATH_MAX])
 {
     const union elf_loader_file *file = &target->start.elf;
@@ -357,7 +356,7 @@ static bool find_loader(const struct target *target, char loader[PATH_MAX])
     return true;
 }
 
-/* A loader that cannot be opened starts nothing. */
+/* A loader that cannot be opened cannot start anything. */
 static bool is_glibc(const char *loader)
 {
     static char bytes[ELF_LOADER_MOST_BYTES];
@@ -374,7 +373,7 @@ static bool is_glibc(const char *loader)
     return n > 0 && memmem(bytes, (size_t)n, ELF_LOADER_MARK, sizeof(ELF_LOADER_MARK) - 1);
 }
 
-/* Why the loader of the program must not be given a library; NULL: it may. */
+/* Why the program's loader must not get our library; NULL: it may. */
 static const char *explain_loader(const struct target *target)
 {
     static char text[PATH_MAX + 256];
@@ -403,7 +402,7 @@ static const char *explain_elf(const struct target *target)
     return reason;
 }
 
-/* The interpreter a script names, into *path; false when it is no script. */
+/* Stores the interpreter of a script in *path; false if it is not a script. */
 static bool find_interpreter(const char *start, size_t n, char *path, size_t path_bytes)
 {
     size_t skip = 2;
@@ -421,7 +420,7 @@ static bool find_interpreter(const char *start, size_t n, char *path, size_t pat
     return true;
 }
 
-/* False: it cannot be read, or its scripts name each other, which the kernel refuses as well. */
+/* False: unreadable, or scripts name each other, which the kernel rejects as well. */
 static bool open_target(const char *path, struct target *ret_target)
 {
     *ret_target = (struct target){.fd = -1};
@@ -497,7 +496,7 @@ const char *program_explain(const char *path)
     return reason;
 }
 
-/* ---- our own files --------------------------------------------------------------------------- */
+/* ---- mtrace's own files ---------------------------------------------------------------------- */
 
 char *program_find_sibling(const char *name)
 {

@@ -5,7 +5,8 @@
 
 static const char g_blanks[] = " \t\n";
 
-/* One part of a word, quoted or one character, to *to; returns what follows, or NULL: not closed. */
+/* Copies one part of a word, quoted or a single character, to *to. Returns the rest, or NULL if a
+ * quote is not closed. */
 static const char *copy_part(const char *from, char **to)
 {
     const char quote = *from;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * question_words: the question of a program as words.
+ * question_words: splits a program's request into words.
  *
- * Model: blanks separate words; '…', "…" and \ quote as in a shell. Nothing else means anything: no variable, no home
- *        folder, no pattern and no command is put in, since who asks may not know what we know.
+ * Blanks separate words; '…', "…" and \ quote as in a shell. There are no variables, home folders,
+ * patterns or commands: the program may have fewer privileges than mtrace-record.
  */
 #ifndef MTRACE_RECORDER_QUESTION_WORDS_H
 #define MTRACE_RECORDER_QUESTION_WORDS_H
@@ -21,7 +21,7 @@ struct question_words {
     char text[QUESTION_WORDS_BYTES]; /* the words, each with its NUL */
 };
 
-/* NULL, or what is wrong with the text. */
+/* NULL, or an error text. */
 const char *question_words_split(struct question_words *ret, const char *text);
 
 #endif

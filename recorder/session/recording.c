@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 static const uint64_t samples_every_ns = 1000000000;
-/* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
+/* With a follower, which reads no event that a later sample may precede (log_set_mark). */
 static const uint64_t samples_every_ns_for_follower = 100000000;
 
 static uint64_t random_run_id(void)
@@ -85,7 +85,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         rotated_log_init(&recording->ring, recording->packed.path, &settings->run_follower->ring);
         recording->packing->ring = &recording->ring;
         recording->reporter.follower = settings->run_follower;
-        recording->packing->settings.zstd_level = 0; /* it does not stay */
+        recording->packing->settings.zstd_level = 0; /* the file is temporary */
     }
     uint64_t elide_ns = recording->is_aggregate ? ELIDE_ANY_AGE : settings->elide_ns;
     if (elide_ns && !packing_start_culling(recording->packing, elide_ns))
@@ -95,7 +95,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     return 0;
 }
 
-/* A smaller pool where the limit on file sizes wants it; the program can still add to it. */
+/* A smaller pool if RLIMIT_FSIZE requires it; the program can still extend it. */
 static uint32_t pool_segments(void)
 {
     struct rlimit limit;
@@ -119,7 +119,7 @@ static int check_left_over(const char *path, const char *live_path, struct error
                      live_path, path);
 }
 
-/* Both files, with the room that they need to begin. */
+/* Creates both files with the disk space that they need to begin. */
 static int make_files(struct recording *recording, const char *path, bool force, struct error *err)
 {
     char *live_path = log_name_live(path);
@@ -140,7 +140,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
     return code;
 }
 
-/* RG-2: made under another name, then they take the place of what was there. */
+/* RG-2: created under another name, then renamed over the old files. */
 static int replace_files(struct recording *recording, const char *path, const char *live_path,
                          struct error *err)
 {
@@ -178,7 +178,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
         code = check_left_over(path, live_path, err);
         code = code ? code : make_files(recording, path, false, err);
         if (code == 0)
-            log_rotation_remove(path); /* of a log that is gone */
+            log_rotation_remove(path); /* of an old log */
     }
     if (code)
         recording_discard(recording);
@@ -186,7 +186,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
     return code;
 }
 
-/* As logs speak of it: of another pid namespace what it is called there. */
+/* The PID in logs: for a process in another PID namespace, its PID there. */
 static pid_t family_pid(const struct recording *recording)
 {
     return recording->pid ? recording->pid : (pid_t)recording->live.seen.pid;
@@ -250,7 +250,7 @@ int recording_adopt(const char *live_path, const char *path,
         code = packed_log_create(path, settings->force, &recording->packed, err);
     if (code == 0 && recording->is_aggregate) {
         recording->packed.added_flags = LOG_FLAG_RING;
-        log_rotation_remove(path); /* of a log that is gone */
+        log_rotation_remove(path); /* of an old log */
     }
     if (code == 0)
         code = prepare_packing(recording, settings, err);
@@ -301,7 +301,8 @@ static int write_samples(struct recording *recording, struct error *err)
     return code;
 }
 
-/* Where a bounded log was full, before any event: whoever takes those in goes no further than the last sample (log_set_mark). */
+/* Before any event if a bounded log was full: the follower reads no further than the last sample
+ * (log_set_mark). */
 static int write_due_samples(struct recording *recording, uint64_t now_ns, struct error *err)
 {
     if (now_ns < recording->samples_flush_ns)
@@ -312,8 +313,8 @@ static int write_due_samples(struct recording *recording, uint64_t now_ns, struc
     return code;
 }
 
-/* What the program has touched of the log stays in its memory: a segment is used to its end. A log
- * that large grew because all of it was in use. */
+/* Pages of the log that the program has touched stay in its memory. Segments are filled to their
+ * end, and a large log grew only because all of it was in use. */
 static uint64_t touched_bytes(const struct live_log *log)
 {
     const uint32_t many_segments = 4096;
@@ -341,7 +342,8 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
     recording->samples_due_ns = memory_sampler_take(&recording->samples, now_ns);
 }
 
-/* Of a bounded run there is always one; one that was killed is followed by another, which goes on from the state that it left. */
+/* Keeps a follower of a bounded run running; after a kill, the next one continues from its
+ * checkpoint. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
     struct follower_process *follower = recording->reporter.follower;
@@ -360,7 +362,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         code = packing_step(recording->packing, ret_n_packed, err);
     else
         packing_note_watermark(recording->packing);
-    /* most programs are short and need no more than the first */
+    /* most programs are short and need only the first segments */
     if (recording->live.n_unprepared
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
                > LIVE_LOG_FIRST_SEGMENTS / 2)
@@ -371,7 +373,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         memory_sampler_hurry(&recording->samples);
         recording->samples_due_ns = 0;
     }
-    /* what an image that exec replaced looks like is not this log's business */
+    /* memory samples of the next image do not belong into this log */
     if (now_ns >= recording->samples_due_ns && recording->packing->has_header
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
@@ -417,19 +419,20 @@ static bool has_said(const struct recording *recording, enum log_end end)
     return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed) == end;
 }
 
-/* What announces an exec comes before it, and it may fail: the log is mapped until it has not. */
+/* The announcement of an exec precedes it, and the exec may fail; only then the log stays
+ * mapped. */
 bool recording_is_replaced(struct recording *recording)
 {
     return has_said(recording, LOG_END_EXEC) && is_unmapped(recording);
 }
 
-/* Until then a thread may be in the midst of an event. */
+/* While the log is mapped, a thread may still be recording an event. */
 bool recording_is_left(struct recording *recording)
 {
     return has_said(recording, LOG_END_DETACHED) && is_unmapped(recording);
 }
 
-/* What the program could not say about its end. */
+/* Adds what the program could not write about its end. */
 static void complete_end(struct log_file *file, const struct recording_end *end,
                          bool has_earlier_image)
 {
@@ -448,7 +451,7 @@ static void complete_end(struct log_file *file, const struct recording_end *end,
     }
 }
 
-/* A second reading of both clocks, far from the first: gives the best rate of ticks. */
+/* A late second reading of both clocks gives the most exact tick rate. */
 static void complete_clock(struct log_file *file)
 {
     uint64_t ticks;
@@ -478,7 +481,7 @@ void recording_add_totals(struct recording_totals *sums, const struct recording_
     sums->has_allocations |= totals->has_allocations;
     sums->n_elided += totals->n_elided;
     sums->file_bytes += totals->file_bytes;
-    if (!sums->unseen[0]) /* the first will do: the import names all */
+    if (!sums->unseen[0]) /* the first is enough: the import names all */
         memcpy(sums->unseen, totals->unseen, sizeof(sums->unseen));
 }
 
@@ -500,7 +503,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
     recording_count_drops(file, ret_totals);
 }
 
-/* RG-1: of a live log that could not be read the file may have what we do not. */
+/* RG-1: a live log that was not read completely may have more than the packed file. */
 static bool is_used_up(const struct live_log *live)
 {
     return !live_log_is_cut(live) || live->map.is_short;
@@ -512,8 +515,8 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     struct log_file file;
     int code;
 
-    report_service_done(&recording->reporter); /* nobody waits for an answer any more */
-    recording->packed.max_bytes = 0;           /* a little more, and it is whole */
+    report_service_done(&recording->reporter); /* no process waits for an answer any more */
+    recording->packed.max_bytes = 0;           /* the rest is small and completes the file */
     recording->ring.is_ending = true;
     code = write_samples(recording, err);
     live_log_look(&recording->live);

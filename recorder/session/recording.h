@@ -2,13 +2,15 @@
 /*
  * recording: one process image that is being recorded: its live log, its packed file, its samples.
  *
- * Model:   made for the program itself with a pool of ours, or for a child around the log that the
- *          child made. recording_step moves what there is to move; recording_finish completes the
- *          packed file once the process is gone, and deletes the live log.
+ * It is created for the program with a pool of its own, or for a child process around the log that
+ * the child created. recording_step moves what is due. recording_finish completes the packed file
+ * after the process has exited, and deletes the live log.
+ *
  * Invariants
- *   RG-1 A live log is deleted only after everything in it is in the packed file; in all other
- *        cases both files stay, and can be imported or packed later.
- *   RG-2 What --force replaces stays until its successor has the room to begin.
+ *   RG-1 A live log is deleted only if all of it is in the packed file; else both files stay, and
+ *        can be imported.
+ *   RG-2 A file that --force replaces stays until its successor has the disk space to begin.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_RECORDING_H
@@ -27,38 +29,37 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;                  /* replace an existing target */
-    int zstd_level;              /* 0: no compression */
-    uint64_t elide_ns;           /* blocks freed within are dropped; 0: none */
-    uint64_t sample_ms;          /* 0: no samples */
-    struct process_tree *family; /* hears of all logs; NULL: nobody does */
-    struct follower_process
-        *run_follower;         /* of a bounded run (rotated_log.h); NULL: it is not bounded */
-    uint64_t max_packed_bytes; /* on the disk while the process runs; 0: any */
-    uint64_t max_live_bytes;   /* what lies behind in a live log is not looked at */
-    const struct report_service_programs *programs; /* questions are answered by them */
+    bool force;                            /* replace an existing target */
+    int zstd_level;                        /* 0: no compression */
+    uint64_t elide_ns;                     /* blocks freed within this time are elided; 0: none */
+    uint64_t sample_ms;                    /* 0: no samples */
+    struct process_tree *family;           /* is informed of all logs; NULL: none */
+    struct follower_process *run_follower; /* of a bounded run (rotated_log.h); NULL: not bounded */
+    uint64_t max_packed_bytes;             /* on the disk while the process runs; 0: any */
+    uint64_t max_live_bytes;               /* anything beyond this in a live log is ignored */
+    const struct report_service_programs *programs; /* for requests */
 };
 
-/* What a finished recording amounts to. */
+/* Totals of a finished recording. */
 struct recording_totals {
-    uint64_t n_events; /* of the program: also of blocks that were elided */
+    uint64_t n_events; /* of the program, including elided blocks */
     uint64_t n_dropped;
     uint64_t dropped[LOG_DROP_REASONS]; /* the same by enum log_drop */
     uint64_t n_elided;                  /* blocks */
-    uint64_t file_bytes;  /* without generations, which the whole run has, and their state */
+    uint64_t file_bytes;  /* without rotated logs and the checkpoint, which belong to the run */
     uint32_t flags;       /* LOG_FLAG_* */
-    uint32_t n_threads;   /* that were recorded */
+    uint32_t n_threads;   /* recorded threads */
     uint32_t n_started;   /* processes that it started */
     uint32_t end_kind;    /* enum log_end */
-    bool is_attached;     /* the collector ran at all */
+    bool is_attached;     /* the collector ran */
     bool has_allocations; /* at least one was recorded */
     char unseen[PACKING_UNSEEN_BYTES]; /* "jemalloc inside '/the/program' are not recorded (…)" */
 };
 
-/* How the process ended, as wait4 says; pass NULL when nobody can know. */
+/* How the process ended, as wait4 says; pass NULL when it is unknown. */
 struct recording_end {
     int wait_status;
-    uint64_t max_rss_bytes; /* of no child and no image but those of this pid; 0: not known */
+    uint64_t max_rss_bytes; /* of this PID's images only; 0: unknown */
 };
 
 struct recording {
@@ -72,62 +73,63 @@ struct recording {
     struct report_service reporter;
     struct collector_commands commands;
     const struct report_service_programs *programs;
-    pid_t pid;             /* 0: it is of another pid namespace, where its own is another number */
-    pid_t outer_pid;       /* of one below ours, what it is called here; 0: not known */
-    bool has_sought;       /* outer_pid */
-    bool has_own_follower; /* one that is not asked by the program keeps up with the log */
-    bool is_aggregate;     /* it is of a bounded run: reporter.keeper is the run's */
-    bool
-        is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
-    struct memory_sampler samples; /* last, as a short program leaves its pages untouched */
+    pid_t pid;             /* 0: in another PID namespace, where its number means nothing here */
+    pid_t outer_pid;       /* of a process in a nested PID namespace, its PID here; 0: unknown */
+    bool has_sought;       /* outer_pid was looked up */
+    bool has_own_follower; /* a follower that the program does not query reads the log */
+    bool is_aggregate;     /* of a bounded run, whose follower reporter uses */
+    bool is_adopted;       /* the process created the log: a fork child or an exec successor */
+    struct memory_sampler samples; /* last, so that a short program leaves its pages untouched */
 };
 
-/* For the program itself: makes `path` and a pool `path`.live. */
+/* For the program itself: creates `path` and a pool `path`.live. */
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
                      struct recording **ret_recording, struct error *err);
 
-/* For a process that made `live_path` itself. */
+/* For a process that created `live_path` itself. */
 int recording_adopt(const char *live_path, const char *path,
                     const struct recording_settings *settings, struct recording **ret_recording,
                     struct error *err);
 
-/* Does what is due; *ret_n_packed segments were moved, see packing_step. A failure (disk full) may
- * pass. */
+/* Does what is due; *ret_n_packed: segments moved, see packing_step. A failure (disk full) may be
+ * temporary. */
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err);
 
-/* Somebody will ask about this instant of CLOCK_MONOTONIC, which is behind all that was packed (PG-6). */
+/* A request will ask about this CLOCK_MONOTONIC time, which must be later than everything packed
+ * (PG-6). */
 void recording_hold_until(struct recording *recording, uint64_t monotonic_ns);
 
-/* As report_service_is_awaited. */
+/* See report_service_is_awaited. */
 bool recording_is_awaited(const struct recording *recording);
 
-/* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */
+/* An exec has replaced this image, so it can be finished although the process still runs. */
 bool recording_is_replaced(struct recording *recording);
 
-/* Has somebody led the process back, that it goes on unrecorded? */
+/* The process was detached and runs on unrecorded. */
 bool recording_is_left(struct recording *recording);
 
-/* What its process is called here; 0: it is of another pid namespace, and cannot be found, or had its log no more when it was first sought. */
+/* The process's PID here; 0: it is in another PID namespace and cannot be found, or had unmapped
+ * its log when it was first looked up. */
 pid_t recording_process(struct recording *recording);
 
-/* Gives the process the orders that there are. */
+/* Gives waiting control commands to the process. */
 void recording_step_commands(struct recording *recording);
 
-/* After the process, or its image, is gone. `end` may be NULL. On failure both files stay. */
+/* Call after the process or its image has ended. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err);
 
-/* Gives the live log up to itself: the process goes on without a recorder. Files stay. */
+/* Leaves the live log to the process, which continues without a recorder. Files stay. */
 void recording_abandon(struct recording *recording);
 
 /* Deletes both files: nothing was recorded. */
 void recording_discard(struct recording *recording);
 
-/* Adds up what the header says was dropped. */
+/* Adds the header's counts of dropped events. */
 void recording_count_drops(const struct log_file *file, struct recording_totals *totals);
 
-/* Adds what another one amounts to, but for what a sum does not have: flags, threads, the end. */
+/* Adds the totals of another recording, except flags, threads and the end. */
 void recording_add_totals(struct recording_totals *sums, const struct recording_totals *totals);
 
 /* Closes everything; takes NULL. */

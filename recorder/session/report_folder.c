@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_TRIES = 8 /* who was killed may make one more file, or take one away */
+    MOST_TRIES = 8 /* a killed process may still create or remove one file */
 };
 
 const char *report_folder_base(void)

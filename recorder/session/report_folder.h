@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_folder: where the database of a report lies while it is needed.
+ * report_folder: the folder for the database of a report.
  *
- * Model: made by us and removed by us with all that is in it, however those ended who worked there. Who answers removes it, too, as
- *        we may have been killed by then.
+ * mtrace-record removes the folder and its content, however the process that used it ended. The
+ * process that answers removes it, too, in case mtrace-record was killed.
  */
 #ifndef MTRACE_RECORDER_REPORT_FOLDER_H
 #define MTRACE_RECORDER_REPORT_FOLDER_H
@@ -11,23 +11,24 @@
 #include <limits.h>
 
 enum {
-    REPORT_FOLDER_BYTES = PATH_MAX - 16 /* a name goes behind it */
+    REPORT_FOLDER_BYTES = PATH_MAX - 16 /* room for a file name */
 };
 
 struct report_folder {
     char path[REPORT_FOLDER_BYTES]; /* "": none */
 };
 
-/* $TMPDIR, or /tmp where that is no folder that we may write to. */
+/* $TMPDIR, or /tmp if that is not a writable folder. */
 const char *report_folder_base(void);
 
-/* A path that nobody has, of a folder that is not there yet. 0, or an errno value. */
+/* Chooses an unused path; does not create it. 0, or an errno value. */
 int report_folder_name(struct report_folder *folder);
 
-/* In who answers, so that none is left when we are killed before. 0, or an errno value. */
+/* Creates the folder. Call in the process that answers, so that none is left if mtrace-record is
+ * killed before. 0, or an errno value. */
 int report_folder_make(const struct report_folder *folder);
 
-/* None is fine. */
+/* Takes an empty path. */
 void report_folder_remove(struct report_folder *folder);
 
 #endif

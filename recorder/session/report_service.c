@@ -26,31 +26,30 @@
 #include <unistd.h>
 
 enum {
-    EXIT_RULE_HOLDS = 3, /* of --fail-if: the answer is whole */
+    EXIT_RULE_HOLDS = 3, /* a rule of --fail-if holds; the answer is complete */
     EXIT_TOO_LONG = 124,
-    MOST_ANSWER_SECONDS = 30, /* of a processor: others wait meanwhile */
+    MOST_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
     EXIT_NOT_RUN = 127,
-    PART_PAUSE_NS = 2000000, /* the program wants the next part soon */
+    PART_PAUSE_NS = 2000000, /* the program will soon request the next part */
     MOST_PARTS_PER_STEP = 16,
 };
 
-/* ---- in the process that answers ---------------------------------------------------------------
- */
+/* ---- in the process that answers ------------------------------------------------------------- */
 
-/* What the process that answers works with. */
+/* Its working data. */
 struct answering {
     const struct report_service_job *job;
     const char *database;
     int follower_end; /* -1: none */
-    int cut_end;      /* of what the keeper was asked for already; -1: of nothing */
-    int complaints;   /* of those who make the answer */
+    int cut_end;      /* descriptor of the running cut_request to the follower; -1: none */
+    int complaints;   /* gets error messages of child processes */
     uint64_t asked_ns;
-    bool is_made, has_symbols; /* the database */
-    int failure;               /* an errno value: why it is not */
+    bool is_made, has_symbols; /* of the database */
+    int failure;               /* an errno value, if it could not be made */
     enum cut_extent extent;
 };
 
-/* Why it says nothing itself. */
+/* Reports why a child process ended without a message of its own. */
 static void explain_end(const struct answering *answering, const char *program, int status)
 {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
@@ -64,7 +63,7 @@ static void explain_end(const struct answering *answering, const char *program, 
         (void)dprintf(answering->complaints, "'%s' cannot be run\n", program);
 }
 
-/* An import comes to its end, a question need not. */
+/* An import always ends; a query may not. */
 static void limit_question(const struct answering *answering, const char *program)
 {
     struct rlimit limit;
@@ -83,7 +82,7 @@ static int exit_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
 }
 
-/* Nobody who is started may read what the recorder was given to read. */
+/* Child processes must not read the recorder's standard input. */
 static bool set_standard_input(int in)
 {
     int fd = in >= 0 ? in : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -91,7 +90,7 @@ static bool set_standard_input(int in)
     return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0;
 }
 
-/* Its pid, or -1, which is said. in -1: nothing. */
+/* Returns its PID, or -1 after a message. in -1: no input. */
 static pid_t start(const struct answering *answering, const char *const *words, int in, int out)
 {
     pid_t pid = fork();
@@ -124,7 +123,7 @@ static int run(const struct answering *answering, const char *const *words, int 
     return wait_for(answering, words[0], start(answering, words, -1, out));
 }
 
-/* What a word to whoever imports by hand would not help. */
+/* The importer's own hint is for users who import by hand, and does not help here. */
 static void explain_no_room(const struct answering *answering)
 {
     (void)dprintf(
@@ -138,7 +137,7 @@ static bool empty(int fd, off_t start)
     return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
 }
 
-/* Once, from the beginning of the log. */
+/* Imports the log once, from its start. */
 static bool import(struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     const struct report_service_job *job = answering->job;
@@ -168,7 +167,7 @@ static bool import(struct answering *answering, enum cut_extent extent, bool has
     return status == 0;
 }
 
-/* Of a keeper, where there is one: it opens the log meanwhile. */
+/* Sends a request to the follower, if there is one, which then opens the log in parallel. */
 static void begin_cut(struct answering *answering)
 {
     const struct report_service_job *job = answering->job;
@@ -191,7 +190,8 @@ static void cancel_cut(struct answering *answering)
     answering->cut_end = -1;
 }
 
-/* Once more where we said too late how much: now that is known at once. False: there is no keeper, or none any more. */
+/* Repeats the request if the needed detail level came too late for the first one. False: there is
+ * no follower, or it has exited. */
 static bool ask_follower(struct answering *answering, enum cut_extent extent, bool has_symbols,
                          struct cut_reply *ret_reply)
 {
@@ -216,7 +216,7 @@ static void take_failure(struct answering *answering, const struct cut_reply *re
         (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply->text);
 }
 
-/* Unless the one that is there has what is wanted. */
+/* Does nothing if the existing database is sufficient. */
 static bool make_database(struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     struct cut_reply reply;
@@ -238,18 +238,17 @@ static enum cut_extent extent_for(enum left_out_needs needs)
     return needs <= LEFT_OUT_NEEDS_MOMENTS ? (enum cut_extent)needs : CUT_ROWS;
 }
 
-/* A question as words; --no-symbols is a word of the import. */
+/* A request as words; --no-symbols is an option of the import. */
 struct request {
     struct question_words split;
     const char *words[QUESTION_WORDS_MOST
-                      + 5]; /* of mtrace-query --await; from the second on, mtrace-query */
+                      + 5]; /* of mtrace-query --await; from the second on, of mtrace-query */
     bool has_symbols;
-    pid_t
-        pid; /* of who has said what it needs, and waits for the database at `end`; 0: nobody does */
+    pid_t pid; /* waits for the database at `end`; 0: none */
     int end;
 };
 
-/* NULL, or what is wrong with it. */
+/* NULL, or an error text. */
 static const char *parse(struct request *question, const struct answering *answering,
                          const char *text)
 {
@@ -274,7 +273,7 @@ static const char *parse(struct request *question, const struct answering *answe
     return NULL;
 }
 
-/* Of who waits, whether the database is there or not. */
+/* Lets the waiting process continue, with or without a database. */
 static int let_answer(const struct answering *answering, struct request *question,
                       bool has_database)
 {
@@ -288,8 +287,9 @@ static int let_answer(const struct answering *answering, struct request *questio
     return wait_for(answering, program, pid);
 }
 
-/* What cannot be answered, whatever is made for it, is refused before anything is. Returns an errno value when it was not asked; else it waits for its
- * database, or has ended with *ret_status, as one that was wrong, or wanted help. */
+/* Rejects an invalid request before a database is made. Returns an errno value if it was not
+ * started. Else the process waits for its database, or has ended with *ret_status after an error or
+ * for --help. */
 static int ask_needs(struct answering *answering, struct request *question,
                      enum left_out_needs *ret_needs, int *ret_status)
 {
@@ -318,20 +318,20 @@ static int ask_needs(struct answering *answering, struct request *question,
     return 0;
 }
 
-/* The first time by who waits. */
+/* The first time the waiting process answers. */
 static int ask(const struct answering *answering, struct request *question)
 {
     return question->pid ? let_answer(answering, question, true)
                          : run(answering, question->words + 1, answering->job->fd);
 }
 
-/* After one that lacks something: which of what was left out, nobody says. */
+/* The next detail level; a failed query does not say which tables it lacked. */
 static enum cut_extent next_extent(enum cut_extent extent)
 {
     return extent < CUT_SMALL ? CUT_SMALL : CUT_SLIM;
 }
 
-/* Most questions need little of a database; SQL says what it needs when it has one. */
+/* Most requests need few tables; SQL reports what it needs only when it has a database. */
 static int try_databases(struct answering *answering, struct request *question,
                          enum cut_extent extent, int *ret_status)
 {
@@ -427,7 +427,8 @@ static int answer_all(const struct report_service_job *job, const struct report_
     return code;
 }
 
-/* In the helper, which goes on to its end when the recorder is killed: nobody else would remove the folder then. */
+/* In the child process, which continues if the recorder is killed, because it must remove the
+ * folder. */
 static int answer_in_folder(const struct report_service_job *job, struct report_folder *folder,
                             const struct follower_process *follower)
 {
@@ -442,8 +443,7 @@ static int answer_in_folder(const struct report_service_job *job, struct report_
     return code;
 }
 
-/* ---- starting it -------------------------------------------------------------------------------
- */
+/* ---- starting it ----------------------------------------------------------------------------- */
 
 int report_service_start(const struct report_service_job *job, struct follower_process *follower,
                          struct report_service_work *work)
@@ -479,10 +479,9 @@ void report_service_stop(struct report_service_work *work)
     report_service_end(work);
 }
 
-/* ---- questions of the program ------------------------------------------------------------------
- */
+/* ---- requests of the program ----------------------------------------------------------------- */
 
-/* Who waits for `counter` looks now and then, too: nothing depends on that it is woken. */
+/* Waiters on `counter` also poll, so a lost wakeup only delays them. */
 static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
 {
     atomic_store_explicit(counter, number, memory_order_release);
@@ -511,7 +510,8 @@ static bool give_part(struct report_service *reporter, struct log_question *ques
     return true;
 }
 
-/* To who may not open the answer, or has none: that is one part of nothing. The next one is wanted soon. */
+/* If the program cannot open the answer, or there is none, that is one empty part. The next part is
+ * requested soon. */
 static void give_parts(struct report_service *reporter, struct log_question *question)
 {
     const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
@@ -530,7 +530,7 @@ static void close_answer(struct report_service *reporter)
     reporter->answer_fd = -1;
 }
 
-/* RP-2: the text is read once, whatever the program writes there meanwhile. */
+/* RP-2: the text is copied once, so later writes by the program have no effect. */
 static void begin(struct report_service *reporter, const struct live_log *live, uint32_t number,
                   const char *log_path, const struct report_service_programs *programs)
 {
@@ -549,7 +549,7 @@ static void begin(struct report_service *reporter, const struct live_log *live, 
     memcpy(text, question->text, LOG_QUESTION_BYTES);
     text[LOG_QUESTION_BYTES] = '\0';
     (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
-    close_answer(reporter); /* of a question that its thread has left */
+    close_answer(reporter); /* its thread has abandoned the request */
     reporter->number = number;
     if (!reporter->wakeup)
         reporter->wakeup = request_wakeup_new(live->fd);
@@ -562,7 +562,7 @@ static void begin(struct report_service *reporter, const struct live_log *live, 
         finish(reporter, question, code);
 }
 
-/* WAIT: until it has ended. */
+/* WAIT: block until it has ended. */
 static void look_for_end(struct report_service *reporter, struct log_question *question)
 {
     int status = reporter->wait_status;

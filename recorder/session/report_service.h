@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reporter: answers to questions about a recording that goes on, as of one instant.
+ * report_service: answers requests for reports about a recording that is still running, as of one
+ * time.
  *
- * Model:   a process of its own has a database made of what the log and its pool hold up to that instant, which
- *          nobody else sees, and asks mtrace-query. The database comes from the importer that keeps up with the
- *          log since the first question (follower_process.h), or from one that begins at the start of the log. So an answer is right to the byte by the same
- *          code that is right at the end, the program does nothing for it, and we go on packing. The
- *          program asks through the header page of its live log (struct log_question): it has put a
- *          marker into the log, which is the instant, and reads the answer from a descriptor of ours.
+ * A child process builds a private database from what the log and its pool hold up to that time,
+ * and runs mtrace-query on it. The database comes from the follower, which reads the log
+ * incrementally since the first request (follower_process.h), or from an import of the whole log.
+ * Live reports therefore use the same code as reports after the end, the program does no extra
+ * work, and packing continues. The program posts requests in the header page of its live log
+ * (struct log_question). A marker that it has written into the log defines the time of the report.
+ * It reads the answer from a descriptor of ours.
+ *
  * Invariants
- *   RP-1 One question at a time of each log: the next one is looked at when the answer was read.
- *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and of no shell; and none of
- *        them names a file (mtrace-query --about), or has it wait: the program may have fewer privileges than we have.
- *   RP-3 A question is answered, if only by an error, unless we are killed: who is stopped among those who work for it is ended, be it the process
- *        that answers, the keeper (HE-2) or who works for one of them (CP-1). Who works is waited for.
- *   RP-4 What was made for an answer is gone with it, however the process ended.
- *   RP-5 Nobody waits for ever for another's question: mtrace-query waits for nobody but us, and is ended when it had a processor for half a minute. That is
- *        ten times what the dearest report takes of ten million allocations (leaks over a part of the run, 2.5 s), for slower machines.
+ *   RP-1 Each log has one request at a time: the next one is handled after the answer was read.
+ *   RP-2 The words of a request reach only mtrace-query (--about), never a shell, and cannot name
+ *        files or make it wait.
+ *   RP-3 Each request gets an answer or an error unless mtrace-record is killed: stopped child
+ *        processes are ended (HE-2, CP-1).
+ *   RP-4 Temporary files of an answer are removed when it is done, however its process ended.
+ *   RP-5 mtrace-query waits only for us, and is ended after 30 s of CPU time, so no request blocks
+ *        others for ever.
+ *
+ * Notes: The program may have fewer privileges than mtrace-record, hence RP-2. 30 s (RP-5) is ten
+ * times what the most expensive report takes for ten million allocations (leaks over a part of the
+ * run).
+ *
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_REPORT_SERVICE_H
@@ -31,7 +39,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Paths of our programs; NULL where they are not installed. */
+/* Paths of mtrace programs; NULL if not installed. */
 struct report_service_programs {
     const char *import, *query;
 };
@@ -39,63 +47,64 @@ struct report_service_programs {
 struct report_service_job {
     const struct report_service_programs *programs;
     const char *log_path;     /* the packed file */
-    const char *until_marker; /* the instant; NULL: until_ns of the run is */
+    const char *until_marker; /* its time is that of the report; NULL: until_ns is */
     uint64_t until_ns;
     uint64_t marker_ticks;        /* of cut_request.h */
-    uint64_t run_id;              /* of the log; the run's keeper has others, too */
-    bool is_of_family;            /* not only of the process of the log */
-    const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
-    int fd;                       /* that answers are written to; of a file */
+    uint64_t run_id;              /* of the log; the follower of a run has other logs, too */
+    bool is_of_family;            /* report on all processes of the run */
+    const char *const *questions; /* words of mtrace-query without the database; ends with NULL */
+    int fd;                       /* a file that receives the answers */
 };
 
-/* A process that answers, and its folder. All zero: none. */
+/* The child process that answers, and its folder. All zero: none. */
 struct report_service_work {
     struct child_process helper;
     struct report_folder folder;
 };
 
-/* Starts the process; it exits with 0, ERANGE when a rule of --fail-if holds and the answer is whole, or the errno value
- * of what went wrong, and then its complaint is all that was written. Returns an errno value when it was not started. The keeper is started, too. */
+/* Starts the child process, and the follower. Its exit status is 0, ERANGE when a rule of --fail-if
+ * holds (the answer is complete), or the errno value of a failure; then the output is only an error
+ * message. Returns an errno value if the process could not be started. */
 int report_service_start(const struct report_service_job *job, struct follower_process *follower,
                          struct report_service_work *work);
 
-/* After it has ended, whoever waited. */
+/* Cleans up after the child process was reaped. */
 void report_service_end(struct report_service_work *work);
 
-/* Ends what goes on, and waits for it. */
+/* Ends the child process if it runs, and waits for it. */
 void report_service_stop(struct report_service_work *work);
 
-/* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
+/* The state of a program's request. None: all zero, but answer_fd = -1. */
 struct report_service {
     struct report_service_work work;
     struct follower_process own_follower;
-    struct follower_process *
-        follower; /* of the log, and of all who ask about it: own_follower; or of the run, which ends it */
-    struct request_wakeup *wakeup; /* from the first question on; NULL: none */
-    uint32_t number;               /* of the question that it answers, or that was answered last */
-    int answer_fd;                 /* until the program has read it */
-    bool has_ended;    /* the process that answers, as report_service_note_end was told */
-    int wait_status;   /* then */
-    off_t given_bytes; /* of it, in parts */
+    struct follower_process *follower; /* own_follower, or that of the run (not ended here) */
+    struct request_wakeup *wakeup;     /* created with the first request; NULL: none */
+    uint32_t number;                   /* of the current request, or of the last one */
+    int answer_fd;                     /* until the program has read it */
+    bool has_ended;                    /* the child process has ended (report_service_note_end) */
+    int wait_status;                   /* valid if has_ended */
+    off_t given_bytes;                 /* bytes of the answer handed over so far */
 };
 
-/* Is there a question that the next step begins to answer? */
+/* The program has posted a request that the next step will begin to answer. */
 bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live);
 
-/* Has somebody an answer to take, perhaps in parts, or will nobody wake us when he asks again? Then the next step is to be soon. */
+/* An answer waits to be read, or no wakeup is armed for the next request: call the next step
+ * soon. */
 bool report_service_is_awaited(const struct report_service *reporter);
 
-/* Looks whether there is a question or an answer; cheap when there is not. */
+/* Handles a new request or a finished answer; cheap if there is neither. */
 void report_service_step(struct report_service *reporter, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs);
 
-/* Somebody who waits for any process got this one, which may be that of the question. */
+/* The caller reaped this process, which may be the one that answers. */
 void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status);
 
-/* No more answers: what is on its way is ended. True: that is done; until then it is called again. */
+/* Ends the current answer; no more follow. Call again until it returns true. */
 bool report_service_try_done(struct report_service *reporter);
 
-/* Until that is true. */
+/* Blocking variant of report_service_try_done. */
 void report_service_done(struct report_service *reporter);
 
 #endif

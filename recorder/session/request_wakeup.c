@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 enum {
-    STACK_BYTES = 65536, /* beside what a thread needs at least: it calls the kernel alone */
+    STACK_BYTES = 65536, /* in addition to the minimum for a thread; it only makes system calls */
     NAP_NS = 100000,
-    LOOK_NS = 200000000, /* where the file was cut nothing else wakes who waits */
+    LOOK_NS = 200000000, /* the only wakeup if the file was truncated */
 };
 
 struct request_wakeup {
@@ -36,14 +36,14 @@ static bool is_ending(const struct request_wakeup *wakeup)
     return atomic_load_explicit(&wakeup->is_ending, memory_order_acquire);
 }
 
-/* Whether it is to ring: false, too, where it is to end, or the page is gone. */
+/* True: the number has changed. False: the thread must end, or the page is gone. */
 static bool wait_for_question(const struct request_wakeup *wakeup)
 {
     const struct timespec look = {.tv_nsec = LOOK_NS};
     uint32_t seen = atomic_load_explicit(&wakeup->seen, memory_order_relaxed);
     long code;
 
-    do /* whoever wakes us need not have changed it */
+    do /* spurious wakeups are possible */
         code = syscall(SYS_futex, wakeup->word, FUTEX_WAIT, seen, &look, NULL, 0);
     while (!is_ending(wakeup) && (code == 0 || errno == EINTR || errno == ETIMEDOUT));
     return code != 0 && errno == EAGAIN && !is_ending(wakeup);
@@ -64,7 +64,7 @@ static void *ring(void *context)
     return NULL;
 }
 
-/* No signal is for it: those that it had been given would be nobody's. */
+/* The thread blocks all signals: any delivered to it would be lost. */
 static bool begin(struct request_wakeup *wakeup)
 {
     pthread_attr_t attributes;
@@ -117,7 +117,8 @@ void request_wakeup_set(struct request_wakeup *wakeup, uint32_t seen)
     sem_post(&wakeup->is_set);
 }
 
-/* It may be about to wait, and not hear of it the first time, nor at all where the page is gone: then it looks by itself. */
+/* The thread may be about to wait and miss the first wakeup, or all if the page is gone; then its
+ * timeout helps. */
 void request_wakeup_done(struct request_wakeup *wakeup)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};

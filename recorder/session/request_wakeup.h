@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * question_bell: a question of the program wakes who sleeps in sigtimedwait.
+ * request_wakeup: wakes the recorder's event loop when the program posts a request.
  *
- * Model:   a thread waits in the kernel until n_asked of the header page (struct log_question) is another number than when it was set, and the program says
- *          so by a wake (self_report.h), or some time has passed; then it sends us SIGCHLD, which says "look" anyhow. Begun with the first question of a log,
- *          so that a recorder which nobody asks has none; what nobody rings is seen at the next look.
+ * A thread waits on the futex n_asked in the header page (struct log_question) until it differs
+ * from the armed value, which the program signals by FUTEX_WAKE (self_report.h), or until a
+ * timeout. Then it sends SIGCHLD to this process, which makes the event loop poll everything. It is
+ * created with the first request of a log, so a recorder without requests has no such thread. A
+ * missed wakeup only delays the request until the next poll.
+ *
  * Invariants
- *   QB-1 It rings at most once each time that it is set, for another number alone, and not behind request_wakeup_done.
- *   QB-2 The page is never touched by us, only named to the kernel, and the thread's end does not depend on it: whoever cuts the file harms nobody.
- * Threads: one here; its own does nothing but wait and ring.
- * Failure: without a thread or a page there is no bell.
+ *   QB-1 It wakes at most once each time it is armed, only for a different number, and never after
+ *        request_wakeup_done.
+ *   QB-2 The page is only named to the kernel, never accessed, so a truncated file causes no SIGBUS
+ *        and does not keep the thread from ending.
+ *
+ * Threads: one caller; its own thread only waits and signals. Errors: without a thread or page
+ * there is no wakeup.
  */
 #ifndef MTRACE_RECORDER_REQUEST_WAKEUP_H
 #define MTRACE_RECORDER_REQUEST_WAKEUP_H
@@ -19,13 +25,13 @@
 
 struct request_wakeup; /* NULL: none */
 
-/* Of the log that fd is open on; NULL: none can be had. */
+/* For the log open on fd; NULL: not possible. */
 struct request_wakeup *request_wakeup_new(int fd);
 
-/* Rings as soon as n_asked is not `seen`. NULL is fine. */
+/* Arms it: wakes as soon as n_asked is not `seen`. Takes NULL. */
 void request_wakeup_set(struct request_wakeup *wakeup, uint32_t seen);
 
-/* NULL is fine. */
+/* Takes NULL. */
 void request_wakeup_done(struct request_wakeup *wakeup);
 
 #endif

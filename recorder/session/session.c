@@ -22,19 +22,20 @@ enum {
     MIN_SLEEP_NS = 1000000,
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
-    MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded: the pool lasts for seconds */
+    MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded, so the pool lasts for seconds */
     NEW_BLOCK_NS = 200000000,
-    LEAVE_NS = 1500000000, /* until who was followed has heard that it is left */
-    LEAD_NS = 200000000,   /* no sooner one that has no event is led back */
-    LOOK_NS = 50000000,    /* between looks whether the image is still there */
-    BUSY_SEGMENTS = 8,     /* so many at once: look more often */
+    LEAVE_NS = 1500000000, /* limit until children have noticed the detaching */
+    LEAD_NS = 200000000,   /* until then idle children are not restored by a remote call */
+    LOOK_NS = 50000000,    /* between checks whether the image still exists */
+    BUSY_SEGMENTS = 8,     /* so many at a time: poll more often */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* From here on signals wait for sigtimedwait: SIGIO comes from a client of --ctl (control_server.h), most others are for the
- * program. Job control stays as it is: the terminal stops and continues the program together with us. So do the signals of
- * faults: the kernel ends a process that has one of its own blocked. */
+/* From here on signals are blocked and read by sigtimedwait: SIGIO reports a client of --ctl
+ * (control_server.h), most others are forwarded. Job control signals stay unblocked, because the
+ * terminal stops and continues the program together with us. So do fault signals: the kernel kills
+ * a process that blocks its own. */
 static void prepare_signals(struct session *session)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -51,7 +52,8 @@ static void prepare_signals(struct session *session)
     sigaction(SIGXFSZ, &ignore, &session->state.size_action);
 }
 
-/* Each child that is followed takes two. Our helpers keep what we have: an importer of many logs needs as many. */
+/* Each followed child takes two descriptors. Helper processes inherit the limit: an importer of
+ * many logs needs as many. */
 static void raise_descriptors(struct program_state *state)
 {
     struct rlimit most;
@@ -64,19 +66,20 @@ static void raise_descriptors(struct program_state *state)
     (void)setrlimit(RLIMIT_NOFILE, &most);
 }
 
-/* A timer that ran out before it was taken (program_take_timers). */
+/* From a timer that expired before it was taken (program_take_timers). */
 static bool is_of_timer(int number)
 {
     return number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
 }
 
-/* Our own writes are answered so. */
+/* Caused by our own writes. */
 static bool is_of_write(const siginfo_t *info)
 {
     return (info->si_signo == SIGPIPE || info->si_signo == SIGXFSZ) && info->si_pid == getpid();
 }
 
-/* What others sent. What the terminal sends reaches the program by itself; other signals of the kernel are about us. */
+/* Forwards signals sent by processes. The terminal's reach the program by itself; others from the
+ * kernel concern us. */
 static void hand_on(const struct session *session, siginfo_t *info)
 {
     const pid_t pid = session->program.pid;
@@ -95,16 +98,16 @@ static uint64_t peak_bytes(const struct rusage *usage)
     return (uint64_t)usage->ru_maxrss * 1024;
 }
 
-/* waitid with what the kernel answers, too, and libc's does not hand on. */
+/* The waitid system call, including the rusage that libc's wrapper omits. */
 static long look_at_ended(pid_t pid, siginfo_t *ret_info, struct rusage *ret_usage)
 {
     return syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : (id_t)pid, ret_info,
                    WEXITED | WNOHANG | WNOWAIT, ret_usage);
 }
 
-/* wait without waiting (-1: for any), with what else is known of the one that ended. Its ru_maxrss
- * is the highest of itself, the images before it and the children that it waited for: of that
- * only its own counts, which is more than the images before it had. */
+/* Non-blocking wait (-1: for any child) with resource usage. The kernel's ru_maxrss is the maximum
+ * over the process, its earlier images and the children it reaped; only a value above that of
+ * earlier images is its own. */
 static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *ret_end)
 {
     struct rusage usage = {.ru_maxrss = 0};
@@ -124,7 +127,8 @@ static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *r
     return ended;
 }
 
-/* The signals by which others end us: what is attached to does not get them, nor what goes on behind the program. */
+/* Signals that ask mtrace-record to end. Attached processes, and processes that outlive the
+ * program, do not get them. */
 static bool is_request_to_end(int number)
 {
     static const int others[] = {SIGCHLD, SIGIO,   SIGUSR1,  SIGUSR2,
@@ -136,7 +140,7 @@ static bool is_request_to_end(int number)
     return number > 0;
 }
 
-/* Who asks again while it is tried does not want it any more. */
+/* A second signal while detaching is tried cancels it, and recording continues. */
 static void ask_to_leave(struct session *session, int number)
 {
     if (!is_request_to_end(number))
@@ -147,7 +151,7 @@ static void ask_to_leave(struct session *session, int number)
         exit_summary_warn("process %d is recorded on", (int)session->program.pid);
 }
 
-/* Sleeps up to ns; true when the program has ended. */
+/* Sleeps up to ns; true if the program has ended. */
 static bool sleep_until_signal(struct session *session, uint64_t ns)
 {
     const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
@@ -155,7 +159,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     siginfo_t info;
     int number = sigtimedwait(&session->signals, &info, &timeout);
 
-    if (number == SIGCHLD && !session->attachment.pid) /* else it is none of our children */
+    if (number == SIGCHLD && !session->attachment.pid) /* else it is not our child */
         return wait_for(session->program.pid, session->fork_bytes, &session->end)
                == session->program.pid;
     if (number > 0 && number == session->options->report_signal)
@@ -169,8 +173,8 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Said once, until it goes well again; of --max-local once at all, as it comes and goes with the network. Of a bounded log that is full the last line says what
- * came of it. */
+/* Reports a problem once until it is solved; --max-local only once, because it comes and goes with
+ * the network. A full bounded log is reported in the exit summary. */
 static void complain(struct session *session, int code, const struct error *err)
 {
     bool is_full = session->recording->packed.is_full;
@@ -182,7 +186,8 @@ static void complain(struct session *session, int code, const struct error *err)
     session->has_said_full |= is_full;
 }
 
-/* What comes at a time of its own, and children, who may be short-lived, are looked at as often as a pool that fills. */
+/* Scheduled work and children, which may be short-lived, are polled as often as a pool that
+ * fills. */
 static uint64_t most_sleep_ns(const struct session *session)
 {
     const struct options *options = session->options;
@@ -218,7 +223,7 @@ static void finish_recording(struct session *session, const struct recording_end
     session->has_totals = true;
 }
 
-/* Reports by time and by signal are made beside the first log, whatever the process is by then. */
+/* Reports by time and signal are written beside the first log even after an exec. */
 static bool is_replaced(struct session *session, uint64_t now_ns)
 {
     if (now_ns < session->look_due_ns || session->is_complaining
@@ -270,7 +275,7 @@ static void step_control(struct session *session, uint64_t now_ns)
     control_server_step(&session->control, now_ns, &target);
 }
 
-/* Samples of memory are as far apart as was asked for, though nobody sleeps shorter for them than in other sessions. */
+/* The sample interval is honoured, but does not shorten the sleep below that of other sessions. */
 static uint64_t sleep_until_due(const struct session *session, uint64_t now_ns)
 {
     uint64_t due_ns = session->has_totals ? UINT64_MAX : session->recording->samples_due_ns;
@@ -296,7 +301,8 @@ static uint64_t step(struct session *session)
     return n_packed >= PACKING_STEP_MAX ? 0 : sleep_until_due(session, now_ns);
 }
 
-/* What it executes was given the collector at its start, and keeps it; it is told to record no more (leave_followed). */
+/* An exec successor has had the collector since its start and keeps it; a command makes it stop
+ * recording (leave_followed). */
 static void leave_executed(const struct session *session)
 {
     exit_summary_print(
@@ -306,7 +312,7 @@ static void leave_executed(const struct session *session)
         (int)session->program.pid);
 }
 
-/* True: the process is as it was, or has become another one. Else it is recorded on. */
+/* True: the process was detached, or has executed another program. Else recording continues. */
 static bool leave(struct session *session)
 {
     static struct error err;
@@ -328,7 +334,8 @@ static bool leave(struct session *session)
     return false;
 }
 
-/* By who could not ask us for it: from another network namespace, say. */
+/* Detached by a process that cannot reach our socket, for example from another network
+ * namespace. */
 static bool is_left_by_other(const struct session *session)
 {
     bool is_left =
@@ -340,7 +347,7 @@ static bool is_left_by_other(const struct session *session)
     return is_left;
 }
 
-/* Until the program ends, or is left. */
+/* Loops until the program ends or is detached. */
 static void run(struct session *session)
 {
     bool is_left = false;
@@ -354,7 +361,8 @@ static bool is_helper(const struct session *session, pid_t pid)
     return pid == session->sender.helper.pid || pid == session->follower.helper.pid;
 }
 
-/* Whether anybody of our children but our helpers runs; where the kernel does not tell, it is thought that nobody does. */
+/* We have running children other than helper processes; false if the kernel does not report
+ * them. */
 static bool has_other_children(const struct session *session)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -369,8 +377,8 @@ static bool has_other_children(const struct session *session)
     return has_others;
 }
 
-/* A process that just outlived its parent may not have a log yet. With --wait all such become our
- * children: are there any? Those that ended are gone then. */
+/* A process that just outlived its parent may not have a log yet. With --wait all such processes
+ * become our children. Reaps those that have ended. */
 static bool has_orphans(struct session *session)
 {
     struct recording_end end;
@@ -385,7 +393,7 @@ static bool has_orphans(struct session *session)
     return pid == 0 && (!has_helper || has_other_children(session));
 }
 
-/* A process that outlives the one that started it may be about to make its log. */
+/* Waits for logs of processes that outlive their parent and may be about to create one. */
 static uint32_t settle_new_blocks(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -422,8 +430,8 @@ static bool lead_back(void *unused, struct recording *recording)
     return true;
 }
 
-/* Children of what was left, and what it executes by now: nobody reads any more what they would write. Returns how many have not heard it: who does
- * nothing ends its log with its next event. */
+/* Detaches children and exec successors of a detached process. Returns how many have not noticed
+ * it; an idle process ends its log at its next event. */
 static uint32_t leave_followed(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -445,8 +453,7 @@ static uint32_t leave_followed(struct session *session)
     return n_left;
 }
 
-/* The program has ended; its recorded children may not have. An image that exec put in its place has
- * its pid. */
+/* The program has ended, but recorded children may still run. An exec successor has its PID. */
 static void settle_children(struct session *session)
 {
     if (!session->attachment.pid)
@@ -454,13 +461,13 @@ static void settle_children(struct session *session)
     else if (attachment_has_ended(&session->attachment))
         children_note_end(session->children, session->program.pid, NULL);
 
-    /* Before the look at their logs: of one that ends meanwhile the log is seen. */
+    /* Checked before the logs: then the log of a process that ends in between is still seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);
     uint32_t n_running = settle_new_blocks(session);
 
     if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
         session->site.n_unheard = leave_followed(session);
-        n_running = 0; /* nobody waits for who was left */
+        n_running = 0; /* do not wait for detached processes */
     }
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
@@ -484,7 +491,7 @@ static int exit_status(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* Not even a child has a log worth keeping. */
+/* No log, not even a child's, is worth keeping. */
 static bool is_empty(const struct exit_summary *exit_summary)
 {
     bool is_unseen = !exit_summary->totals.is_attached
@@ -494,7 +501,7 @@ static bool is_empty(const struct exit_summary *exit_summary)
     return is_unseen && exit_summary->n_children == 0;
 }
 
-/* ^C leaves what is not sent. */
+/* Ctrl-C aborts sending. */
 static void finish_sending(struct session *session, bool is_whole)
 {
     const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
@@ -510,7 +517,7 @@ static void finish_sending(struct session *session, bool is_whole)
     sender_process_abandon(&session->sender);
 }
 
-/* Who asked to detach hears of it when there is a log. */
+/* A client that asked to detach gets its answer when the log is complete. */
 static void answer_last(struct session *session)
 {
     struct control_target target = control_handler_target(&session->site);
@@ -520,7 +527,7 @@ static void answer_last(struct session *session)
     control_server_close(&session->control);
 }
 
-/* It was waited for (HE-1), which somebody may wonder about. */
+/* Explains a delay: the process had to be killed after a wait (HE-1). */
 static void report_who_was_killed(const struct session *session)
 {
     if (session->follower.was_killed || session->reports.own_follower.was_killed
@@ -531,7 +538,7 @@ static void report_who_was_killed(const struct session *session)
             (int)(CHILD_PROCESS_TIME_LIMIT_NS / 1000000000));
 }
 
-/* What was sent may have been removed by the sender. */
+/* The sender may have removed a file that was sent. */
 static bool is_gone(const struct session *session)
 {
     return !session->options->gives_back && access(session->path, F_OK) != 0
@@ -563,18 +570,18 @@ static void finish(struct session *session)
     int code = session->finish_code;
 
     if (session->children) {
-        settle_children(session); /* who waits for them is heard meanwhile */
+        settle_children(session); /* clients are served until they have ended */
         children_get_totals(session->children, &exit_summary.children, &exit_summary.n_children);
         exit_summary.n_unpacked =
             children_get_unpacked(session->children, &exit_summary.unpacked_err);
         exit_summary.was_left = session->site.n_unheard > 0;
     }
     follower_process_done(&session->follower);
-    /* Also what was noted while they ended. */
+    /* Includes failures during the end. */
     exit_summary.was_disk_full = session->follower.ring.was_disk_full
                                  || error_is_disk_full(&session->finish_err)
                                  || error_is_disk_full(&exit_summary.unpacked_err);
-    /* No sooner: until then the keeper takes generations of any image away. */
+    /* Not earlier: until now the follower removes rotated files of any image. */
     if (exit_summary.is_bounded)
         exit_summary.totals.file_bytes +=
             log_rotation_run_bytes(session->path) + log_rotation_state_bytes(session->path);

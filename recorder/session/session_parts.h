@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_parts: the inside of a session, for what starts the program or attaches to it.
- *
- * Model, invariants and failure are those of session.h.
+ * session_parts: the inside of a session, shared with the code that starts the program or attaches
+ * to it.
  */
 #ifndef MTRACE_RECORDER_SESSION_PARTS_H
 #define MTRACE_RECORDER_SESSION_PARTS_H
@@ -31,10 +30,10 @@ struct session {
     char *path; /* absolute */
     sigset_t signals;
     uint64_t sleep_ns;
-    uint64_t fork_bytes; /* most that our fork, its first image, can have had */
+    uint64_t fork_bytes; /* upper bound for our fork, its first image */
     struct allocator_use allocator;
     struct recording_end end;
-    struct recording_totals totals; /* has_totals: of `recording`, which is finished */
+    struct recording_totals totals; /* valid with has_totals, once `recording` is finished */
     struct error finish_err;
     int finish_code;
     bool has_totals;
@@ -45,18 +44,19 @@ struct session {
     struct own_windows windows;
     struct control_server control;
     struct control_handler site;
-    bool is_trying;      /* to leave a process that was attached to, and it was said */
-    bool is_complaining; /* packing failed and was said to */
-    bool has_said_full;  /* as of --max-local */
+    bool is_trying;      /* detaching is being tried, and a message said so */
+    bool is_complaining; /* packing failed, and a message said so */
+    bool has_said_full;  /* a message said that --max-local is reached */
     struct sender_process sender;
     struct follower_process follower; /* of a bounded run */
-    char *sender_program;             /* owned; NULL: nothing is sent, or it is not there */
+    char *sender_program;             /* owned; NULL: nothing is sent, or it is not installed */
 };
 
-/* Starts the program, recorded from its first call on. What was begun is owned by the session, however it went. */
+/* Starts the program, recorded from its first call on. The session owns what was begun, also on
+ * failure. */
 int session_start(struct session *session, struct error *err);
 
-/* Attaches to the process that the options name; the same is true. */
+/* Attaches to the process that the options name. Ownership as in session_start. */
 int session_attach(struct session *session, struct error *err);
 
 #endif

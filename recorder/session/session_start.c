@@ -83,7 +83,8 @@ static int release(struct session *session, const char *library, struct error *e
     return code;
 }
 
-/* Children's logs go where the pool went, but only a link beside the first log tells us of them. */
+/* Warns of a pool in another folder: children's logs go there, too, and are found only by a link
+ * beside the first log. */
 static void emit_of_weakness(const struct session *session)
 {
     const struct live_log *live = &session->recording->live;
@@ -124,8 +125,8 @@ static int make_files(struct session *session, const char *path, struct error *e
     return code;
 }
 
-/* Whenever we wake up, the program's threads would be interrupted for us. What we do can wait until
- * their time slice is over; the pool lasts longer. */
+/* Each of our wakeups would preempt a thread of the program. SCHED_BATCH lets it finish its time
+ * slice; the pool lasts longer. */
 static void be_patient(void)
 {
     const struct sched_param no_priority = {0};
@@ -134,7 +135,7 @@ static void be_patient(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &no_priority);
 }
 
-/* Before anything is started: who may not send shall know at once. */
+/* Before anything is started, so that a missing permission is reported immediately. */
 static int prepare_sending(struct session *session, struct error *err)
 {
     if (!session->options->has_receiver)
@@ -143,7 +144,7 @@ static int prepare_sending(struct session *session, struct error *err)
     return sender_process_check(session->sender_program, &session->options->sending, err);
 }
 
-/* A bounded run needs whoever takes its events in; else the first 512 MiB of them would be all. */
+/* A bounded run needs a follower; without one it would stop at its first 512 MiB. */
 static int find_programs(struct session *session, struct error *err)
 {
     char why[ERROR_TEXT_BYTES / 2];
@@ -166,8 +167,9 @@ static int find_library(const struct session *session, char **ret_library, struc
 
     if (look.is_not_of_glibc)
         return 0;
-    code = collector_library_find(look.is_elf ? &look.kind : NULL, session->allocator.has_operators,
-                                  &library, err);
+    /* What a static program starts is likely of the recorder's own kind. */
+    code = collector_library_find(look.is_elf && !look.has_no_loader ? &look.kind : NULL,
+                                  session->allocator.has_operators, &library, err);
     if (code || !library || !look.has_no_loader) {
         *ret_library = library;
         return code;
@@ -193,7 +195,8 @@ static int begin_attached(struct session *session, struct error *err)
     return code;
 }
 
-/* To whom the process runs as, which opens it: root attaches to others, too. */
+/* The process runs as this user and must open the pool: root can attach to other users'
+ * processes. */
 static void give_pool(const struct session *session)
 {
     const pid_t pid = session->program.pid;
@@ -203,7 +206,7 @@ static void give_pool(const struct session *session)
         (void)!fchown(session->recording->live.fd, status.uid, (gid_t)-1);
 }
 
-/* What --force replaces stays until the process has the log. */
+/* Files that --force replaces stay until the process has the log. */
 static int make_files_beside(struct session *session, struct error *err)
 {
     char *beside = NULL;

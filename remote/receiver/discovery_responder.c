@@ -17,7 +17,7 @@
 static const uint64_t second = UINT64_C(1000000000);
 static const uint64_t minute = UINT64_C(60000000000);
 
-/* ERROR_USAGE: of IPv6, nobody can ask there. */
+/* ERROR_USAGE: an IPv6 address cannot receive requests. */
 static int learn_place(struct discovery_responder *announcer, const struct sockaddr *bound,
                        struct error *err)
 {
@@ -83,13 +83,14 @@ void discovery_responder_close(struct discovery_responder *announcer)
     announcer->memory = NULL;
 }
 
-/* Room for where a datagram came to, or goes out from. */
+/* Ancillary data with the destination or source address of a datagram. */
 union place_control {
-    struct cmsghdr head; /* for its alignment */
+    struct cmsghdr head; /* for alignment */
     uint8_t bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
 };
 
-/* From where logs are taken, as the other side connects to where the answer is from. */
+/* Sends from the receiver's address, because the other side connects to the address of the
+ * answer. */
 static void send_from(const struct discovery_responder *announcer,
                       const struct discovery_message *answer, const struct sockaddr_storage *to)
 {
@@ -138,7 +139,7 @@ static bool is_asked_where_we_are(const struct discovery_responder *announcer,
            || is_interface_of(&announcer->own, (unsigned)asked->ipi_ifindex);
 }
 
-/* Who takes no answer misses it. */
+/* Replies are best effort: a client that does not read loses them. */
 static void answer_one(struct discovery_responder *announcer, const void *bytes, size_t n_bytes,
                        const struct sockaddr_storage *from, const struct in_pktinfo *asked)
 {
@@ -175,7 +176,8 @@ void discovery_responder_step(struct discovery_responder *announcer, uint64_t no
         announcer->n_answers = 0;
     }
     for (int i = 0; i < DISCOVERY_RESPONDER_AT_ONCE; i++) {
-        uint8_t bytes[sizeof(struct discovery_message) + 1]; /* a longer one is none */
+        uint8_t bytes[sizeof(struct discovery_message)
+                      + 1]; /* one byte more, to detect longer datagrams */
         struct sockaddr_storage from;
         union place_control control;
         struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mtrace-gather: takes logs that mtrace-record sends, while programs run. */
+/* mtrace-gather: receives logs from mtrace-record while programs run. */
 #include "lib/base/error.h"
 #include "lib/base/option_place.h"
 #include "lib/base/units.h"
@@ -63,7 +63,7 @@ struct arguments {
     const char *listen;
     struct security_options security;
     uint64_t max_bytes, max_sender_bytes, max_connections;
-    uint64_t discover_port; /* 0: not asked for */
+    uint64_t discover_port; /* 0: not requested */
     bool is_announcing;
     bool fetches_objects;
 };

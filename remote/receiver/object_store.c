@@ -16,7 +16,7 @@
 static const char top_name[] = ".build-id";
 
 enum {
-    WRITE_OUT_BYTES = 8 << 20 /* at a time, so that little is left to wait for at the end */
+    WRITE_OUT_BYTES = 8 << 20 /* written out in steps, so that the final sync is short */
 };
 
 static int open_folder(int parent, const char *name)
@@ -24,7 +24,7 @@ static int open_folder(int parent, const char *name)
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* ---- what is there ---- */
+/* ---- existing objects ------------------------------------------------------------------------ */
 
 static void count(struct store *store, uint64_t n_bytes)
 {
@@ -32,7 +32,7 @@ static void count(struct store *store, uint64_t n_bytes)
     store->n_object_bytes += n_bytes;
 }
 
-/* What a receiver that was killed had not wholly is taken away. */
+/* Incomplete objects of a killed receiver are deleted. */
 static void count_folder(struct store *store, int fd)
 {
     DIR *folder = fdopendir(fd);
@@ -77,7 +77,7 @@ int object_store_open(struct store *store, bool is_fetching, struct error *err)
     return 0;
 }
 
-/* ---- one ---- */
+/* ---- one object ------------------------------------------------------------------------------ */
 
 static int make_folder(const struct store *store, const char *first)
 {
@@ -99,7 +99,7 @@ static bool has_room(const struct store *store, uint64_t n_bytes)
            && n_bytes <= store->max_bytes / 2 - store->n_object_bytes; /* OT-4 */
 }
 
-/* WIRE_WANTED, if it can be. */
+/* WIRE_WANTED, if it can be stored. */
 static enum wire_wish judge(const struct store *store, const struct object_file *file,
                             uint64_t room_bytes)
 {
@@ -111,7 +111,7 @@ static enum wire_wish judge(const struct store *store, const struct object_file 
                                                                                : WIRE_NO_ROOM;
 }
 
-/* In its folder, which is open. */
+/* Creates the file in its open folder. */
 static enum wire_wish open_part(struct object_file *file, enum wire_wish wish)
 {
     if (faccessat(file->folder, file->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -178,11 +178,11 @@ enum wire_wish object_store_end(struct store *store, struct object_file *file)
 
     if (is_it
         && fdatasync(file->fd)
-               != 0) { /* OT-1: a name may outlive a power loss, and what it is of not */
+               != 0) { /* OT-1: after a power loss a name may exist without its data */
         object_store_drop(store, file);
         return WIRE_NOT_WRITTEN;
     }
-    /* Another sender may have brought it meanwhile: that one stays. */
+    /* If another sender has brought it in the meantime, that file stays. */
     if (!is_it || linkat(file->folder, file->part, file->folder, file->name, 0) != 0) {
         object_store_drop(store, file);
         return is_it ? WIRE_KEPT : WIRE_NOT_IT;

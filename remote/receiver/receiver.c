@@ -21,17 +21,17 @@
 
 enum {
     MAX_WAITING_BYTES = 65536, /* RC-3 */
-    MAX_READS = 16,            /* of one connection, before others have their turn */
-    MAX_COMPLAINTS = 20,       /* in a minute */
-    MAX_SENDERS = 1024,        /* that are told apart */
+    MAX_READS = 16,            /* of one connection, before others are served */
+    MAX_COMPLAINTS = 20,       /* per minute */
+    MAX_SENDERS = 1024,        /* that have a share of their own */
     POLL_MS = 500,
-    FIXED_FDS = 3, /* before those of connections */
+    FIXED_FDS = 3, /* in front of those of connections */
 };
 
 static const uint64_t ms_ns = 1000000;
 static const uint64_t minute_ns = UINT64_C(60000000000);
 
-/* Of a name that was proved, as long as we run. */
+/* An authenticated name, kept as long as the receiver runs. */
 struct sender {
     char name[SECURITY_NAME_BYTES];
     struct receiver_session_share share;
@@ -40,13 +40,12 @@ struct sender {
 struct connection {
     struct channel channel;
     struct receiver_session intake;
-    struct wire_reader *reader; /* NULL while it is not known who it is */
+    struct wire_reader *reader; /* NULL before authentication */
     struct receiver *receiver;
-    bool is_refused; /* and told why */
-    bool is_leaving; /* RC-4 */
-    uint64_t
-        received_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
-    size_t n_objects[WIRE_WISHES]; /* by what became of them */
+    bool is_refused;               /* and got the reason */
+    bool is_leaving;               /* RC-4 */
+    uint64_t received_ns;          /* last message; or of the connection, or of leaving */
+    size_t n_objects[WIRE_WISHES]; /* by outcome */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
 };
@@ -55,24 +54,24 @@ struct receiver {
     const struct receiver_settings *settings;
     int listener, signals;
     struct discovery_responder announcer;
-    struct connection *connections; /* the newest first */
+    struct connection *connections; /* newest first */
     size_t n_connections;
-    uint64_t n_owners; /* that there ever were */
+    uint64_t n_owners; /* ever created */
     struct sender *senders;
     size_t n_senders;
     uint64_t complaints_ns;
     uint64_t n_complaints;
-    uint64_t complaint_hash; /* of the last one, for it is not said twice in a minute */
+    uint64_t complaint_hash; /* of the last message, which is not repeated within a minute */
     uint64_t now_ns;
-    uint64_t accept_due_ns; /* before that there is no descriptor for anybody */
+    uint64_t accept_due_ns; /* no descriptors are available before this time */
 };
 
-/* ---- what is said ---- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* Strangers shall not fill the disk with complaints about them. */
+/* Limits messages about strangers, who could fill the disk with them. */
 static void complain(struct receiver *receiver, const char *peer, const char *why)
 {
-    size_t n_peer = strcspn(peer, ":"); /* each try has a port of its own */
+    size_t n_peer = strcspn(peer, ":"); /* each attempt has another port */
     uint64_t hash = XXH64(why, strlen(why), XXH64(peer, n_peer, 0));
 
     if (receiver->now_ns - receiver->complaints_ns > minute_ns) {
@@ -119,7 +118,7 @@ static void emit_object(void *context, enum wire_wish wish)
     connection->n_objects[wish]++;
 }
 
-/* At its end. */
+/* Printed at its end. */
 static void sum_up_objects(const struct connection *connection)
 {
     if (connection->n_objects[WIRE_KEPT])
@@ -131,7 +130,7 @@ static void sum_up_objects(const struct connection *connection)
                          connection->peer, connection->n_objects[wish], wire_wish_text(wish));
 }
 
-/* ---- one connection ---- */
+/* ---- one connection -------------------------------------------------------------------------- */
 
 static int put(void *context, const struct wire_head *head, const void *payload, struct error *err)
 {
@@ -150,7 +149,7 @@ static void free_connection(struct connection *connection)
     free(connection);
 }
 
-/* By its name; who is one too many shares with the last. */
+/* By the peer's name; beyond the limit, further names share the last entry. */
 static struct receiver_session_share *share_of(struct receiver *receiver, const char *name)
 {
     for (size_t i = 0; i < receiver->n_senders; i++)
@@ -164,7 +163,7 @@ static struct receiver_session_share *share_of(struct receiver *receiver, const 
     return &receiver->senders[MAX_SENDERS - 1].share;
 }
 
-/* It has proved who it is. */
+/* Called after authentication. */
 static int admit(struct connection *connection, struct error *err)
 {
     struct receiver *receiver = connection->receiver;
@@ -193,7 +192,7 @@ static int admit(struct connection *connection, struct error *err)
     return 0;
 }
 
-/* The sender is told why, if it still listens. */
+/* Sends the reason to the sender, if it still reads. */
 static void refuse(struct connection *connection, const char *why)
 {
     const struct wire_head head = {.kind = WIRE_REFUSED,
@@ -227,7 +226,7 @@ static int take_all(struct connection *connection, struct error *err)
     return code;
 }
 
-/* RC-4. True: it is not cut off yet. */
+/* RC-4. True: the connection stays open for now. */
 static bool begin_to_leave(struct connection *connection)
 {
     if (!connection->is_refused || connection->is_leaving
@@ -285,7 +284,7 @@ static int check_time_limit(const struct connection *connection, uint64_t now_ns
     return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all connections ------------------------------------------------------------------------- */
 
 static void drop(struct receiver *receiver, struct connection **link)
 {
@@ -407,7 +406,7 @@ static void step_announcer(struct receiver *receiver)
             (unsigned long long)n_ignored);
 }
 
-/* True: a signal came. */
+/* True: a signal arrived. */
 static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
 {
     size_t n = FIXED_FDS;
@@ -432,7 +431,7 @@ static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
     return false;
 }
 
-/* Each log that is received takes one. */
+/* Each log that is received needs a descriptor. */
 static void allow_descriptors(void)
 {
     struct rlimit limit;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiver: the connections of mtrace-gather: who is let in, how long, and what is said about it.
+ * receiver: the connections of mtrace-gather: authentication, time limits and messages.
  *
- * Model:   one loop over all of them; none can make it wait, but a disk that does.
+ * One loop serves all of them; no connection can block it, only a blocking disk.
+ *
  * Invariants
- *   RC-1 There are at most max_connections. A new one takes the place of the oldest of those that have not yet proved who they are;
- *        if all have, it is turned away.
- *   RC-2 Who does not prove who he is within RECEIVER_SHAKE_NS, or sends no whole message for RECEIVER_SILENCE_NS, is cut off.
- *   RC-3 What waits to go out is bounded: who does not read is not read from.
- *   RC-4 Who is refused is told why: what it still sends is read and thrown away until it leaves, at most for RECEIVER_LEAVE_NS. Closed
- *        with something unread, the connection would be gone before it had read why.
+ *   RC-1 There are at most max_connections. A new one replaces the oldest unauthenticated one; if
+ *        there is none, it is rejected.
+ *   RC-2 A connection is closed without authentication within RECEIVER_SHAKE_NS, or without a
+ *        complete message for RECEIVER_SILENCE_NS.
+ *   RC-3 Output buffers are bounded: if a peer does not read, its messages are not read.
+ *   RC-4 A rejected peer gets the reason: its data is discarded until it closes, at most for
+ *        RECEIVER_LEAVE_NS.
+ *
+ * Notes: RC-4: closing with unread data would reset the connection before the peer has read the
+ * reason.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_RECEIVER_H
@@ -39,12 +45,12 @@ struct receiver_settings {
     struct address address;
     size_t max_connections;
     uint64_t max_sender_bytes;
-    const char *folder; /* to be said */
+    const char *folder; /* for messages */
     bool is_announcing;
     bool fetches_objects;
 };
 
-/* Until SIGTERM or SIGINT. */
+/* Runs until SIGTERM or SIGINT. */
 int receiver_run(const struct receiver_settings *settings, struct error *err);
 
 #endif

@@ -15,7 +15,7 @@ static int answer(struct receiver_session *intake, enum wire_kind kind, uint32_t
     return intake->put(intake->context, &head, payload, err);
 }
 
-/* NULL: there is none, or another connection has it now. */
+/* NULL: there is none, or another connection has taken it over. */
 static struct receiver_session_log *find(const struct receiver_session *intake, uint32_t number)
 {
     for (size_t i = 0; i < RECEIVER_SESSION_LOGS; i++) {
@@ -34,7 +34,7 @@ static struct receiver_session_log *find_place(const struct receiver_session *in
     return NULL;
 }
 
-/* ---- beginning ---- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static int greet(struct receiver_session *intake, const struct wire_head *head, const void *payload,
                  struct error *err)
@@ -75,7 +75,7 @@ static int count(struct receiver_session *intake, uint32_t n_bytes, struct error
                : error_set(err, ERROR_IO, "this sender has sent all it may (--max-sender-bytes)");
 }
 
-/* Into an empty place. */
+/* Begins a log in a free slot. */
 static int begin_in(struct receiver_session *intake, struct receiver_session_log *place,
                     const struct wire_head *head, const uint8_t *page, bool is_again,
                     struct error *err)
@@ -115,9 +115,9 @@ static int begin_again(struct receiver_session *intake, struct receiver_session_
     return begin_in(intake, place, head, page, true, err);
 }
 
-/* ---- going on ---- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
-/* Something of it came. */
+/* Called when data of the log has arrived. */
 static void emit_that_it_goes_on(struct receiver_session *intake,
                                  struct receiver_session_log *place)
 {
@@ -172,7 +172,7 @@ static int end(struct receiver_session *intake, struct receiver_session_log *pla
     return 0;
 }
 
-/* ---- objects ---- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* IN-2 */
 static uint64_t object_room(const struct receiver_session *intake)
@@ -206,7 +206,7 @@ static int offered(struct receiver_session *intake, const struct wire_head *head
     return code ? code : answer_object(intake, wish, err);
 }
 
-/* Its sender hears of it later than what it has sent meanwhile. */
+/* The sender learns of a failure only after it has sent more data, which is skipped. */
 static int add_object(struct receiver_session *intake, const struct wire_head *head,
                       const void *payload, struct error *err)
 {
@@ -242,7 +242,7 @@ static int end_object(struct receiver_session *intake, struct error *err)
     return 0;
 }
 
-/* Only what is asked for, one at a time. */
+/* Accepts only requested objects, one at a time. */
 static int do_object(struct receiver_session *intake, const struct wire_head *head,
                      const void *payload, struct error *err)
 {

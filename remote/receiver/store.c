@@ -21,12 +21,12 @@
 
 enum {
     PROGRAM_BYTES = 64,
-    MAX_TRIES = 1000, /* names that are taken */
+    MAX_TRIES = 1000, /* taken names */
 };
 
 static const uint64_t last_second = UINT64_C(253402300799); /* of the year 9999 */
 
-/* ---- what is there ---- */
+/* ---- existing logs --------------------------------------------------------------------------- */
 
 static int add_log(struct store *store, const struct log_file *file, const char *name,
                    uint64_t size_bytes, struct store_log **ret_log)
@@ -52,7 +52,7 @@ static int add_log(struct store *store, const struct log_file *file, const char 
     return 0;
 }
 
-/* A file that is no log of ours stays as it is. */
+/* A file that is not a log of ours is ignored. */
 static int look_at(struct store *store, const char *name)
 {
     int fd = openat(store->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -72,7 +72,7 @@ static int look_at(struct store *store, const char *name)
     return code;
 }
 
-/* Of two that were written to at the same time the one with the number is the later one. */
+/* Of two with the same time the one with a number is newer. */
 static int compare_age(const void *a, const void *b)
 {
     const struct store_log *x = *(struct store_log *const *)a;
@@ -85,7 +85,7 @@ static int compare_age(const void *a, const void *b)
     return n_x != n_y ? (n_x < n_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* The newest is the last one, as if they had come while we were there. */
+/* Sorts logs so that the newest is last, as if they had been received now. */
 static int look_around(struct store *store, struct error *err)
 {
     int fd = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -123,7 +123,7 @@ static int check_folder(int folder, const char *path, struct error *err)
     return 0;
 }
 
-/* Where we may not read there is nothing more to be done. */
+/* Without read permission the sync is skipped. */
 static void sync_parent(int folder)
 {
     int parent = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -169,7 +169,7 @@ void store_close(struct store *store)
     *store = (struct store){.folder = -1};
 }
 
-/* ---- names ---- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* ST-1. No name begins with a dot. */
 static void make_program(const char *program, size_t n_program, char *ret_text)
@@ -197,7 +197,7 @@ static void make_time(uint64_t unix_ns, char *ret_text, size_t n_bytes)
         (void)snprintf(ret_text, n_bytes, "0");
 }
 
-/* The newest with this run id; NULL: none. */
+/* The newest log with this run id; NULL: none. */
 static struct store_log *find_run(const struct store *store, uint64_t run_id)
 {
     for (size_t i = store->n_logs; run_id && i > 0; i--)
@@ -206,7 +206,7 @@ static struct store_log *find_run(const struct store *store, uint64_t run_id)
     return NULL;
 }
 
-/* FILE of a log: what its name begins with, up to ".dat". */
+/* Length of FILE: the start of a log's name, up to ".dat". */
 static size_t first_length(const struct store_log *log)
 {
     const char *end = strstr(log->name, ".dat");
@@ -216,7 +216,8 @@ static size_t first_length(const struct store_log *log)
     return end ? (size_t)(end - log->name) + strlen(".dat") : strlen(log->name);
 }
 
-/* The try-th name. A later log has one, unless it comes anew; the others get a number. */
+/* The try-th name. A child's log gets its own from the header, unless it is received again; others
+ * get a number. */
 static void make_name(const struct store *store, const struct log_file *file, const char *program,
                       unsigned try, char *ret_name)
 {
@@ -238,7 +239,7 @@ static void make_name(const struct store *store, const struct log_file *file, co
                        when, try + 1);
 }
 
-/* ---- beginning ---- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static int make_file(struct store *store, const struct log_file *file, const char *program,
                      char *ret_name, int *ret_fd, struct error *err)
@@ -304,7 +305,7 @@ static bool is_of(const struct store_log *log, const struct log_file *file)
            && log->start_unix_ns == file->start_unix_ns;
 }
 
-/* The newest, so that one that was begun anew goes on. */
+/* The newest one, so that a restarted log continues. */
 static struct store_log *find_log(const struct store *store, const struct log_file *file)
 {
     for (size_t i = store->n_logs; i > 0; i--)
@@ -313,7 +314,7 @@ static struct store_log *find_log(const struct store *store, const struct log_fi
     return NULL;
 }
 
-/* The file of a log that is known. Somebody may have removed it, or put another one there: false. */
+/* Opens the file of a known log; false: it was removed or replaced. */
 static bool open_again(const struct store *store, struct store_log *log)
 {
     struct log_file file;
@@ -333,7 +334,7 @@ static bool open_again(const struct store *store, struct store_log *log)
     return true;
 }
 
-/* Who sends it may still know it: it stays, and is found no more. */
+/* The log's sender may still refer to it, so it is kept but not found any more. */
 static void forget(struct store *store, struct store_log *log)
 {
     store_let_go(log);
@@ -381,7 +382,7 @@ int store_begin(struct store *store, const struct store_offer *offer, bool is_ag
     return 0;
 }
 
-/* ---- going on ---- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 int store_add(struct store *store, struct store_log *log, const void *bytes, size_t n_bytes,
               struct error *err)

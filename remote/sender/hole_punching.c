@@ -10,7 +10,7 @@
 
 enum {
     PAGE_BYTES = 4096,
-    HOLE_BEGIN = LOG_FILE_HEADER_BYTES + PAGE_BYTES, /* behind the page with the mark */
+    HOLE_BEGIN = LOG_FILE_HEADER_BYTES + PAGE_BYTES, /* after the page with the mark */
 };
 
 static bool is_same(const struct log_tail *tail, const struct stat *status)
@@ -27,7 +27,7 @@ bool hole_punching_is_due(const struct sent_log *log)
     return log->acked_bytes >= from + HOLE_PUNCHING_STEP;
 }
 
-/* The file that is read, for writing; -1: another one has its name now. */
+/* Opens the file for writing; -1: another file has its name now. */
 static int open_same(const struct sent_log *log)
 {
     int fd = open(log->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -40,7 +40,7 @@ static int open_same(const struct sent_log *log)
     return fd;
 }
 
-/* GB-2. A file system without holes gets its page back. */
+/* GB-2. Without support for holes the page is restored. */
 static bool make_hole(int fd, uint64_t until)
 {
     uint8_t page[PAGE_BYTES];
@@ -50,7 +50,7 @@ static bool make_hole(int fd, uint64_t until)
     if (full_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
         || punched_hole_mark(fd, until) != 0)
         return false;
-    /* the disk may have the hole before the mark */
+    /* sync first: the disk could have the hole before the mark */
     if (fdatasync(fd) == 0
         && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, HOLE_BEGIN,
                      (off_t)(end - HOLE_BEGIN))

@@ -56,7 +56,7 @@ static void take_program(void *context, const void *payload, size_t n_bytes)
 
     while (!tail->program[0] && (def = definition_parts_def(payload, n_bytes, &at)) != NULL) {
         const char *text = (const char *)(def + 1);
-        size_t n_path = strnlen(text, def->text_bytes); /* behind it are the arguments */
+        size_t n_path = strnlen(text, def->text_bytes); /* the arguments follow it */
         const char *slash = memrchr(text, '/', n_path);
         size_t n = n_path - (slash ? (size_t)(slash + 1 - text) : 0);
         if (def->kind == LOG_DEF_PROCESS && n > 0)
@@ -65,7 +65,7 @@ static void take_program(void *context, const void *payload, size_t n_bytes)
     }
 }
 
-/* Of a frame of definitions. */
+/* Unpacks a frame of definitions. */
 static void unpack(const struct log_tail *tail, uint64_t offset, const struct log_frame *frame,
                    void (*take)(void *context, const void *payload, size_t n_bytes), void *context)
 {

@@ -12,8 +12,7 @@
 struct visit {
     void (*take)(void *context, const struct build_id *id, const char *path);
     void *context;
-    uint64_t device,
-        inode; /* of the file that was looked at last; of the live log, while that is sought */
+    uint64_t device, inode; /* of the last file; of the live log while that is searched */
     bool has_log;
 };
 
@@ -30,7 +29,7 @@ static bool seek_log(const struct process_mapping *mapping, void *context)
     return !visit->has_log;
 }
 
-/* The mappings of one file come one after the other. */
+/* Mappings of one file are adjacent. */
 static bool look(const struct process_mapping *mapping, void *context)
 {
     struct visit *visit = context;

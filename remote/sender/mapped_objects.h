@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapped_objects: the executables and libraries that a recorded process has now, for a sender that cannot read any more what its log named.
+ * mapped_objects: the executables and libraries that a recorded process has mapped now, for a
+ * sender that can no longer read the definitions in its log.
  *
- * Model:   who has the live log mapped (PATH.live) is the process that writes it; its other mappings say which files it runs.
+ * The process that has the live log mapped (PATH.live) writes it; its other mappings show the files
+ * it runs.
+ *
  * Invariants
- *   MJ-1 A file is named only if it is the very one that is mapped: regular, of the same device and inode. Where another process has the pid by now,
- *        nothing is.
+ *   MJ-1 A file is named only if it is the mapped one: regular, same device and inode. If another
+ *        process has the PID now, none is named.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_MAPPED_OBJECTS_H
@@ -15,7 +19,7 @@
 
 #include <sys/types.h>
 
-/* Hands out each that has a build id, once or several times; `path` is the visitor's for the time of the call. */
+/* Calls `take` for each that has a build id, once or more; `path` is valid during the call. */
 void mapped_objects_visit(const char *log_path, pid_t pid,
                           void (*take)(void *context, const struct build_id *id, const char *path),
                           void *context);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mtrace-send: what mtrace-record starts to send logs. It has a process of its own so that nothing that a network does, and
- * nothing that TLS needs, is in the recorder.
+ * mtrace-send: sends logs for mtrace-record. A separate process keeps network and TLS code out of
+ * the recorder.
  *
- *     mtrace-send --to HOST:PORT [--psk-file F | --certificate F --key F --ca F | --insecure] [--timeout NS] [--quiet] [--no-local]
- *                 --check | [--live] LOG
+ *     mtrace-send --to HOST:PORT [--psk-file F | --certificate F --key F --ca F | --insecure]
+ *                 [--timeout NS] [--quiet] [--no-local] --check | [--live] LOG
  *
- * --check: are these options in order? --live: standard input tells of the end of the recording (sender.h).
+ * --check only checks the options. --live: standard input reports the end of the recording
+ * (sender.h).
  */
 #include "lib/base/error.h"
 #include "remote/sender/log_tail.h"
@@ -34,7 +35,7 @@ struct arguments {
     bool is_check;
 };
 
-/* For any folder: files by their whole path. */
+/* For use in any folder: files with absolute paths. */
 static void keep(struct arguments *arguments, const char *option, const char *value, bool is_file)
 {
     size_t used = strlen(arguments->same);
@@ -90,7 +91,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return arguments->sender.to && (arguments->is_check || argv[optind]) ? 0 : ERROR_USAGE;
 }
 
-/* Who shall be looked for is looked for whenever a connection is made; now, only to know whether there is one. */
+/* The receiver is looked up again for each connection; here only to check that there is one. */
 static int find_receiver(struct arguments *arguments, const struct security *security,
                          struct error *err)
 {
@@ -104,7 +105,7 @@ static int find_receiver(struct arguments *arguments, const struct security *sec
                : 0;
 }
 
-/* Of a log that exists: can it be sent? */
+/* Checks that an existing log can be sent. */
 static int check_log(const char *path, struct error *err)
 {
     uint8_t page[LOG_FILE_HEADER_BYTES];
@@ -122,7 +123,7 @@ static int check_log(const char *path, struct error *err)
     return code;
 }
 
-/* Nobody but the recorder ends us before our time: ^C is the program's. */
+/* Only the recorder ends us early: Ctrl-C is meant for the program. */
 static void prepare(const struct sender_settings *settings)
 {
     (void)signal(SIGPIPE, SIG_IGN);

@@ -16,20 +16,20 @@
 
 enum {
     CONNECT_MS = 5000,
-    LEAST_CONNECT_MS = 500, /* one try is made in any case */
-    FIND_SHARE = 50,        /* looking for later logs takes a fiftieth of our time */
+    LEAST_CONNECT_MS = 500, /* one attempt is always made */
+    FIND_SHARE = 50,        /* looking for later logs takes at most 1/50 of the time */
 };
 
 static const uint64_t ms_ns = 1000000;
 static const uint64_t look_ns = 100 * UINT64_C(1000000);  /* between looks at the files */
 static const uint64_t find_ns = UINT64_C(1000000000);     /* between looks for later logs */
-static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver waits a minute */
-static const uint64_t silence_ns = UINT64_C(30000000000); /* of the receiver, which should answer */
-static const uint64_t quiet_ns = UINT64_C(60000000000);   /* it is the program's terminal */
+static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver's limit is a minute */
+static const uint64_t silence_ns = UINT64_C(30000000000); /* without an answer of the receiver */
+static const uint64_t quiet_ns = UINT64_C(60000000000);   /* the terminal is the program's */
 static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
 static const uint64_t most_pause_ns = UINT64_C(5000000000);
 
-/* ---- the connection ---- */
+/* ---- connection ------------------------------------------------------------------------------ */
 
 static void disconnect(struct sender *sender, const struct error *err)
 {
@@ -64,7 +64,7 @@ static uint64_t due_ns(const struct sender *sender)
     return sender->is_over ? since_ns + sender->settings->timeout_ns : UINT64_MAX;
 }
 
-/* How long a step of the connection may take, SN-3. */
+/* Time limit for one step of the connection (SN-3). */
 static int time_limit_ms(const struct sender *sender)
 {
     uint64_t due = due_ns(sender);
@@ -76,7 +76,7 @@ static int time_limit_ms(const struct sender *sender)
     return left_ms < CONNECT_MS ? (int)left_ms : CONNECT_MS;
 }
 
-/* All of it is limited, not each part: the other side may send one byte at a time. */
+/* The limit is for the whole handshake: the peer could send one byte at a time. */
 static int shake(struct sender *sender, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + (uint64_t)time_limit_ms(sender) * ms_ns;
@@ -120,9 +120,9 @@ static int connect_now(struct sender *sender, struct error *err)
     return code ? code : sender_tx_send(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
-/* ---- all of it ---- */
+/* ---- main loop ------------------------------------------------------------------------------- */
 
-/* What a recorder that died left can still be packed: behind its last frame nothing counts. */
+/* The log of a dead recorder can still be packed; data after its last frame does not count yet. */
 static enum sent_growth growth(const struct sender *sender)
 {
     if (sender->is_over && sender->settings->end_pipe < 0)

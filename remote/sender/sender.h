@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender: the logs of one run, sent to an mtrace-gather (remote/wire/wire.h), while they grow or afterwards.
+ * sender: sends the logs of one run to an mtrace-gather (remote/wire/wire.h), while they grow or
+ * afterwards.
  *
- * Model:   the files are read, as anybody could, so the recorder never waits for a network. A connection that is lost is made again,
- *          in growing pauses; the receiver says how much it has, and what comes behind that is sent. At most SENT_LOGS_AT_ONCE logs
- *          are under way at a time, the others have their turn when one has ended.
- *          The end of the recording is told on a pipe: the byte SENDER_PROCESS_FINISHED when all files are whole, its end alone when the recorder died.
+ * It only reads files, so the recorder never waits for a network. A lost connection is restored
+ * after growing pauses; the receiver says how much it has, and sending continues there. At most
+ * SENT_LOGS_AT_ONCE logs are sent at a time, others follow when one has ended. A pipe reports the
+ * end of the recording: the byte SENDER_PROCESS_FINISHED means that all files are complete, EOF
+ * alone that the recorder died.
+ *
  * Invariants
- *   SN-1 A file is only read; with --no-local its space is given back (hole_punching.h), and nothing else of it is changed.
- *   SN-2 A log counts as sent when the receiver said that it has all of it on the disk.
- *   SN-3 After the end of the recording it takes at most timeout_ns; sending without a recording gives up when nothing was acknowledged
- *        for that long. No other side, however slowly it speaks, makes it longer.
- *   SN-4 While the program runs at most two lines a minute say that the connection was lost and made again.
+ *   SN-1 Files are only read; with --no-local their space is freed (hole_punching.h), and nothing
+ *        else is changed.
+ *   SN-2 A log counts as sent when the receiver reported all of it as synced to its disk.
+ *   SN-3 It ends timeout_ns after the recording; without a recording, when nothing was acknowledged
+ *        for that long. A slow peer does not extend this.
+ *   SN-4 While the program runs, at most two lines a minute report lost and restored connections.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_SENDER_H
@@ -21,7 +26,7 @@
 
 struct sender_settings;
 
-/* Sends until all is sent, or it gives up: false; it has said why then. */
+/* Sends until everything is sent, or gives up: false, after a message. */
 bool sender_run(const struct sender_settings *settings);
 
 #endif

@@ -78,7 +78,7 @@ int sender_process_check(const char *program, const struct sending *sending, str
                : error_set(err, ERROR_USAGE, "nothing was recorded; see above");
 }
 
-/* What stood for its input before is the program's. */
+/* Standard input so far is the program's; it is replaced by the pipe. */
 static void launch(struct sender_process *sender)
 {
     struct command_line line;
@@ -153,7 +153,7 @@ void sender_process_note_end(struct sender_process *sender, pid_t pid)
     }
 }
 
-/* One that was killed just now is started again, to say what is not sent. */
+/* If it was just killed, it is restarted to report what was not sent. */
 void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_t now_ns)
 {
     if (!sender->program)
@@ -168,7 +168,7 @@ void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_
     hang_up(sender);
 }
 
-/* It did not end by itself, so it has not said how much was sent: SP-2. */
+/* It did not end by itself, so it has not reported what was sent (SP-2). */
 static void report_unknown(const struct sender_process *sender)
 {
     if (!sender->program || sender->has_given_up)

@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum {
-    MAX_READS = 16 /* before the rest has its turn */
+    MAX_READS = 16 /* before other work is done */
 };
 
-/* It goes well: more has arrived than ever. */
+/* More was acknowledged than ever before. */
 static void note_progress(struct sender *sender)
 {
     sender->progress_ns = sender->now_ns;
@@ -31,7 +31,7 @@ static void note_acked(struct sender *sender, struct sent_log *log, uint64_t ack
     note_progress(sender);
 }
 
-/* Whoever has a log whose beginning is given back here must have all of that. */
+/* A receiver that continues a log whose beginning was punched out here must have all of that. */
 static int stick(struct sender *sender, struct sent_log *log)
 {
     log->state = SENT_STATE_STUCK;
@@ -60,7 +60,7 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     log->state = SENT_STATE_FLOWING;
     log->sent_bytes = head->offset;
     note_acked(sender, log, head->offset);
-    memset(log->page, 0, sizeof(log->page)); /* whatever it has: it is sent again */
+    memset(log->page, 0, sizeof(log->page)); /* whatever it has, the page is sent again */
     return 0;
 }
 
@@ -140,7 +140,8 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     return 0;
 }
 
-/* At most MAX_READS, SN-3: who floods us shall not keep us from the rest, nor from ending. */
+/* At most MAX_READS (SN-3), so that a flood of messages does not stop other work or delay the
+ * end. */
 int sender_rx_take_all(struct sender *sender, struct error *err)
 {
     struct wire_head head;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hearing: what an mtrace-gather says to a sender.
+ * sender_rx: handles the messages of an mtrace-gather to the sender.
  *
  * Invariants
- *   HW-1 What it says is checked against what was sent: who acknowledges, wants or brought to its disk what it cannot have, or speaks of an
- *        unknown log, is not believed, and the connection ends.
+ *   HW-1 Messages are checked against what was sent; an impossible acknowledgement, request or log
+ *        number ends the connection.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_SENDER_RX_H
@@ -13,7 +14,7 @@
 struct error;
 struct sender;
 
-/* All that has come. */
+/* Handles everything that has arrived. */
 int sender_rx_take_all(struct sender *sender, struct error *err);
 
 #endif

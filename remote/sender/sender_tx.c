@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 enum {
-    WAITING_BYTES = 256 * 1024, /* that are put into the channel at a time */
-    ASK_BYTES =
-        16 * WIRE_MAX_BYTES,    /* of an object, until the receiver is asked whether it is there */
-    MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
+    WAITING_BYTES = 256 * 1024,      /* put into the channel at a time */
+    ASK_BYTES = 16 * WIRE_MAX_BYTES, /* of an object, between two pings */
+    MAX_PROGRAM_WAIT = 1 << 20,      /* of a log without the program's name */
 };
 
 int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
@@ -39,9 +38,9 @@ int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t nu
     return sender_tx_send(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
 }
 
-/* ---- logs ---- */
+/* ---- logs ------------------------------------------------------------------------------------ */
 
-/* Its first frames say what the program is; of one that says nothing until it ends no name is known. */
+/* The first frames name the program; a log that never does has no name. */
 static int begin(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
 {
     if (!log_tail_read_header(&log->tail, log->page)) {
@@ -124,7 +123,7 @@ int sender_tx_send_logs(struct sender *sender, struct error *err)
     return code;
 }
 
-/* ---- objects ---- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static int send_object_bytes(struct sender *sender, struct error *err)
 {
@@ -139,11 +138,11 @@ static int send_object_bytes(struct sender *sender, struct error *err)
         code =
             sender_tx_send(sender, WIRE_OBJECT_DATA, 0, objects->sent_bytes, bytes, (size_t)n, err);
     objects->sent_bytes += n > 0 ? (uint64_t)n : 0;
-    if (code == 0 && objects->sent_bytes % ASK_BYTES == 0) /* for a word of life */
+    if (code == 0 && objects->sent_bytes % ASK_BYTES == 0) /* a sign of life */
         code = sender_tx_send(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code || (n > 0 && objects->sent_bytes < objects->size_bytes))
         return code;
-    sent_objects_end(objects); /* also one that was cut meanwhile: the receiver throws it away */
+    sent_objects_end(objects); /* also if the file was truncated: the receiver drops it */
     return sender_tx_send(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
 }
 
@@ -156,7 +155,7 @@ static void learn_objects(struct sender *sender)
     }
 }
 
-/* They take what room the logs leave. */
+/* Objects take the channel space that logs leave. */
 int sender_tx_send_objects(struct sender *sender, struct error *err)
 {
     struct wire_object offer;

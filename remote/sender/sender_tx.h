@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speaking: what a sender says to an mtrace-gather: logs first, and what they name in the room that they leave.
+ * sender_tx: sends messages to an mtrace-gather: logs first, then the objects that they name.
  *
  * Invariants
- *   SK-1 No more than a part of a log or of a file waits in the channel: what is behind it is read when that has gone.
+ *   SK-1 At most one part of a log or object waits in the channel; the next is read when it has
+ *        been sent.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_SENDER_TX_H
@@ -21,11 +23,11 @@ struct sent_log;
 int sender_tx_send(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
                    const void *payload, size_t n_bytes, struct error *err);
 
-/* BEGIN or ANEW, with the log's page. */
+/* BEGIN or AGAIN, with the log's header page. */
 int sender_tx_send_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
                          struct sent_log *log, struct error *err);
 
-/* What there is of all logs, as much as the channel takes now. */
+/* Sends from all logs as much as the channel takes now. */
 int sender_tx_send_logs(struct sender *sender, struct error *err);
 int sender_tx_send_objects(struct sender *sender, struct error *err);
 

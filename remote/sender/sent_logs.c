@@ -144,7 +144,7 @@ static void learn_ids(struct sent_log *log)
     log->parent_run_id = file.parent_run_id;
 }
 
-/* A file that is gone has nothing to be sent. */
+/* A file that was removed has nothing to send. */
 static bool open_tail(struct sent_log *log)
 {
     struct error err = {0};
@@ -159,7 +159,7 @@ static bool open_tail(struct sent_log *log)
     return false;
 }
 
-/* Nobody writes it any more, nor will pack what a recorder that died left. */
+/* No process writes it any more, or will pack what a dead recorder left. */
 static bool is_whole(const struct sent_log *log, enum sent_growth growth)
 {
     if (growth != SENT_GROWTH_OF_EACH)
@@ -167,8 +167,8 @@ static bool is_whole(const struct sent_log *log, enum sent_growth growth)
     return !log_name_has_live(log->path) && !file_lock_is_taken(log->path);
 }
 
-/* Files are looked at whether there is a connection or not: what is left at the end shall be known. Parents come before their
- * children, so those that are open name those that are not. */
+/* Looks at files also without a connection, because unsent data must be known at the end. Parents
+ * precede their children in the list, so open logs name those that are not open yet. */
 void sent_logs_look(struct sent_logs *list, enum sent_growth growth)
 {
     size_t n_open = 0;

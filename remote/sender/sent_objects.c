@@ -36,7 +36,7 @@ void sent_objects_done(struct sent_objects *list)
     free(list->objects);
 }
 
-/* ---- what logs name ---- */
+/* ---- finding objects ------------------------------------------------------------------------- */
 
 static bool is_known(const struct sent_objects *list, const struct build_id *id)
 {
@@ -62,7 +62,7 @@ static void add(struct sent_objects *list, const struct build_id *id, uint32_t k
     objects[list->n++] = (struct sent_object){.id = *id, .kind = kind, .path = path};
 }
 
-/* Both files that one build id may have; path is copied. */
+/* Adds the two files that one build id may have; path is copied. */
 static void add_both(struct sent_objects *list, const struct build_id *id, const char *path,
                      size_t n_path)
 {
@@ -104,7 +104,8 @@ static void take_mapped(void *context, const struct build_id *id, const char *pa
     add_both(context, id, path, strlen(path));
 }
 
-/* Its definitions are not here any more; what the program has loaded now is as good, but for what it has let go. */
+/* The definitions were punched out here. What the program has mapped now is equivalent, except for
+ * unloaded modules. */
 static void learn_mapped(struct sent_objects *list, const struct log_tail *tail,
                          const char *log_path)
 {
@@ -124,9 +125,9 @@ void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail,
     log_tail_read_definitions(tail, at, take_definitions, list);
 }
 
-/* ---- in turns ---- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
-/* SJ-1. A library is often named by a link to it. */
+/* SJ-1. Follows links: libraries are often named by one. */
 static int open_object(const struct sent_object *object, uint64_t *ret_bytes)
 {
     char path[PATH_MAX];
@@ -146,7 +147,7 @@ static int open_object(const struct sent_object *object, uint64_t *ret_bytes)
     return fd;
 }
 
-/* Most have no debug file: nobody misses it. */
+/* Debug files are not missed: most files have none. */
 static bool is_missed(struct sent_object *object)
 {
     if (object->kind == WIRE_OBJECT_FILE)

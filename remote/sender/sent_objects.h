@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sent_objects: the executables, libraries and debug files that logs name, for a receiver that asks for them.
+ * sent_objects: the executables, libraries and debug files that logs name, for a receiver that
+ * requests them.
  *
- * Model:   definitions of modules are read from the frames of a log, as they come; each build id is offered once on a connection, as a file of its own
- *          and, where there is one in /usr/lib/debug/.build-id, as a debug file.
+ * Module definitions are read from the frames of a log as it grows. Each build id is offered once
+ * per connection: the file itself and, if present in /usr/lib/debug/.build-id, its debug file.
+ *
  * Invariants
- *   SJ-1 A file is opened only if it is a regular one, and sent only if it has the build id by which the log names it, or is the very one that its
- *        process has mapped (MJ-1). What the log of a hostile program names otherwise stays here, untouched.
- *   SJ-2 No more than SENT_OBJECTS_MOST are known; others are counted.
- *   SJ-3 One is settled when the receiver has said the last word on it; what it has, it is not offered again.
+ *   SJ-1 Only regular files are opened; a file is sent only if it has the logged build id, or is
+ *        mapped by the process (MJ-1).
+ *   SJ-2 At most SENT_OBJECTS_MOST are known; others are counted.
+ *   SJ-3 An object is settled when the receiver's decision is final; it is not offered again.
+ *
+ * Notes: SJ-1: this keeps other files private if the log comes from a hostile program.
+ *
  * Threads: one.
  */
 #ifndef MTRACE_REMOTE_SENT_OBJECTS_H
@@ -27,10 +32,10 @@ enum {
 };
 
 enum sent_object_state {
-    SENT_OBJECT_WAITING, /* for its turn */
+    SENT_OBJECT_WAITING, /* not offered yet */
     SENT_OBJECT_OFFERED,
     SENT_OBJECT_FLOWING,
-    SENT_OBJECT_ENDING, /* all of it is sent */
+    SENT_OBJECT_ENDING, /* all of it was sent */
     SENT_OBJECT_SETTLED,
 };
 
@@ -39,53 +44,56 @@ struct sent_object {
     uint32_t kind; /* enum wire_object_kind */
     char *path;    /* owned */
     enum sent_object_state state;
-    enum wire_wish outcome; /* of one that is settled */
+    enum wire_wish outcome; /* of a settled one */
 };
 
 struct sent_objects {
-    struct sent_object *objects; /* owned; the receiver knows them by their place */
+    struct sent_object *objects; /* owned; the receiver knows them by index */
     size_t n, capacity;
-    size_t n_beyond; /* SJ-2 */
-    bool
-        has_missed; /* definitions that were given back before they were read here: known is only what was mapped */
+    size_t n_beyond;     /* SJ-2 */
+    bool has_missed;     /* definitions were punched out before they were read */
     size_t next;         /* to be offered */
-    bool is_one_offered; /* that before `next`, and not all of it is sent */
-    int fd;              /* of that; -1: there is none */
+    bool is_one_offered; /* the one before `next`, and not completely sent */
+    int fd;              /* of that one; -1: none */
     uint64_t sent_bytes, size_bytes;
-    size_t most_next; /* as far as it went on any connection */
+    size_t most_next; /* the maximum over all connections */
     uint64_t most_bytes;
 };
 
 void sent_objects_init(struct sent_objects *list);
 void sent_objects_done(struct sent_objects *list);
 
-/* Adds what the log of this path names from *at on; moves that. Of what was given back: what its process has mapped. */
+/* Adds what the log at this path names from *at on, and moves *at. For parts that were punched out:
+ * what the process has mapped. */
 void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail,
                         const char *log_path, uint64_t *at);
 
-/* Opens the next one, to be offered by its number; false: there is none, or one is under way. */
+/* Opens the next one, which is offered by its number; false: there is none, or one is being
+ * sent. */
 bool sent_objects_next(struct sent_objects *list, struct wire_object *ret_offer,
                        uint32_t *ret_number);
 
-/* That which is under way and wanted; NULL: none. */
+/* The one that is being sent; NULL: none. */
 const struct sent_object *sent_objects_flowing(const struct sent_objects *list);
 
-/* All of the flowing one is sent, or there is no more of it. */
+/* The object was sent completely, or its file has no more data. */
 void sent_objects_end(struct sent_objects *list);
 
-/* The receiver's answer of a number. false: it makes no sense. *ret_is_cut: it was flowing, and is to be ended. */
+/* Handles the receiver's answer for a number. false: it is invalid. *ret_is_cut: sending must stop
+ * now. */
 bool sent_objects_take(struct sent_objects *list, uint32_t number, uint64_t wish, bool *ret_is_cut);
 
 bool sent_objects_are_settled(const struct sent_objects *list);
 
-/* How many are settled so, and *ret_path of one of them. */
+/* The number of objects settled with this outcome, and *ret_path of one of them. */
 size_t sent_objects_count(const struct sent_objects *list, enum wire_wish outcome,
                           const char **ret_path);
 
-/* More was offered or sent than ever before; not so on one more connection that is lost at the same place. */
+/* More was offered or sent than on any connection before; false if connections are lost at the same
+ * place repeatedly. */
 bool sent_objects_got_further(struct sent_objects *list);
 
-/* A new connection: what the receiver is not known to have is offered again. */
+/* On a new connection: offers again what the receiver is not known to have. */
 void sent_objects_restart(struct sent_objects *list);
 
 #endif

@@ -21,7 +21,7 @@ static void report_what_is_left(const struct sender *sender, uint64_t n_left)
                   *sender->why ? sender->why : "there was no time", settings->log, settings->same);
 }
 
-/* What a recorder that died had not packed is not in what was sent. */
+/* Data that a dead recorder had not packed was not sent. */
 static void report_what_is_live(const struct sender *sender)
 {
     const char *log = sender->settings->log;
@@ -34,7 +34,7 @@ static void report_what_is_live(const struct sender *sender)
             log, log, log);
 }
 
-/* All of them are sent. */
+/* Used if all logs were sent. */
 static const char *what_became_of_them(const struct sender *sender)
 {
     int64_t n_kept = 0;
@@ -49,7 +49,7 @@ static const char *what_became_of_them(const struct sender *sender)
                   : "; removed here (--no-local)";
 }
 
-/* One line for each reason; the name is the program's. */
+/* One line per reason; the path comes from the program. */
 static void report_lacking(const struct sender *sender, size_t n, const char *why, const char *path)
 {
     char example[256] = "";

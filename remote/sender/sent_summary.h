@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sent_summary: the last words of a sender: what was sent, and what was not.
+ * sent_summary: the final message of a sender: what was sent, and what was not.
  *
  * Threads: one.
  */
@@ -9,7 +9,7 @@
 
 struct sender;
 
-/* On stderr. With --no-local, files of logs that were wholly sent are removed before. */
+/* Prints it on stderr. With --no-local, removes files of completely sent logs before. */
 void sent_summary_print(const struct sender *sender);
 
 #endif

@@ -88,7 +88,7 @@ static int find(const struct address *address, int flags, struct addrinfo **ret_
                                    gai_strerror(status));
 }
 
-/* What it sends shall not wait for more, and that the peer is gone shall be seen. */
+/* Sends small messages immediately, and detects a dead peer. */
 static void set_up(int fd)
 {
     const int yes = 1;
@@ -100,7 +100,7 @@ static void set_up(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
 }
 
-/* 0, or why not. */
+/* 0, or an errno value. */
 static int wait_connected(int fd, int timeout_ms)
 {
     struct pollfd waiting = {.fd = fd, .events = POLLOUT};
@@ -156,7 +156,7 @@ int address_connect(const struct address *address, bool is_local, int timeout_ms
     return error_set_errno(err, os_errno, "nobody answers");
 }
 
-/* A name that nobody knows now may be known later. */
+/* A name that does not resolve now may do so later. */
 int address_check_local(const struct address *address, struct error *err)
 {
     struct addrinfo *list = NULL;

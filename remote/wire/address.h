@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address: HOST:PORT as people write it, and sockets made of it.
+ * address: parses HOST:PORT and makes sockets from it.
  *
- * Model:   HOST is a name, an IPv4 address, or an IPv6 address in brackets.
+ * HOST is a name, an IPv4 address, or an IPv6 address in brackets.
+ *
  * Threads: any.
  */
 #ifndef MTRACE_REMOTE_ADDRESS_H
@@ -24,20 +25,21 @@ struct address {
     char port[6];
 };
 
-/* ERROR_USAGE: it is none. */
+/* ERROR_USAGE: not an address. */
 int address_parse(const char *text, struct address *ret_address, struct error *err);
 
-/* A socket that does not block, connected within timeout_ms; of an address of this machine alone, if is_local. */
+/* Returns a non-blocking socket, connected within timeout_ms; is_local: only to an address of this
+ * machine. */
 int address_connect(const struct address *address, bool is_local, int timeout_ms, int *ret_fd,
                     struct error *err);
 
-/* ERROR_USAGE: HOST is known, and none of its addresses is of this machine. */
+/* ERROR_USAGE: HOST is known, and none of its addresses belongs to this machine. */
 int address_check_local(const struct address *address, struct error *err);
 
-/* One that listens. */
+/* Returns a listening socket. */
 int address_listen(const struct address *address, bool is_local, int *ret_fd, struct error *err);
 
-/* Is it this machine? */
+/* The address belongs to this machine. */
 bool address_is_local(const struct sockaddr *socket_address);
 
 /* "1.2.3.4:5", "[::1]:5" */

@@ -38,7 +38,7 @@ static bool find_in_notes(const uint8_t *notes, size_t n_bytes, struct build_id 
     return false;
 }
 
-/* By sections, which debug files have, too; their segments lie elsewhere. */
+/* Uses sections, because debug files have them too; their segments differ. */
 bool build_id_read(int fd, struct build_id *ret_id)
 {
     uint8_t notes[BUILD_ID_NOTE_BYTES];

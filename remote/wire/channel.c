@@ -47,7 +47,7 @@ static bool is_passing(int status)
            || status == GNUTLS_E_WARNING_ALERT_RECEIVED;
 }
 
-/* Who is refused is told why by an alert, at most: of a key, that is as much as he may know. */
+/* A rejected peer learns the reason only from an alert, which for a key must not say more. */
 static int set_failure(struct channel *channel, int status, struct error *err)
 {
     if (status == GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -59,7 +59,7 @@ static int set_failure(struct channel *channel, int status, struct error *err)
     return error_set(err, ERROR_IO, "%s", gnutls_strerror(status));
 }
 
-/* What our own look at its certificate found. */
+/* The result of our own check of the peer's certificate. */
 static const char *explain_certificate(const struct channel *channel)
 {
     unsigned found = gnutls_session_get_verify_cert_status(channel->session);
@@ -75,7 +75,7 @@ static const char *explain_certificate(const struct channel *channel)
     return "the certificate of the other side is not valid";
 }
 
-/* In words of who runs both sides, not of TLS. */
+/* In terms of the user's options, not of TLS. */
 static const char *explain_refusal(const struct channel *channel, int status)
 {
     static const char stranger[] =
@@ -163,7 +163,7 @@ int channel_put(struct channel *channel, const struct wire_head *head, const voi
     return 0;
 }
 
-/* What TLS was given once it has kept: it is called again without. */
+/* After GNUTLS_E_AGAIN, TLS keeps the data and must be called again without it. */
 static ssize_t send_secured(struct channel *channel)
 {
     const uint8_t *bytes = channel->out + channel->out_begin;

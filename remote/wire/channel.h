@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel: a connection on which bytes go both ways, by TLS or as they are (security.h). Nothing here waits.
+ * channel: a bidirectional connection, with TLS or plain (security.h). Nothing here blocks.
  *
- * Model:   what shall go out is put into a buffer, which channel_flush empties as far as the socket takes it.
+ * Output goes into a buffer, which channel_flush empties as far as the socket accepts data.
+ *
  * Invariants
- *   CN-1 Nothing is put out and nothing given in before channel_shake returned 0.
- * Threads: one.
- * Failure: after an error the channel is only good for channel_close.
+ *   CN-1 No data is sent or returned before channel_shake returned 0.
+ *
+ * Threads: one. Errors: after one, only channel_close may be called.
  */
 #ifndef MTRACE_REMOTE_CHANNEL_H
 #define MTRACE_REMOTE_CHANNEL_H
@@ -20,34 +21,34 @@
 #include <sys/types.h>
 
 struct channel {
-    gnutls_session_t session; /* NULL: bytes as they are */
+    gnutls_session_t session; /* NULL: plain */
     int fd;
-    uint8_t *out; /* owned; n_out bytes from out_begin on wait */
+    uint8_t *out; /* owned; n_out bytes from out_begin on are unsent */
     size_t out_begin, n_out, out_capacity;
-    size_t n_promised;  /* TLS has taken so many already, and wants to be called again */
-    uint64_t n_flushed; /* bytes that ever went out */
+    size_t n_promised;  /* bytes that TLS has taken; the call must be repeated */
+    uint64_t n_flushed; /* total bytes sent */
 };
 
-/* Takes fd, a socket that does not block, also on failure. `host` as of security_start. */
+/* Takes over fd, a non-blocking socket, also on failure. `host` as for security_start. */
 int channel_open(int fd, const struct security *security, bool is_server, const char *host,
                  struct channel *ret_channel, struct error *err);
 void channel_close(struct channel *channel);
 
-/* 0: both sides know each other; 1: call again when the socket is ready (channel_events). */
+/* 0: both sides are authenticated; 1: call again when the socket is ready (channel_events). */
 int channel_shake(struct channel *channel, struct error *err);
 
-/* As of poll: what the socket must be ready for. */
+/* The poll events that the socket must be ready for. */
 short channel_events(const struct channel *channel, bool is_shaking);
 
-/* A message; head.n_bytes of payload. */
+/* Adds a message with head.n_bytes of payload to the buffer. */
 int channel_put(struct channel *channel, const struct wire_head *head, const void *payload,
                 struct error *err);
 
-/* Sends what it can. 0 also when something waits: channel_waits. */
+/* Sends what the socket accepts. 0 also if data remains: channel_waits. */
 int channel_flush(struct channel *channel, struct error *err);
 size_t channel_waits(const struct channel *channel);
 
-/* Bytes read, 0 when there are none now; ERROR_IO: the peer has closed, or it broke. */
+/* Bytes read, 0 if there are none now; ERROR_IO: the peer has closed, or the connection broke. */
 ssize_t channel_get(struct channel *channel, void *bytes, size_t n_bytes, struct error *err);
 
 #endif

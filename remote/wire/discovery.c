@@ -25,8 +25,7 @@ enum {
 
 struct search {
     const struct security *security;
-    struct discovery_message
-        questions[MOST_QUESTIONS]; /* each is asked once, so what is asked twice is a replay */
+    struct discovery_message questions[MOST_QUESTIONS]; /* one each: a repeated one is a replay */
     size_t n_questions;
     int fd;
     uint16_t port;
@@ -60,9 +59,9 @@ static uint64_t unix_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ---- asking ---- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-/* Where nobody can be asked, somebody else may answer. */
+/* Errors are ignored: an address that cannot be reached does not matter if another one answers. */
 static void ask_at(struct search *search, in_addr_t where)
 {
     struct discovery_message *question = &search->questions[search->n_questions];
@@ -92,7 +91,7 @@ static void ask_all(struct search *search)
     freeifaddrs(list);
 }
 
-/* ---- listening ---- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static bool is_known(const struct search *search, uint64_t receiver)
 {
@@ -112,7 +111,8 @@ static bool is_answer(const struct search *search, const void *bytes, size_t n_b
     return false;
 }
 
-/* One that was asked at several addresses answers as often: the first counts. */
+/* A receiver that was reached at several addresses answers several times; the first answer
+ * counts. */
 static void take_one(struct search *search, const void *bytes, size_t n_bytes,
                      const struct sockaddr_in *from)
 {
@@ -133,7 +133,8 @@ static void take_one(struct search *search, const void *bytes, size_t n_bytes,
 
 static void take_all(struct search *search)
 {
-    uint8_t bytes[sizeof(struct discovery_message) + 1]; /* a longer one is none */
+    uint8_t
+        bytes[sizeof(struct discovery_message) + 1]; /* one byte more, to detect longer datagrams */
     struct sockaddr_in from;
     socklen_t n_from = sizeof(from);
     ssize_t n;

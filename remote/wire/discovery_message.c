@@ -20,7 +20,7 @@ static const struct security_key *find_key(const struct security *security, cons
     return NULL;
 }
 
-/* The key of TLS signs nothing itself. */
+/* Derives a signing key; the TLS key itself signs nothing. */
 static bool sign(const struct security_key *key, const struct discovery_message *message,
                  uint8_t *ret_mac)
 {
@@ -62,7 +62,7 @@ static bool is_recent(uint64_t unix_ns, uint64_t now_ns)
     return away_ns <= DISCOVERY_MESSAGE_AGE_NS;
 }
 
-/* AN-1, AN-3: false: it came before, or there is no place. */
+/* AN-1, AN-3. False: it is a replay, or the memory is full. */
 static bool remember(struct discovery_message_memory *memory,
                      const struct discovery_message *question, uint64_t now_ns)
 {
@@ -95,7 +95,7 @@ bool discovery_message_ask(const struct security *security, uint64_t unix_ns,
            && sign(&security->keys[0], ret_question, ret_question->mac);
 }
 
-/* What was asked, by whom it may be, and what is said. NOLINTNEXTLINE(readability-function-size) */
+/* Request, allowed keys, and answer. NOLINTNEXTLINE(readability-function-size) */
 bool discovery_message_answer(const struct security *security,
                               struct discovery_message_memory *memory, const void *bytes,
                               size_t n_bytes, uint64_t unix_ns, uint64_t receiver, uint16_t port,

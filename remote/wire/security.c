@@ -19,7 +19,8 @@ enum {
     LINE_BYTES = 1024
 };
 
-/* GnuTLS prefers ChaCha20 for a key's hash, which costs several times what AES does where the processor has it. */
+/* GnuTLS prefers ChaCha20 for a PSK's hash, which is several times slower than AES with hardware
+ * support. */
 #define CIPHERS_AES             ":-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
 #define PRIORITIES_PSK          "NORMAL:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:+ECDHE-PSK:+DHE-PSK"
 #define PRIORITIES_CERTIFICATES "NORMAL:-VERS-ALL:+VERS-TLS1.3"
@@ -39,7 +40,7 @@ static bool has_aes(void)
 #endif
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* SE-2 */
 static int open_secret(const char *path, int *ret_fd, struct error *err)
@@ -117,7 +118,7 @@ static int load_keys(const char *path, struct security *security, struct error *
     return code;
 }
 
-/* ---- keys ---- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static int give_key(const uint8_t *bytes, size_t n_bytes, gnutls_datum_t *ret_key)
 {
@@ -129,7 +130,8 @@ static int give_key(const uint8_t *bytes, size_t n_bytes, gnutls_datum_t *ret_ke
     return 0;
 }
 
-/* Of GnuTLS. Who is not known gets a key that nobody has, and so hears the same as who has a wrong one. */
+/* A GnuTLS callback. An unknown name gets a random key, so the peer cannot tell it from a wrong
+ * key. */
 static int find_key(gnutls_session_t session, const char *name, gnutls_datum_t *ret_key)
 {
     const struct security *security = gnutls_session_get_ptr(session);
@@ -166,7 +168,7 @@ static int use_keys(struct security *security, bool is_server, const char *path,
                                                   path, gnutls_strerror(status));
 }
 
-/* ---- certificates ---- */
+/* ---- certificates ---------------------------------------------------------------------------- */
 
 static int use_certificates(struct security *security, const struct security_options *options,
                             struct error *err)
@@ -193,7 +195,7 @@ static int use_certificates(struct security *security, const struct security_opt
     return 0;
 }
 
-/* ---- both ---- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static int check_choice(const struct security_options *options, struct error *err)
 {
@@ -259,7 +261,7 @@ static int set_credentials(const struct security *security, gnutls_session_t ses
                      : gnutls_credentials_set(session, GNUTLS_CRD_PSK, security->psk_client);
 }
 
-/* A client is known by its certificate alone, a server by its host, too. */
+/* Clients are authenticated by their certificate alone, servers also by their host name. */
 static void ask_for_certificate(gnutls_session_t session, bool is_server, const char *host)
 {
     if (is_server) {
@@ -293,7 +295,8 @@ int security_start(const struct security *security, bool is_server, const char *
     return 0;
 }
 
-/* Narrower than printable.h: a name stands in the middle of a line, which shall not read as if there was more behind it. */
+/* Stricter than printable.h: a name stands in the middle of a line and must not look like further
+ * text. */
 static void make_one_word(char *text)
 {
     for (; *text; text++)

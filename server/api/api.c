@@ -19,13 +19,13 @@ enum {
     NAME_BYTES = 64
 };
 
-/* The pieces of /api/v1/ID/COMMAND. */
+/* The components of /api/v1/ID/COMMAND. */
 struct target {
     char id[NAME_BYTES];
     char command[NAME_BYTES];
 };
 
-/* Of the path's next piece; false when it is empty or too long. */
+/* Copies the next component of the path; false if it is empty or too long. */
 static bool take_piece(const char **path, char *ret_piece)
 {
     size_t length;
@@ -50,7 +50,7 @@ static int parse_target(const char *path, struct target *ret_target, struct erro
     return 0;
 }
 
-/* What mtrace-query says beside its answer to a command; of none: what is missing from all figures. */
+/* The notes of a command, or without a command those that hold for all answers. */
 static int answer_notes(const struct request_place *place, const struct recording *recording,
                         struct exchange *exchange, struct error *err)
 {
@@ -64,7 +64,7 @@ static int answer_notes(const struct request_place *place, const struct recordin
     return request_answer(place, recording, &asked, exchange, err);
 }
 
-/* What is no command of mtrace-query. */
+/* Routes that are not commands of mtrace-query. */
 static const struct resource {
     const char *name;
     int (*answer)(const struct request_place *place, const struct recording *recording,
@@ -101,7 +101,7 @@ static int check_method(struct exchange *exchange, const char *command, struct e
     return exchange_check_method(exchange, is_sql ? "POST" : "GET", use, err);
 }
 
-/* What is about no recording. */
+/* Routes that concern no recording. */
 static bool is_general(const char *path)
 {
     return strcmp(path, prefix) == 0 || strcmp(path, "/api/v1/") == 0

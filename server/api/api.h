@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api: the interface below /api/v1: every command of mtrace-query, asked over HTTP.
+ * api: the HTTP interface below /api/v1: every command of mtrace-query.
  *
- * Model:   GET /api/v1                     what is served, what can be asked, and how (api_meta.h)
- *          GET /api/v1/ID/COMMAND?name=value…  the rows of mtrace-query COMMAND --json, or --csv
- *          POST /api/v1/ID/sql             the body is one SELECT
- *          GET /api/v1/ID/values           what a filter may be given (values.h)
- *          GET /api/v1/ID/notes            what is missing from every figure, as rows of `note`; ?command=NAME&…: from this answer
- *          GET /api/v1/ID/source           a source file and what its lines allocate (source_text.h)
- *          GET /api/v1/events              when answers have changed (live.h)
- *          GET /api/v1/openapi.json        the same for tools (openapi.h)
- * Failure: 400 names the parameter and what is allowed; 404 an unknown recording, command, stack or
- *          site; 503 a question that took longer than its limit.
+ *   GET /api/v1                         recordings, commands and parameters (api_meta.h)
+ *   GET /api/v1/ID/COMMAND?name=value…  the rows of mtrace-query COMMAND --json, or --csv
+ *   POST /api/v1/ID/sql                 the body is one SELECT
+ *   GET /api/v1/ID/values               values of a filter (values.h)
+ *   GET /api/v1/ID/notes                what all answers lack, as rows of `note`;
+ *                                       ?command=NAME&…: what this answer lacks
+ *   GET /api/v1/ID/source               a source file and what its lines allocate (source_text.h)
+ *   GET /api/v1/events                  when answers have changed (live.h)
+ *   GET /api/v1/openapi.json            a description for tools (openapi.h)
+ *
+ * Errors: 400 names the parameter and what is allowed; 404 an unknown recording, command, stack or
+ * call site; 503 a query that exceeded its time limit.
  */
 #ifndef MTRACE_SERVER_API_H
 #define MTRACE_SERVER_API_H

@@ -36,7 +36,7 @@ static void print_number(FILE *out, const char *name, int64_t value)
         (void)fprintf(out, "%" PRId64, value);
 }
 
-/* What a page about one process begins with, so that it need not ask which. */
+/* The process that a page shows first, so that it needs no query to find it. */
 static void print_process(FILE *out, const struct recording_process *process)
 {
     (void)fputs("\"largest_process\":{", out);
@@ -216,7 +216,7 @@ static void print_parameter(FILE *out, const struct queries_parameter *parameter
     print_words(out, parameter, filter);
 }
 
-/* Filters say which rows an answer is about, options what is made of them. */
+/* Filters select rows; options say what is made of them. */
 static void print_parameters(FILE *out, const char *title, bool is_filters)
 {
     struct queries_parameter parameter;

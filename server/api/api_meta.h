@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api_meta: what is served, which commands there are, and what can be given to them, as JSON: made of
- * the tables of queries.h, so that a page offers just what can be asked. */
+/*
+ * api_meta: the served recordings, the commands and their parameters as JSON. It is made from the
+ * tables of queries.h, so a page offers exactly what the server accepts.
+ */
 #ifndef MTRACE_SERVER_API_META_H
 #define MTRACE_SERVER_API_META_H
 

@@ -16,7 +16,7 @@ enum {
     LOOKS_PER_COMMENT = 25,
 };
 
-/* What a client was told last of one recording. */
+/* The last state of one recording that was sent to a client. */
 struct reported {
     struct stat database;
     bool is_growing;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live: server-sent events: a page is told when a database has changed, and asks anew what it shows.
+ * live: server-sent events that tell a page to reload its answers after a database changed.
  *
- * Model:   GET /api/v1/events never ends by itself. Each event is named "data" (other answers than before) or
- *          "end" (followed no longer: every row is in) and has an object as its data: recording,
- *          is_growing, duration_ns. At the start each recording has one event "data". A comment every few seconds
- *          finds clients that have gone.
- * Source: HTML Living Standard, Server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html
+ * GET /api/v1/events does not end by itself. An event is named "data" (answers have changed) or
+ * "end" (no longer followed: all rows are imported). Its data is an object: recording, is_growing,
+ * duration_ns. At the start each recording gets one event "data". A comment every few seconds
+ * detects disconnected clients.
+ *
+ * Source: HTML Living Standard, Server-sent events,
+ *   https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 #ifndef MTRACE_SERVER_LIVE_H
 #define MTRACE_SERVER_LIVE_H

@@ -62,7 +62,7 @@ static void print_argument(FILE *out, const struct command *command)
                   command->is_argument_optional ? "false" : "true", command->argument);
 }
 
-/* Filters are shared; what a command cannot take is refused with the reason when it is asked. */
+/* All commands list all filters: a command refuses with the reason what it cannot take. */
 static void print_parameters(FILE *out, const struct command *command)
 {
     struct queries_parameter parameter;
@@ -104,7 +104,7 @@ static void print_sql(FILE *out, const struct command *command)
     (void)fputs("}}", out);
 }
 
-/* What is no command. */
+/* Routes that are not commands. */
 static void print_resources(FILE *out)
 {
     (void)fputs(

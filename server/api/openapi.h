@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openapi: the interface below /api/v1 as a document of OpenAPI 3.1, for tools that make clients.
+ * openapi: the interface below /api/v1 as an OpenAPI 3.1 document, for client generators. It is
+ * printed from the tables of queries.h, so it lists exactly what the server accepts.
  *
- * Model: it is printed from the tables of queries.h, so that it names just what can be asked.
  * Source: OpenAPI Specification 3.1.0, https://spec.openapis.org/oas/v3.1.0
  */
 #ifndef MTRACE_SERVER_OPENAPI_H

@@ -30,7 +30,7 @@ struct source {
     const char *state;
     char note[NOTE_BYTES];
     int64_t modified_unix_ns; /* 0: not known */
-    char *text;               /* NULL: not to be shown */
+    char *text;               /* NULL: not shown */
 };
 
 /* ---- what the recording says of it ---- */
@@ -101,7 +101,7 @@ static void MTRACE_PRINTF(3, 4)
     va_end(arguments);
 }
 
-/* The whole of a regular file; a '\0' in it says that it is no text. */
+/* Reads a regular file; a '\0' in it means that it is not text. */
 static void read_text(struct source *source, int fd, size_t size)
 {
     char *text = malloc(size + 1);
@@ -121,7 +121,7 @@ static void read_text(struct source *source, int fd, size_t size)
     set_state(source, "unreadable", "%s", n < 0 ? "it cannot be read" : "it is no text");
 }
 
-/* A program that lies there as it was recorded tells when it was built. */
+/* A program that was not modified after the recording began was built at its modification time. */
 static void compare_times(struct source *source)
 {
     struct stat object;

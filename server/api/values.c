@@ -12,7 +12,8 @@
 
 #define VALUES_DEFAULT_COUNT "50"
 
-/* What those have that the table of filters gives no names for; label NULL: as the value. */
+/* Values of parameters for which the table of filters has no names. label NULL: same as the
+ * value. */
 static const struct {
     const char *parameter;
     const char *sql; /* columns value, label, weight */
@@ -67,7 +68,7 @@ bool values_has(const struct queries_parameter *parameter)
     return find_list(parameter->name) || names_sql(parameter->name);
 }
 
-/* The SELECT of all values; sqlite3_free. NULL: no memory. */
+/* The SELECT of all values. Free with sqlite3_free; NULL: no memory. */
 static char *make_list(const struct queries_parameter *parameter)
 {
     const char *own = find_list(parameter->name);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * values: what a filter may be given, as the recording has it: for completion.
+ * values: the values of a filter that occur in a recording, for completion.
  *
- * Model:   GET …/values?parameter=function_regex&part=pars is rows of `value` and `label`, those first that
- *          stand for most. part: what the value or label has in it, in any case; all have "". A
- *          value of a regex parameter is a name as it is, to be escaped by whoever makes a regex of it.
- * Failure: ERROR_USAGE for a parameter whose values no table lists.
+ * GET …/values?parameter=function_regex&part=pars returns rows of `value` and `label`, most
+ * frequent first. part: a substring of the value or label, in any case; "" selects all. A value of
+ * a regex parameter is a plain name: the client escapes it.
+ *
+ * Errors: ERROR_USAGE for a parameter whose values no table lists.
  */
 #ifndef MTRACE_SERVER_VALUES_H
 #define MTRACE_SERVER_VALUES_H

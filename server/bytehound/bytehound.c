@@ -27,7 +27,7 @@ static const char *const group_parameters[] = {"generate_graphs", NULL};
 static const char *const map_parameters[] = {"id", "generate_graphs", "with_regions",
                                              "with_usage_history", NULL};
 
-/* What a path is made of behind the recording. */
+/* The components of the path after the recording. */
 static const struct bytehound_endpoint endpoints[] = {
     {"timeline", bytehound_timeline, BYTEHOUND_TAKES_NOTHING, NULL, false},
     {"timeline_leaked", bytehound_timeline_leaked, BYTEHOUND_TAKES_NOTHING, NULL, false},
@@ -196,7 +196,7 @@ static int answer_open(struct bytehound *self, const char *rest, struct error *e
     return rc;
 }
 
-/* What cannot be read now is left out: the others can. */
+/* Databases that cannot be read now are omitted. */
 static int answer_list(const struct request_place *place, struct exchange *exchange,
                        struct error *err)
 {
@@ -226,7 +226,7 @@ static int answer_list(const struct request_place *place, struct exchange *excha
     return 0;
 }
 
-/* The longest name that the path goes on with. */
+/* The first endpoint whose name the path has up to its end or a '/'. */
 static const struct bytehound_endpoint *find_endpoint(const char *path, const char **ret_rest)
 {
     for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytehound: the REST interface of bytehound's server, so that scripts written for it go on working.
+ * bytehound: the REST interface of bytehound's server, so that existing scripts keep working.
  *
- * Model:   GET /list and /data/ID/…, the parameters and field names of bytehound 0.11; docs/rest.md says
- *          where an answer is another one, because bytehound's is wrong or nothing of the kind is recorded.
- *          Every answer is made of statements over the same tables and filters as our own.
- * Failure: what bytehound ignored or died of is refused: 400 names the parameter, 404 what there is none of.
+ * GET /list and /data/ID/…, with the parameters and field names of bytehound 0.11. docs/rest.md
+ * lists the answers that differ because bytehound's is wrong or mtrace does not record the data.
+ * Answers come from statements over the tables and filters of our own reports.
+ *
+ * Errors: 400 for a parameter that bytehound ignores or crashes on, 404 for a missing object.
  */
 #ifndef MTRACE_SERVER_BYTEHOUND_H
 #define MTRACE_SERVER_BYTEHOUND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of recordings, and what there was over time: equal parts of the run, sampled at their ends. */
+/* The list of recordings, and curves over time: equal parts of the run, sampled at their ends. */
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 #include "lib/base/saturating.h"
@@ -117,7 +117,7 @@ static void put_parts(const struct bytehound *self, const struct part *parts)
     (void)fputs("}\n", self->out);
 }
 
-/* Rows of process, time, and then bytes, blocks, births, ends; levels become changes where is_level. */
+/* Rows of process, time, bytes, blocks, allocations, frees; if is_level, levels become changes. */
 static int take_rows(const struct bytehound *self, const char *sql, bool is_level,
                      struct part *parts, struct error *err)
 {
@@ -170,7 +170,8 @@ int bytehound_timeline(struct bytehound *self, const char *rest, struct error *e
                      true, err);
 }
 
-/* What never ends only adds up. Without rows, and of samples, the births are known to a 64th of the run. */
+/* Leaked blocks only accumulate. Without rows, and for samples, allocation times are known to 1/64
+ * of the run. */
 int bytehound_timeline_leaked(struct bytehound *self, const char *rest, struct error *err)
 {
     bool has_sums_only = self->database.is_slim || self->database.sample_bytes;
@@ -192,7 +193,7 @@ struct memory {
     struct sqlite3_stmt *samples;
     struct sqlite3_stmt *mappings;
     int64_t mapped_bytes; /* by the calls up to now */
-    bool has_mapping;     /* the statement stands at one that is not counted yet */
+    bool has_mapping;     /* the current row is not counted yet */
     bool has_begun;
 };
 
@@ -204,7 +205,7 @@ static const char mappings_sql[] =
     "SELECT mapped_ns AS at_ns, length FROM mmaps UNION ALL"
     " SELECT unmapped_ns, -length FROM mmaps WHERE unmapped_ns IS NOT NULL ORDER BY at_ns";
 
-/* All that was mapped or unmapped up to an instant. */
+/* Counts everything that was mapped or unmapped up to a time. */
 static int take_mappings(const struct bytehound *self, struct memory *memory, int64_t at_ns,
                          struct error *err)
 {
@@ -249,7 +250,7 @@ static int put_memory_column(const struct bytehound *self, const char *name, int
     return rc < 0 ? rc : 0;
 }
 
-/* One "null" for each sample: what nobody recorded. */
+/* One "null" per sample: this was not recorded. */
 static int put_unknown(const struct bytehound *self, const char *name, struct memory *memory,
                        struct error *err)
 {

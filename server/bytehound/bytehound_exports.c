@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files for other programs: those that mtrace-query writes, too, are made by it; the list of operations
- * for bytehound's replay is made here. */
+/* Files for other programs: mtrace-query writes those that it knows; the operations for bytehound's
+ * replay are written here. */
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
 #include "server/bytehound/bytehound_filter.h"
@@ -13,7 +13,7 @@
 
 /* ---- by the library ---- */
 
-/* The filter is given on as our own parameters, under our names. */
+/* Passes the filter on as our own parameters. */
 static int ask(struct bytehound *self, const char *command, const char *format, struct error *err)
 {
     struct exchange *exchange = self->exchange;
@@ -98,7 +98,7 @@ static void put_word(FILE *out, uint64_t word)
     (void)fwrite(&word, sizeof(word), 1, out);
 }
 
-/* The count of both, and then each. */
+/* The numbers of slots and operations, then the operations. */
 static int put_operations(struct bytehound *self, const struct bytehound_filter *filter,
                           bool is_head, struct error *err)
 {

@@ -54,7 +54,7 @@ static const struct known {
     {"custom_filter", NULL, REFUSED},
 };
 
-/* What filters have under the same name in both. */
+/* Filters with the same name in both. */
 static const char *const same[] = {"address_min",
                                    "address_max",
                                    "size_min",
@@ -80,7 +80,7 @@ static const char *const same[] = {"address_min",
                                    "group_allocations_max",
                                    NULL};
 
-/* What mappings have columns for: a condition over mmaps AS m. */
+/* Filters on columns of mappings: conditions over mmaps AS m. */
 static const struct map_known {
     const char *name;
     const char *condition; /* with %lld, or as it is for "only_true" */
@@ -203,7 +203,8 @@ static int add_number(struct bytehound_filter *filter, const char *ours, int64_t
     return add(filter, ours, filter->texts[at], err);
 }
 
-/* Before time 0 nothing happened: `from` and `alive_at` of such an instant are not what 0 is. */
+/* Nothing happened before time 0: a `from` before it passes everything, other parameters pass
+ * nothing. */
 static int add_time(struct bytehound_filter *filter, const struct known *known, int64_t at_ns,
                     struct error *err)
 {
@@ -331,7 +332,7 @@ static int add_map_known(struct bytehound_filter *filter, const struct bytehound
     return 0;
 }
 
-/* Stacks are chosen as those of allocations are. */
+/* Stacks are selected like those of allocations. */
 static int add_map_parameter(struct bytehound_filter *filter, const struct bytehound *self,
                              const char *name, const char *value, struct error *err)
 {
@@ -411,7 +412,8 @@ static int read_parameters(struct bytehound_filter *filter, const struct bytehou
     return rc;
 }
 
-/* Times are read as if the recording had begun with the epoch: whether they are some is the same. */
+/* Checks the syntax of times as if the recording began at the epoch: the start does not matter for
+ * that. */
 int bytehound_filter_check(const struct bytehound *self, struct error *err)
 {
     struct bytehound_filter filter = {.more = sqlite3_str_new(NULL)};

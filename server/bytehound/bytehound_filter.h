@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytehound_filter: bytehound's filter parameters as our filter, and which rows of the answer are wanted.
+ * bytehound_filter: translates bytehound's filter parameters to our filter, and the wanted rows.
  *
- * Model:   names and words are ours or are renamed; times, which bytehound gives in milliseconds since the
- *          epoch, and the place in a chain, which it counts from 0, are recomputed. What we have no filter
- *          for is a condition of its own over allocation_rows AS a.
- * Failure: ERROR_USAGE names the parameter.
+ * Names and words are equal or renamed. Times (bytehound: milliseconds since the epoch) and chain
+ * positions (bytehound: from 0) are converted. Filters that we lack become conditions over
+ * allocation_rows AS a.
+ *
+ * Errors: ERROR_USAGE names the parameter.
  */
 #ifndef MTRACE_SERVER_BYTEHOUND_FILTER_H
 #define MTRACE_SERVER_BYTEHOUND_FILTER_H
@@ -27,44 +28,44 @@ struct bytehound_filter {
     struct filter filter;
     struct filter_sql sql;
     struct sqlite3_str *more; /* " AND …" over allocation_rows AS a; or over mmaps AS m */
-    char texts[FILTER_MAX_VALUES][BYTEHOUND_TEXT_BYTES]; /* that the filter points to */
+    char texts[FILTER_MAX_VALUES][BYTEHOUND_TEXT_BYTES]; /* texts that the filter points to */
     int64_t skip, count;                                 /* count -1: all */
     const char *sort_by;                                 /* NULL: not given */
     bool is_descending;
 };
 
-/* Whether the endpoint takes the request's parameters, and these their values: before the database is opened. */
+/* Checks the parameters of the request and their values, before the database is opened. */
 int bytehound_filter_check(const struct bytehound *self, struct error *err);
 
-/* Of what the endpoint takes. Conditions of mappings are about mmaps AS m, whose stack is its mapping's. Call
- * bytehound_filter_done in any case. */
+/* Compiles the filter. Conditions of mappings are over mmaps AS m, whose stack is that of the
+ * mapping. Call bytehound_filter_done also after a failure. */
 int bytehound_filter_init(struct bytehound_filter *filter, const struct bytehound *self,
                           struct error *err);
 void bytehound_filter_done(struct bytehound_filter *filter);
 
-/* "SELECT columns FROM … WHERE …", then tail; sqlite3_free. NULL: no memory. */
+/* "SELECT columns FROM … WHERE …" followed by tail. Free with sqlite3_free; NULL: no memory. */
 char *bytehound_filter_rows(const struct bytehound_filter *filter, const char *columns,
                             const char *tail);
 
-/* Whether totals by stack answer: nothing is asked of rows. */
+/* The filter has no condition of rows: totals by stack suffice. */
 bool bytehound_filter_is_of_groups(const struct bytehound_filter *filter);
 
-/* The statement of a text that rows or totals gave, with the filter's values; frees the text. */
+/* Prepares the text of a statement with the values of the filter; frees the text. */
 int bytehound_filter_prepare(const struct bytehound_filter *filter, const struct bytehound *self,
                              char *sql, struct sqlite3_stmt **ret_stmt, struct error *err);
 
-/* What a list may be sorted by; the first of them unless another is asked for, behind the last NULL. */
+/* Sort keys of a list, ended by NULL. The first is the default. */
 struct bytehound_sort_key {
     const char *name;
     const char *column;
 };
 
-/* The column to sort by; ERROR_USAGE for none of the names. */
+/* The column to sort by; ERROR_USAGE for an unknown name. */
 int bytehound_filter_key(const struct bytehound_filter *filter,
                          const struct bytehound_sort_key *keys, const char **ret_column,
                          struct error *err);
 
-/* Ends the list with how many rows match: the number that `sql` (which it frees) gives. */
+/* Ends the list with the number of matching rows, which `sql` selects; frees sql. */
 int bytehound_filter_put_total(const struct bytehound_filter *filter, const struct bytehound *self,
                                char *sql, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mappings: one for each call, whose pieces are its regions. */
+/* Mappings: one per call of mmap; its pieces are the regions. */
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 #include "server/bytehound/bytehound_filter.h"
@@ -58,7 +58,7 @@ static void put_flags(const struct bytehound *self, int64_t prot, int64_t flags)
                   flag(flags, MAP_SHARED));
 }
 
-/* Where it was mapped or unmapped; null for what was there before the recording. */
+/* Where it was mapped or unmapped; null if it was mapped before the recording. */
 static void put_source(const struct maps *maps, int64_t at_ns, struct sqlite3_stmt *row,
                        int thread_column, int backtrace_column)
 {
@@ -184,7 +184,7 @@ static const struct bytehound_sort_key keys[] = {{"timestamp", "mapped_ns"},
                                                  {"peak_rss", "peak_rss_bytes"},
                                                  {NULL, NULL}};
 
-/* A mapping is of the answer when one of its pieces passes the filter. An id stands alone. */
+/* A mapping is selected if one of its pieces passes the filter. With an id, only that one. */
 static char *make_where(const struct maps *maps)
 {
     const char *id = exchange_parameter(maps->self->exchange, "id");

@@ -17,13 +17,13 @@ struct recording;
 
 struct bytehound;
 
-/* `rest` is what stands behind the endpoint in the path, "" or "/…". */
+/* `rest` is the path after the endpoint, "" or "/…". */
 typedef int bytehound_answer_fn(struct bytehound *self, const char *rest, struct error *err);
 
 enum bytehound_takes {
     BYTEHOUND_TAKES_NOTHING,
-    BYTEHOUND_TAKES_ROWS, /* the filter of allocations, and which rows are wanted */
-    BYTEHOUND_TAKES_MAPS, /* the same of mappings */
+    BYTEHOUND_TAKES_ROWS, /* the filter of allocations, and the wanted rows */
+    BYTEHOUND_TAKES_MAPS, /* the same for mappings */
 };
 
 struct bytehound_endpoint {
@@ -31,7 +31,7 @@ struct bytehound_endpoint {
     bytehound_answer_fn *answer;
     enum bytehound_takes takes;
     const char *const *own; /* further parameters, NULL at the end; NULL: none */
-    bool may_go_on;         /* a file's name, or what is asked for, follows */
+    bool may_go_on;         /* the path may continue, with a file name or an id */
 };
 
 struct bytehound {
@@ -42,19 +42,19 @@ struct bytehound {
     FILE *out;
     struct rundb database;
     struct database_stop stop;
-    int64_t start_unix_ns; /* at time 0 of the database */
-    int64_t end_ns;        /* last known instant */
-    bool is_stripped;      /* strip_template_args: functions without what stands in <> */
+    int64_t start_unix_ns; /* Unix time of time 0 of the database */
+    int64_t end_ns;        /* last known time */
+    bool is_stripped;      /* strip_template_args: omit template arguments of functions */
 };
 
-/* Opens the database with our views, and reads the times. Close it in any case. */
+/* Opens the database with our views and reads its times. Close it also after a failure. */
 int bytehound_open(struct bytehound *self, struct error *err);
 void bytehound_close(struct bytehound *self);
 
-/* ERROR_USAGE when the database was imported without rows of allocations. */
+/* ERROR_USAGE if the database was imported without rows of allocations. */
 int bytehound_check_rows(const struct bytehound *self, struct error *err);
 
-/* Whether a parameter is given as a yes; ERROR_USAGE for what is neither. */
+/* Reads a yes/no parameter; ERROR_USAGE for other values. */
 int bytehound_flag(const struct bytehound *self, const char *name, bool *ret_flag,
                    struct error *err);
 
@@ -64,16 +64,16 @@ int bytehound_flag(const struct bytehound *self, const char *name, bool *ret_fla
  * _relative_p. */
 void bytehound_put_times(const struct bytehound *self, const char *name, int64_t at_ns);
 
-/* The first of these alone, of a time since the epoch, or a span. */
+/* Only the first of these, for a time since the epoch or a duration. */
 void bytehound_put_timeval(const struct bytehound *self, const char *name, int64_t ns);
 
 /* "name":1,"name_s":"0000000000000001" */
 void bytehound_put_address(const struct bytehound *self, const char *name, uint64_t address);
 
-/* {"prologue":"","code":"SELECT …"} of a statement with its values. */
+/* {"prologue":"","code":"SELECT …"}: a statement with its values. */
 void bytehound_put_sql(const struct bytehound *self, struct sqlite3_stmt *stmt);
 
-/* ---- what answers ---- */
+/* ---- endpoints ---- */
 
 bytehound_answer_fn bytehound_timeline, bytehound_timeline_leaked, bytehound_timeline_maps,
     bytehound_allocations, bytehound_groups, bytehound_maps, bytehound_backtraces,

@@ -43,7 +43,7 @@ enum column {
     COLUMN_LAST_FREE_BACKTRACE,
 };
 
-/* What belongs to a row is looked up for those that are shown alone. */
+/* Looks up details only for the rows that are shown. */
 static const char shown_columns[] =
     "f.*, c.chain_position, k.length, k.start_ns, k.end_ns,"
     " (SELECT t.tid FROM threads AS t WHERE t.thread_id = f.thread_id),"
@@ -209,8 +209,8 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
 
 /* ---- groups ---- */
 
-/* Of one stack: what matches, and everything. Of both blocks, bytes, least, largest, first, last and leaked
- * blocks are shown; span_ns is for sorting, and own_peak_ns is of everything. */
+/* Totals of one stack: of the matching blocks, and of all. Both have bytes, smallest, largest,
+ * first, last and leaked blocks. span_ns is a sort key; own_peak_ns is of all blocks. */
 #define GROUP_SUMS(blocks, bytes, least, largest, first, last, leaked)                          \
     blocks " AS blocks, " bytes " AS bytes, " least " AS least, " largest " AS largest, " first \
            " AS first_ns, " last " AS last_ns, " leaked " AS leaked, " last " - " first         \
@@ -241,7 +241,7 @@ static char *make_matched(const struct bytehound_filter *filter)
     return sql;
 }
 
-/* Without a filter what matches is everything: one sum for both. */
+/* Without a filter all blocks match: one sum serves for both. */
 static char *make_all_groups(const struct bytehound_filter *filter, const char *key)
 {
     return sqlite3_mprintf(

@@ -67,7 +67,7 @@ static int load_rows(struct bytehound_stacks *stacks, const struct bytehound *se
     return rc;
 }
 
-/* Preorder: a frame that was counted covers all stacks up to the last below it. */
+/* Ids are in preorder: a counted frame covers all stacks up to the last one below it. */
 static int count_frames(struct bytehound_stacks *stacks, struct error *err)
 {
     int64_t *covered = calloc((size_t)stacks->n_frames + 1, sizeof(*covered));
@@ -170,7 +170,7 @@ static int load_names(struct bytehound_stacks *stacks, const struct bytehound *s
     return rc;
 }
 
-/* Of rows of id and number the first of each id. */
+/* Keeps the number of the first row of each id. */
 static int load_numbers(const struct bytehound *self, const char *sql, int64_t *first,
                         int64_t *second, int64_t n, struct error *err)
 {
@@ -241,7 +241,7 @@ static void take_level(struct bytehound_stacks *stacks, const struct frames *fra
         .address = saturating_add(frames->offset[frame], frames->load_addresses[object])};
 }
 
-/* The innermost level comes first out of the database; the outermost is the function that was called. */
+/* The database has the innermost level first; the outermost is the function that was called. */
 static void turn_round(struct bytehound_level *levels, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
@@ -254,7 +254,7 @@ static void turn_round(struct bytehound_level *levels, size_t n)
         levels[i].is_inline = true;
 }
 
-/* Where the levels of each frame begin; those of a frame without any nowhere. */
+/* Sets where the levels of each frame begin; frames without levels get none. */
 static void find_first_levels(struct bytehound_stacks *stacks)
 {
     size_t at = 0;
@@ -269,7 +269,7 @@ static void find_first_levels(struct bytehound_stacks *stacks)
     }
 }
 
-/* In the order of the table's key: no sort. */
+/* In the order of the primary key, so SQLite need not sort. */
 static int load_levels(struct bytehound_stacks *stacks, const struct bytehound *self,
                        size_t n_expected, struct error *err)
 {
@@ -363,7 +363,7 @@ const struct bytehound_level *bytehound_stacks_levels(const struct bytehound_sta
     return stacks->levels + (frame ? stacks->first_level[frame] : 0);
 }
 
-/* A copy without what stands in <…>; an operator's own < and > stay. */
+/* A copy without template arguments <…>; the < and > of operators stay. */
 static void put_stripped(FILE *out, const char *name)
 {
     char *copy = strdup(name);
@@ -426,7 +426,7 @@ void bytehound_stacks_put_level(const struct bytehound_stacks *stacks, const str
     (void)fprintf(out, ",\"is_inline\":%s}", level->is_inline ? "true" : "false");
 }
 
-/* From the root down: the way up is kept in a row first. */
+/* Collects the path to the root, to print it from the root down. */
 void bytehound_stacks_put(const struct bytehound_stacks *stacks, const struct bytehound *self,
                           int64_t id)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytehound_stacks: stacks as bytehound writes them: arrays of frames, outermost first, inlined calls
- * behind the frame they were inlined into.
+ * bytehound_stacks: stacks in bytehound's form: arrays of frames, outermost first, inlined calls
+ * after the frame that contains them.
  *
- * Model:   the tree of stacks and what each frame is are read once for a request; a frame's text is made when it is
- *          first asked for. "count" is the number of allocations whose stack has the frame, recursion counted
- *          once; an address is that of the first process that mapped the code.
- * Memory:  with stacks and frames, not with allocations.
- * Failure: ERROR_NOMEM, and what rundb_step says.
+ * The stack tree and the frames are read once per request; the text of a frame is made at its first
+ * use. "count" is the number of allocations with the frame on their stack, recursion counted once.
+ * An address is that of the first process that mapped the code.
+ *
+ * Memory: grows with stacks and frames, not with allocations.
+ * Errors: ERROR_NOMEM and the errors of rundb_step.
  */
 #ifndef MTRACE_SERVER_BYTEHOUND_STACKS_H
 #define MTRACE_SERVER_BYTEHOUND_STACKS_H
@@ -22,14 +23,14 @@ struct error;
 
 struct bytehound_node {
     int64_t parent, last, frame;
-    int64_t n_allocations; /* with just this stack */
+    int64_t n_allocations; /* with exactly this stack */
 };
 
 /* One place in the source of a frame; texts are owned by the stacks. */
 struct bytehound_level {
     int64_t frame;
-    const char *function, *raw_function, *source, *library; /* NULL: not known */
-    int64_t line, column;                                   /* 0: not known */
+    const char *function, *raw_function, *source, *library; /* NULL: unknown */
+    int64_t line, column;                                   /* 0: unknown */
     int64_t address;
     bool is_inline;
 };
@@ -39,7 +40,7 @@ struct bytehound_stacks {
     int64_t n_nodes;
     struct bytehound_level *levels; /* by frame, the outermost first */
     size_t n_levels;
-    size_t *first_level; /* by frame id: its levels end where those of the next begin */
+    size_t *first_level; /* by frame id: its levels end at those of the next frame */
     int64_t n_frames;
     int64_t *counts; /* by frame id */
     char **texts;
@@ -50,11 +51,11 @@ int bytehound_stacks_load(struct bytehound_stacks *stacks, const struct bytehoun
                           struct error *err);
 void bytehound_stacks_done(struct bytehound_stacks *stacks);
 
-/* [frame, …]; "[]" for an id that there is none of. */
+/* [frame, …]; "[]" for an unknown id. */
 void bytehound_stacks_put(const struct bytehound_stacks *stacks, const struct bytehound *self,
                           int64_t id);
 
-/* {…} of one level. */
+/* {…}: one level. */
 void bytehound_stacks_put_level(const struct bytehound_stacks *stacks, const struct bytehound *self,
                                 const struct bytehound_level *level);
 
@@ -62,7 +63,7 @@ void bytehound_stacks_put_level(const struct bytehound_stacks *stacks, const str
 const struct bytehound_level *bytehound_stacks_levels(const struct bytehound_stacks *stacks,
                                                       int64_t id, size_t *ret_n);
 
-/* Whether there is a stack of that id. */
+/* A stack with this id exists. */
 bool bytehound_stacks_has(const struct bytehound_stacks *stacks, int64_t id);
 
 #endif

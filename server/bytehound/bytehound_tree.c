@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The call tree of what passes the filter, as JSON and as text, and what static initialisers left.
- * Ids of stacks are in preorder: sums go up by one walk from the last id, and the tree is written by
- * one from the first.
- */
+/* The call tree of the filtered allocations as JSON and as text, and what static initialisers left.
+ * Ids of stacks are in preorder: one walk from the last id adds sums up, one from the first writes
+ * the tree. */
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"
 #include "lib/base/saturating.h"
@@ -244,8 +242,8 @@ struct place {
     int64_t bytes, blocks;
 };
 
-/* GCC's function for the initialisers of a file; a clone of it with a constant argument is what
- * bytehound takes for constants. */
+/* The function that GCC makes for the initialisers of a file. bytehound takes its clone with a
+ * constant argument for constants. */
 static const struct bytehound_level *find_initialiser(const struct tree *tree, int64_t id,
                                                       bool is_constant)
 {
@@ -300,7 +298,7 @@ static size_t find_places(const struct tree *tree, bool is_constant, struct plac
     return n_merged;
 }
 
-/* Of all, or of the run of places with one file. */
+/* All of them, or the consecutive places of one file. */
 static void put_count(FILE *out, const struct place *places, size_t n)
 {
     int64_t bytes = 0;

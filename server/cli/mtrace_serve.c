@@ -66,7 +66,8 @@ static void parse_port(const char *text, struct arguments *arguments, struct arg
     arguments->http.port = (uint16_t)port;
 }
 
-/* What a report of ours may take, which reads each row once or twice: 2 s of 10 million, 20 s of 100 million. */
+/* Time limit of a built-in report, which reads each row once or twice: 2 s for 10 million, 20 s for
+ * 100 million. */
 #define REPORT_NS    30000000000u
 #define REPORT_LIMIT "30s"
 
@@ -172,7 +173,7 @@ static void open_browser(const char *address)
     }
 }
 
-/* Blocked in every thread that is begun from here on, so that only main sees them. */
+/* Signals are blocked in all threads started from here on, so that only main receives them. */
 static void block_signals(sigset_t *ret_signals)
 {
     (void)sigemptyset(ret_signals);
@@ -182,8 +183,8 @@ static void block_signals(sigset_t *ret_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* What an answer took goes back to the system when it is made: glibc would keep tens of megabytes in each of many
- * arenas, and with every large block that is freed take larger ones from them. */
+/* Return the memory of an answer to the system when it is done. glibc would keep tens of megabytes
+ * in each of many arenas, and take larger ones with every large block that is freed. */
 static void keep_little_memory(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
@@ -197,8 +198,8 @@ static void end_at_once(int number)
     _exit(EXIT_SUCCESS);
 }
 
-/* A statement ends where SQLite looks whether it shall, which may be late: who asked the server to end does not wait for
- * that. Nothing is written, so that nothing is left half done; importers have been told to end. */
+/* SQLite notices an interrupt late, and the user who stops the server must not wait for it. Exiting
+ * is safe: the server writes nothing, and importers were told to exit. */
 static void end_in_time(const struct arguments *arguments)
 {
     const struct sigaction action = {.sa_handler = end_at_once};

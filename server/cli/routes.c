@@ -21,7 +21,7 @@ static int answer(const struct request_place *place, struct exchange *exchange, 
     return rc == 0 ? pages_answer(exchange, err) : rc;
 }
 
-/* A message repeats what was asked, which may have any bytes: it is one line all the same (E-1). */
+/* A message repeats parts of the request, which may contain any bytes: keep it one line (E-1). */
 static void make_one_line(char *text)
 {
     for (; *text; text++)

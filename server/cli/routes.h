@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* routes: which part of the server answers a request, by its path. */
+/*
+ * routes: chooses the part of the server that answers a request, by its path.
+ */
 #ifndef MTRACE_SERVER_ROUTES_H
 #define MTRACE_SERVER_ROUTES_H
 

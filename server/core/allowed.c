@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* As the table has it: fail-if is fail_if. */
+/* The canonical name: fail-if becomes fail_if. */
 static const char *known_name(const char *name)
 {
     struct queries_parameter parameter;
@@ -17,7 +17,7 @@ static const char *known_name(const char *name)
 
 bool allowed_parameter(const char *name)
 {
-    /* Those of the command line alone, and what is no client's business. */
+    /* Parameters of the command line, and limits that a client must not change. */
     static const char *const refused[] = {"output",     "force", "about", "fail_if", "wide",
                                           "time_limit", "help",  "usage", "version", NULL};
     const char *known = known_name(name);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* file_state: whether a file is still the one that was looked at. */
+/*
+ * file_state: detects that a file was replaced or changed.
+ */
 #ifndef MTRACE_SERVER_FILE_STATE_H
 #define MTRACE_SERVER_FILE_STATE_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Whether the file is another one, or another state of it. */
+/* The file was replaced or changed. */
 static inline bool file_state_has_changed(const struct stat *now, const struct stat *before)
 {
     return now->st_dev != before->st_dev || now->st_ino != before->st_ino

@@ -30,14 +30,15 @@ static void *wait_for_end(void *context)
     struct follow_process *follower = context;
     siginfo_t info;
 
-    /* It stays a zombie, so that its number is nobody else's until follow_process_stop has used it. */
+    /* The importer stays a zombie, so its PID is not reused before follow_process_stop has
+     * used it. */
     while (waitid(P_PID, (id_t)follower->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
         continue;
     atomic_store(&follower->is_running, false);
     return NULL;
 }
 
-/* A round puts another file in the place of what was there before. */
+/* Each round replaces the database file. */
 static int await_round(const struct follow_process *follower, const char *database,
                        const struct stat *before, struct error *err)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follower: a log that is still written, and the importer that keeps a database up with it.
+ * follow_process: an importer process that updates a database while its log is written.
  *
- * Model:   one mtrace-import --follow for each log. It puts a new database in the place of the one before, whole, in each
- *          round; a question that has the former one open goes on with it.
+ * There is one mtrace-import --follow per log. In each round it replaces the database as a whole. A
+ * query that has the previous database open continues with it.
+ *
  * Invariants
- *   FW-1 when follow_process_start returns 0 the database is one of this log.
- *   FW-2 after follow_process_stop no importer that was started is left.
- * Threads: one thread of its own, which waits for the importer's end.
+ *   FW-1 When follow_process_start returns 0, the database belongs to this log.
+ *   FW-2 After follow_process_stop no importer that it started is left.
+ *
+ * Threads: one thread of its own, which waits for the importer to exit.
  */
 #ifndef MTRACE_SERVER_FOLLOW_PROCESS_H
 #define MTRACE_SERVER_FOLLOW_PROCESS_H
@@ -18,14 +20,14 @@
 struct error;
 struct follow_process;
 
-/* Waits for the first round; ret_database: of the database it makes, beside the log. */
+/* Waits for the first round. ret_database: the path of its database, beside the log. */
 int follow_process_start(const char *log_path, char *ret_database, size_t size,
                          struct follow_process **ret, struct error *err);
 
-/* Whether the importer is still at work: its last round has every row. */
+/* True until the importer exits; after its last round the database has all rows. */
 bool follow_process_is_running(const struct follow_process *follower);
 
-/* The importer shall end; follow_process_stop waits for that. NULL is fine. */
+/* Tells the importer to exit; follow_process_stop waits for it. NULL is fine. */
 void follow_process_interrupt(const struct follow_process *follower);
 
 /* NULL is fine. */

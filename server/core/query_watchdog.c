@@ -13,10 +13,10 @@ enum {
 };
 
 struct query_watchdog {
-    struct timed_thread thread; /* looks; its mutex guards the rest */
+    struct timed_thread thread; /* checks the queries; its mutex guards the rest */
     struct watched *first;
     size_t n_watched, n_statements;
-    pthread_cond_t turn;                    /* one of them may have ended, or been abandoned */
+    pthread_cond_t turn;                    /* a query may have ended or been abandoned */
     size_t n_waiting, n_waiting_statements; /* of these */
 };
 
@@ -33,7 +33,7 @@ static int64_t waited_ns(const struct watched *watched)
                : 0;
 }
 
-/* Some turn is one that a waiter may take, or about to be: who was given up has not left yet. */
+/* A slot is free for a waiting query, or about to be: a dropped query has not left yet. */
 static bool has_room(const struct query_watchdog *watch, bool is_full)
 {
     const size_t n_reports = watch->n_waiting - watch->n_waiting_statements;
@@ -44,7 +44,7 @@ static bool has_room(const struct query_watchdog *watch, bool is_full)
     return !is_full && (n_reports > 0 || watch->n_statements < QUERY_WATCHDOG_STATEMENTS);
 }
 
-/* WA-3. One at a look: its turn is free soon, and may be enough. */
+/* WA-3. Drops one query per check: its slot is free soon, and may be enough. */
 static void make_room(struct query_watchdog *watch)
 {
     const bool is_full = watch->n_watched >= QUERY_WATCHDOG_QUESTIONS;
@@ -68,7 +68,8 @@ static void make_room(struct query_watchdog *watch)
         slowest->give_up(slowest->client);
 }
 
-/* Again at each look: what is interrupted between two statements goes on with the next one. */
+/* Interrupts abandoned queries at each check: one that was interrupted between two statements runs
+ * on with the next. */
 static int64_t look(void *context)
 {
     struct query_watchdog *watch = context;
@@ -123,7 +124,8 @@ bool query_watchdog_begin(struct query_watchdog *watch, struct watched *watched)
     watch->n_waiting--;
     watch->n_waiting_statements -= watched->is_statement;
     if (is_abandoned) {
-        pthread_cond_broadcast(&watch->turn); /* what woke us may have been meant for another */
+        pthread_cond_broadcast(
+            &watch->turn); /* the wakeup may have been meant for another waiter */
     } else {
         watch->n_watched++;
         watch->n_statements += watched->is_statement;
@@ -147,6 +149,6 @@ void query_watchdog_end(struct query_watchdog *watch, struct watched *watched)
     *at = watched->next;
     watch->n_watched--;
     watch->n_statements -= watched->is_statement;
-    pthread_cond_broadcast(&watch->turn); /* not each may take it */
+    pthread_cond_broadcast(&watch->turn); /* not every waiter may take the slot */
     pthread_mutex_unlock(&watch->thread.mutex);
 }

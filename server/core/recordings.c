@@ -40,7 +40,7 @@ static void make_id(struct recording *recording, int64_t pid)
                    hash.low64);
 }
 
-/* Another one than those of the list. */
+/* An id that no recording of the list has. */
 static void make_id_other(const struct recordings *recordings, struct recording *recording)
 {
     for (uint64_t n = 2; recordings_find(recordings, recording->id); n++) {
@@ -155,7 +155,7 @@ static int add_file(struct recordings *recordings, const char *path, struct erro
     return 0;
 }
 
-/* What cannot be read is left out: a folder may hold anything. */
+/* Files that cannot be read are skipped: a folder may contain anything. */
 static int add_folder(struct recordings *recordings, const char *path, struct error *err)
 {
     size_t n_before = recordings->n_items;

@@ -21,7 +21,7 @@ static void add_text(XXH3_state_t *state, const char *text)
     (void)XXH3_64bits_update(state, text, strlen(text) + 1);
 }
 
-/* A database is replaced as a whole, or grows: both change what stat says. */
+/* A database is replaced as a whole or grows: both change its stat. */
 static void add_file(XXH3_state_t *state, const struct recording *recording)
 {
     struct stat status = {0};
@@ -65,7 +65,7 @@ bool request_is_known(const struct recording *recording, const struct recording 
     return exchange_is_known(exchange, etag);
 }
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static bool is_own(const struct request *asked, const char *name)
 {
@@ -180,7 +180,7 @@ struct watched request_watched(const struct exchange *exchange, void (*interrupt
                             .client = exchange->client};
 }
 
-/* Under the eyes of the watch. */
+/* Runs the query under the watchdog. */
 static int ask_in_time(const struct request_place *place, struct queries *question,
                        const struct request *asked, struct exchange *exchange, struct error *err)
 {
@@ -217,7 +217,7 @@ void request_hide_path(struct error *err, const struct recording *recording)
     }
 }
 
-/* diff names a second recording, as the address names the first. */
+/* diff has the id of a second recording as its argument. */
 static int find_other(const struct request_place *place, const struct request *asked,
                       const struct exchange *exchange, const struct recording **ret_other,
                       struct error *err)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * question: a request's parameters made a question of queries/library, and its answer the request's.
+ * request: runs a query (queries.h) for an HTTP request and sends its answer.
  *
- * Model:   the parameters are those of mtrace-query under their names with "_"; `argument` is what
- *          stands behind the command there. A request that was answered before, from a database that
- *          has not changed since, is answered by its ETag alone.
+ * Parameters are those of mtrace-query, with "_" in their names; `argument` is the argument of the
+ * command. A request whose answer the client has, from an unchanged database, is answered by the
+ * ETag.
+ *
  * Invariants
- *   QU-1 an answer is what mtrace-query prints: both are made by queries/library.
- *   QU-2 parameters that name files or gates (allowed.h) are refused; a second database is one of those that are served.
- *   QU-3 a message names the recording and no path of this machine.
- * Failure: as queries_ask, and ERROR_NOT_FOUND for a command that there is none of.
+ *   QU-1 An answer is what mtrace-query prints: both use queries.h.
+ *   QU-2 Parameters that name files or use --fail-if are refused (allowed.h). A second database is
+ *        one of those that are served.
+ *   QU-3 A message names the recording and no path of this machine.
+ *
+ * Failure: the errors of queries_ask, and ERROR_NOT_FOUND for an unknown command.
  */
 #ifndef MTRACE_SERVER_REQUEST_H
 #define MTRACE_SERVER_REQUEST_H
@@ -24,36 +27,36 @@ struct exchange;
 struct recording;
 struct recordings;
 
-/* What a question needs beside the request. */
+/* What a query needs in addition to the request. */
 struct request_place {
     const struct recordings *recordings;
     struct query_watchdog *watch;
-    const char *time_limit; /* of a report, as the parameter takes it */
-    const char *sql_limit;  /* of a statement that a client wrote */
+    const char *time_limit; /* of a report, in the syntax of the parameter */
+    const char *sql_limit;  /* of a statement of the client */
 };
 
 struct request {
     const char *command;
-    const char *argument; /* in place of those of the request; NULL: those of the request */
+    const char *argument; /* replaces the arguments of the request; NULL: use those */
     const char *const
-        *own;         /* parameters that are not for the question, NULL at the end; NULL: none */
-    bool is_json;     /* whatever the request says */
-    bool is_of_notes; /* rows of `note`, what must be said beside the answer, in place of it */
-    bool is_of_rows;  /* takes format, count and skip alone beside its own */
+        *own;         /* parameters that are not part of the query, ended by NULL; NULL: none */
+    bool is_json;     /* ignore the format of the request */
+    bool is_of_notes; /* answer with the notes of the query, as rows of `note` */
+    bool is_of_rows;  /* takes only format, count and skip beside `own` */
 };
 
 int request_answer(const struct request_place *place, const struct recording *recording,
                    const struct request *asked, struct exchange *exchange, struct error *err);
 
-/* Sets the ETag of a request to this recording; true when the client has the answer already. */
+/* Sets the ETag for this recording; true: the client has the answer already. */
 bool request_is_known(const struct recording *recording, const struct recording *other,
                       struct exchange *exchange);
 
-/* What the watch is to know of a question that makes this answer. */
+/* The watchdog's entry for a query that makes this answer. */
 struct watched request_watched(const struct exchange *exchange, void (*interrupt)(void *question),
                                void *question);
 
-/* The recording's name in place of its path, wherever a message has it. */
+/* Replaces the path of the recording by its name in a message. */
 void request_hide_path(struct error *err, const struct recording *recording);
 
 #endif

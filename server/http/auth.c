@@ -16,7 +16,7 @@ enum {
 
 int auth_make_token(struct auth *guard, struct error *err)
 {
-    /* Base 64 of RFC 4648 §5: fit for an address and a cookie. */
+    /* Base 64 of RFC 4648 §5, which is valid in addresses and cookies. */
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     unsigned char random[RANDOM_BYTES + 1] = {0};
@@ -33,7 +33,7 @@ int auth_make_token(struct auth *guard, struct error *err)
     return 0;
 }
 
-/* Looks at every byte of both, whatever differs (GU-1). */
+/* Compares all bytes in constant time (GU-1). */
 static bool is_token(const struct auth *guard, const char *guess)
 {
     size_t length = guess ? strlen(guess) : 0;
@@ -44,7 +44,7 @@ static bool is_token(const struct auth *guard, const char *guess)
     return difference == 0;
 }
 
-/* "", or ":" and the number of a port. */
+/* "" or ":PORT". */
 static bool is_port(const char *text)
 {
     size_t digits = *text == ':' ? strspn(text + 1, "0123456789") : 0;
@@ -67,7 +67,7 @@ static bool is_loopback(const char *host)
            && (is_host(host, "127.0.0.1") || is_host(host, "localhost") || is_host(host, "[::1]"));
 }
 
-/* Browsers name the page's site in Origin; "null" is a sandbox. A program sends none. */
+/* Browsers send the site of the page in Origin; "null" is a sandbox. Other programs send none. */
 static bool is_other_site(const struct auth_claims *claims)
 {
     const char *origin = claims->origin;

@@ -15,18 +15,19 @@ struct place {
     struct place *previous, *next;
     int socket;
     bool is_cut_off;
-    int64_t since_ns, until_ns; /* waited for; until_ns 0: worked for */
+    int64_t since_ns,
+        until_ns; /* the current wait; until_ns 0: the connection is being worked on */
 };
 
 struct connection_slots {
-    struct timed_thread thread; /* cuts off who is late; its mutex guards the rest */
+    struct timed_thread thread; /* shuts down late connections; its mutex guards the rest */
     struct place *first;
-    size_t n_taken, n_places; /* those that were cut off are not counted */
+    size_t n_taken, n_places; /* not counting connections that were shut down */
 };
 
 /* ---- with the mutex held ---- */
 
-/* The connection's own thread sees the end of it, and leaves. */
+/* The thread of the connection notices the shutdown and leaves. */
 static void cut_off(struct place *place)
 {
     (void)shutdown(place->socket, SHUT_RDWR);

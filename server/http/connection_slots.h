@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places: who holds one of the server's places for connections, and until when it must have done its part.
+ * connection_slots: the limited connections of the server and their deadlines.
  *
- * Model:   a connection is either waited for (for a request's head, its body, or that it takes what is sent),
- *          until a deadline that no single byte puts off, or worked for. Who is late is cut off. When more come than there
- *          are places, the one that has been waited for longest makes room, so that slow or silent clients
- *          keep nobody out.
+ * The server either waits for a connection (for the request's head, its body, or the client to
+ * read) or works on it. A wait has a deadline that single bytes do not extend; a late connection is
+ * shut down. If all slots are taken, a new connection replaces the one that has waited longest, so
+ * slow or silent clients cannot block others.
+ *
  * Invariants
- *   PL-1 a socket is shut down only between connection_slots_take and connection_slots_leave: its number is not another's.
- *   PL-2 what is worked for is never cut off to make room.
- * Threads: any; one of its own, which looks for who is late.
+ *   PL-1 A socket is shut down only between connection_slots_take and connection_slots_leave: its
+ *        number is not reused in this time.
+ *   PL-2 A connection that is being worked on is never shut down to free its slot.
+ *
+ * Threads: any. A thread of its own shuts down late connections.
  */
 #ifndef MTRACE_SERVER_CONNECTION_SLOTS_H
 #define MTRACE_SERVER_CONNECTION_SLOTS_H
@@ -22,13 +25,13 @@ struct connection_slots;
 
 int connection_slots_start(size_t n_places, struct connection_slots **ret, struct error *err);
 
-/* Every place must have been left. NULL is fine. */
+/* All slots must be free. NULL is fine. */
 void connection_slots_stop(struct connection_slots *places);
 
-/* Of a connection that has come, and is waited for; NULL: no memory. */
+/* Takes a slot for a new connection and waits for it; NULL: no memory. */
 struct place *connection_slots_take(struct connection_slots *places, int socket, int seconds);
 
-/* Before the socket is closed. NULL is fine. */
+/* Call it before the socket is closed. NULL is fine. */
 void connection_slots_leave(struct place *place);
 
 /* NULL is fine. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * head: what is wrong with a request before anybody looks at what it asks: what two readers could read in two ways.
+ * head: refuses requests that two HTTP parsers could read in two ways.
  *
- * Model:   libmicrohttpd ends a text at its first NUL and takes the first of several lengths. Another program on the way may do
- *          otherwise, so neither is answered. It cuts the first line in place: what stands between the address as it
- *          was and the version behind it is nothing but the spaces it wrote over, unless a NUL came in the address.
+ * libmicrohttpd ends a text at its first NUL and uses the first of several lengths. A proxy may do
+ * otherwise, so such requests are refused. libmicrohttpd cuts the first line in place. So only NULs
+ * and blanks stand between the original address and the version, unless the address had a NUL.
+ *
  * Invariants
- *   HE-1 a request with a complaint is refused, whatever it asks.
+ *   HE-1 A request with a complaint is refused, whatever its route.
  */
 #ifndef MTRACE_SERVER_HEAD_H
 #define MTRACE_SERVER_HEAD_H
@@ -16,20 +17,20 @@
 
 struct MHD_Connection;
 
-/* All zero: nothing is wrong so far. */
+/* Zeroed: no complaint so far. */
 struct head {
     const char *complaint; /* a sentence for the client; NULL: none */
-    bool is_bad_length;    /* where the request ends is not known */
-    /* counted meanwhile */
+    bool is_bad_length;    /* the end of the request is unknown */
+    /* while reading */
     unsigned n_hosts;
     const char *length; /* Content-Length */
     bool has_coding;    /* Transfer-Encoding */
 };
 
-/* As it was sent, with its parameters. */
+/* address: as sent, with its parameters. */
 void head_read_address(struct head *head, const char *address);
 
-/* The head is whole; version: behind the address, in the same line. */
+/* Call it when the head is complete. version: follows the address in the same line. */
 void head_read_rest(struct head *head, struct MHD_Connection *connection, const char *address_end,
                     const char *version);
 

@@ -24,9 +24,9 @@ enum {
     HEAD_SECONDS = 15,         /* for a request's head, from the end of the one before */
     BODY_SECONDS = 60,         /* for all of its body */
     TAKE_SECONDS = 60, /* for what is sent: the whole, or a piece of what is sent as it comes */
-    SPARE_CONNECTIONS =
-        960, /* of those that were cut off and have not ended yet: beyond them libmicrohttpd refuses */
-    LOOK_MS = 100, /* how often a waiting connection looks whether its client is still there */
+    SPARE_CONNECTIONS = 960, /* for connections that were shut down but have not ended yet */
+    LOOK_MS =
+        100, /* interval at which a waiting connection checks whether its client is still there */
 };
 
 struct http_server {
@@ -129,7 +129,7 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status,
     return result;
 }
 
-/* An error that no worker is needed for. */
+/* An error that needs no worker. */
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *allow,
                               const struct error *err)
 {
@@ -171,7 +171,7 @@ static ssize_t send_piece(void *context, uint64_t position, char *ret_bytes, siz
     connection_slots_wait_for(conversation->place, TAKE_SECONDS);
     if (n > 0)
         return (ssize_t)n;
-    /* The worker has ended: a failure must not look like the end of the answer. */
+    /* The worker has ended: a failure must not look like the regular end of the response. */
     return conversation->rc == 0 ? MHD_CONTENT_READER_END_OF_STREAM
                                  : MHD_CONTENT_READER_END_WITH_ERROR;
 }
@@ -292,7 +292,7 @@ static enum auth_verdict check(struct MHD_Connection *connection, const struct a
     return auth_check(guard, &claims);
 }
 
-/* The address without the token, which then is in nobody's history. */
+/* Redirects to the address without the token, which then is not in the browser's history. */
 static enum MHD_Result give_cookie(struct MHD_Connection *connection, const struct auth *guard)
 {
     struct MHD_Response *response =
@@ -369,7 +369,7 @@ static bool is_one_of(const char *const *words, const char *word)
     return *words != NULL;
 }
 
-/* What no route of any server knows, and what none of ours takes. */
+/* The HTTP status of a method: an error if no route takes it. */
 static unsigned status_of_method(const char *method)
 {
     static const char *const taken[] = {"GET", "HEAD", "POST", NULL};
@@ -397,8 +397,8 @@ static struct place *place_of(struct MHD_Connection *connection)
     return info ? info->socket_context : NULL;
 }
 
-/* libmicrohttpd has no memory for thousands of parameters, and closes the connection without a word. It reads
- * them from this text after this look at it, which is why the text can still be cut. */
+/* libmicrohttpd has no memory for thousands of parameters and closes the connection without a
+ * response. It parses this text after this callback, so the text can still be cut here. */
 static bool cut_parameters(char *address)
 {
     char *parameters = strchr(address, '?');
@@ -412,7 +412,7 @@ static bool cut_parameters(char *address)
     return true;
 }
 
-/* Called with the address as it was sent; libmicrohttpd cuts at %00 what it makes of it. */
+/* Called with the address as sent; libmicrohttpd cuts its own copy at %00. */
 static void *begin_conversation(void *context, const char *address,
                                 struct MHD_Connection *connection)
 {
@@ -430,7 +430,7 @@ static void *begin_conversation(void *context, const char *address,
     return conversation;
 }
 
-/* The head is whole. */
+/* The head is complete. */
 static void read_head(struct MHD_Connection *connection, struct conversation *conversation,
                       const char *url, const char *method, const char *version)
 {
@@ -468,7 +468,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return MHD_NO;
     if (!conversation->exchange.method) {
         read_head(connection, conversation, url, method, version);
-        /* How long its body is nobody knows: it is not read. */
+        /* The length of the body is unknown, so it is not read. */
         return conversation->head.is_bad_length ? complain(connection, conversation) : MHD_YES;
     }
     if (*upload_bytes > 0) {
@@ -512,7 +512,7 @@ static void end_conversation(void *context, struct MHD_Connection *connection, v
     *request = NULL;
 }
 
-/* A connection has come, or goes; the socket is still open. */
+/* A connection was opened or is about to close; the socket is still open. */
 static void come_or_go(void *context, struct MHD_Connection *connection, void **place,
                        enum MHD_ConnectionNotificationCode what)
 {
@@ -530,7 +530,7 @@ static void come_or_go(void *context, struct MHD_Connection *connection, void **
 
 /* ---- start and end ---- */
 
-/* Either family; port 0 is filled in later. */
+/* Either family; the port is filled in later. */
 static int read_address(const char *text, struct sockaddr_storage *ret_address, struct error *err)
 {
     struct sockaddr_in *ip4 = (struct sockaddr_in *)ret_address;

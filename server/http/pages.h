@@ -2,9 +2,9 @@
 /*
  * pages: the files of web/, compressed into the program.
  *
- * Model: web/build.mjs makes the table. Without npm it has none of them, and the server answers
- *        with a page that says so. Every address below /view/ is the one page: it reads the rest
- *        itself. What has its own hash in its name is never asked for again.
+ * web/build.mjs makes the table. Without npm the table is empty, and the server answers with a page
+ * that says so. All addresses below /view/ return the same page, which interprets the rest itself.
+ * Files with a hash in their name are cached by clients forever.
  */
 #ifndef MTRACE_SERVER_PAGES_H
 #define MTRACE_SERVER_PAGES_H

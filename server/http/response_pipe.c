@@ -14,7 +14,7 @@ struct response_pipe {
     pthread_cond_t changed;
     FILE *file;
     size_t begin, used;       /* of the ring; under the mutex */
-    int64_t waited_ns;        /* of the writer, for the sender; but since the instant: */
+    int64_t waited_ns;        /* time that the writer waited for the sender, except since: */
     int64_t waiting_since_ns; /* 0: it does not wait */
     bool is_ended;
     bool is_sent_now;
@@ -27,7 +27,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What fits into the ring in one piece; the mutex is held, and there is room. */
+/* Copies as much as fits into the ring in one piece. The mutex is held and the ring is not full. */
 static size_t put_piece(struct response_pipe *stream, const char *bytes, size_t size)
 {
     size_t at = (stream->begin + stream->used) % RESPONSE_PIPE_BYTES;
@@ -78,7 +78,7 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
     if (done == size)
         return (ssize_t)size;
     errno = EPIPE;
-    return 0; /* as fopencookie wants a failure to be told */
+    return 0; /* fopencookie reports a failure as 0 */
 }
 
 struct response_pipe *response_pipe_new(void)
@@ -138,7 +138,7 @@ void response_pipe_end(struct response_pipe *stream, bool is_whole)
 
 bool response_pipe_is_abandoned(const struct response_pipe *stream)
 {
-    /* Only a flag: what it guards is under the mutex. */
+    /* Only a flag: the mutex guards the data. */
     return atomic_load_explicit(&stream->is_abandoned, memory_order_relaxed);
 }
 
@@ -163,7 +163,7 @@ enum response_pipe_state response_pipe_wait(struct response_pipe *stream, int wa
     return state;
 }
 
-/* What may be taken now; the mutex is held (BS-3). */
+/* The number of bytes that may be taken now (BS-3). The mutex is held. */
 static size_t ready(const struct response_pipe *stream)
 {
     size_t held = stream->is_ended || stream->is_sent_now ? 0 : RESPONSE_PIPE_HELD_BYTES;
