@@ -222,7 +222,7 @@ CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-childre
 CASES |= {"charging_server": plain("charging_server"), "charges": plain("charges")}
 
 # The check list of trackers. What a callback was told stands in a marker: the threads of birth and end.
-TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "untold",
+TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "unreported",
                  "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_told_late": "late", "callback_never_returns": "never_returns",
                  "told_in_a_crowd": "crowd", "told_at_once": "at_once", "moves_told": "moves", "moves_told_in_a_crowd": "moves_of_a_crowd"}
 CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_drop=part == "never_returns",

@@ -57,7 +57,7 @@ def check_shell(code, folder, env, where):
 def main(path, least_questions=0):
     tools = harness.Tools.from_environment()
     env = harness.environment({"NO_COLOR": "1", "COLUMNS": "120"})
-    env["CPATH"] = str(Path(__file__).resolve().parents[2] / "api")
+    env["CPATH"] = str(Path(__file__).resolve().parents[2] / "include")
     env["PATH"] = os.pathsep.join([str(Path(tools.query).parent), env["PATH"]])
     if not Path("/usr/bin/python3").exists():
         raise harness.Skip("/usr/bin/python3 is not installed")

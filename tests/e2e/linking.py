@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
-API = str(Path(__file__).resolve().parents[2] / "api")
+API = str(Path(__file__).resolve().parents[2] / "include")
 BODY = """
 #include <mtrace.h>
 #include <stdlib.h>
