@@ -171,6 +171,21 @@ void loader_lock_leave(void)
     g_libc.unlock(atomic_load(&g_lock));
 }
 
+static int take_unloads(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(uint64_t *)context = info->dlpi_subs;
+    return 1;
+}
+
+uint64_t loader_lock_count_unloads(void)
+{
+    uint64_t n = 0;
+
+    g_libc.iterate(take_unloads, &n);
+    return n;
+}
+
 void loader_lock_forget(void)
 {
     static const pthread_mutex_t free_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

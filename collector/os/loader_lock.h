@@ -19,6 +19,7 @@
 #define MTRACE_COLLECTOR_LOADER_LOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Waits for ld.so where dlopen would. False: ld.so has no such lock. */
 bool loader_lock_find(void);
@@ -33,6 +34,10 @@ bool loader_lock_try(void);
  * makes, least of all during a change. */
 bool loader_lock_try_nested(void);
 void loader_lock_leave(void);
+
+/* How many modules ld.so has unloaded so far. The caller has the lock. dlclose is not the only way:
+ * libc unloads modules itself, and a call may have passed dlclose's wrapper by. */
+uint64_t loader_lock_count_unloads(void);
 
 /* In a fork child: the holder by loader_lock_try does not exist there, and changed nothing under
  * the lock. */

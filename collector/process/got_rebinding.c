@@ -22,7 +22,7 @@ static const struct reference *g_references[GOT_REBINDING_MOST];
 static size_t g_n_references;
 static uint8_t g_buckets[N_BUCKETS];       /* number of a wrapper + 1; 0: none */
 static const struct link_map *g_last_done; /* RF-6; used by the busy thread; NULL: none */
-static uint32_t g_epoch_done;
+static uint64_t g_n_unloads_done;
 static uint32_t g_n_foreign_done; /* of modules up to the last one done */
 static _Atomic bool g_is_busy;
 static bool g_is_to_us; /* used by the busy thread */
@@ -252,7 +252,6 @@ static bool lead_module(const struct link_map *map, bool to_us, struct got_rebin
  * the real functions. */
 static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebinding_found *found)
 {
-    const uint32_t epoch = modules_epoch();
     const struct link_map *map = last ? last->l_next : _r_debug.r_map;
     bool is_all = true;
 
@@ -264,7 +263,7 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
     found->n_foreign += g_n_foreign_done;
     if (is_all) {
         g_last_done = last;
-        g_epoch_done = epoch;
+        g_n_unloads_done = loader_lock_count_unloads();
         g_n_foreign_done = found->n_foreign;
     }
     return is_all;
@@ -281,7 +280,7 @@ static bool lead_new(struct got_rebinding_found *found)
 {
     bool is_all;
 
-    if (g_last_done && g_epoch_done == modules_epoch() && !modules_are_unloading())
+    if (g_last_done && g_n_unloads_done == loader_lock_count_unloads())
         return lead_behind(g_last_done, true, found);
     is_all = lead_all(true, found);
     found->n_new = 0; /* unknown */

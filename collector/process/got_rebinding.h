@@ -22,7 +22,7 @@
  *        changed only if no other module defines the name: the library may depend on an allocator
  *        of its own.
  *   RF-6 ld.so appends modules to its list. Modules up to the last one changed need no second look
- *        until a module is unloaded.
+ *        while ld.so has unloaded none: after an unload the entry of the last one may be freed.
  *
  * Threads: any; one at a time examines modules. Async-signal-safe. On failure slots stay as they
  * are.

@@ -9,7 +9,7 @@ silent    who records it does not answer: --detach does not go behind its back; 
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
-awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own, or is at its end
+awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile, seen and unseen; the program has an allocator of its own, or is at its end
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
 patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said, and costs little
 slow      the recorder, or who asks it to detach, loses the processor between its steps
@@ -765,7 +765,7 @@ def wait_for_last_words(pid):
 def test_awkward(folder):
     plugins = sorted(str(path) for path in Path(TOOLS.workloads).rglob("*.so"))
     # a first attach looks at more of ld.so than those behind it
-    for case, programs, rounds, arguments in (("writable", 1, 2, ()), ("unload", 20, 3, plugins), ("vfork", 1, 2, ())):
+    for case, programs, rounds, arguments in (("writable", 1, 2, ()), ("unload", 20, 3, plugins), ("unload_by_pointer", 1, 3, plugins), ("vfork", 1, 2, ())):
         for _ in range(programs):
             program = Workload(folder, "attached", case, *arguments)
             for _ in range(rounds):

@@ -9,6 +9,7 @@
  * registers                counts in a register and in memory
  * filtered                 a thread may not open files, and the first one reads
  * unload                   loads and unloads the libraries, while others allocate
+ * unload_by_pointer        likewise, through a pointer to libc's dlclose that it has from before
  * ends                     is at its end, where it waits for ever to write what is buffered
  */
 #include "tests/workloads/forbid.h"
@@ -113,6 +114,8 @@ static void wait_for_children(void)
     }
 }
 
+static int (*unload)(void *) = NULL;
+
 static void *load_and_unload(void *libraries)
 {
     for (;;)
@@ -120,6 +123,8 @@ static void *load_and_unload(void *libraries)
             void *handle = dlopen(*library, RTLD_NOW | RTLD_LOCAL);
             if (!handle)
                 printf("wrong: %s\n", dlerror());
+            else if (unload)
+                unload(handle);
             else
                 dlclose(handle);
         }
@@ -219,7 +224,9 @@ int main(int n_arguments, char **arguments)
     } else if (strcmp(what, "ends") == 0) {
         leave_unwritten();
         return 0;
-    } else if (strcmp(what, "unload") == 0) {
+    } else if (strcmp(what, "unload") == 0 || strcmp(what, "unload_by_pointer") == 0) {
+        if (strcmp(what, "unload") != 0)
+            *(void **)&unload = dlsym(RTLD_DEFAULT, "dlclose");
         start(allocate, NULL);
         start(load_and_unload, arguments + 2);
         (void)allocate(NULL);
