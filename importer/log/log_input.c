@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int out_of_memory(struct error *err)
@@ -74,9 +75,12 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
             log_file_close(partner);
         r = r == 0 ? 0 : out_of_memory(err);
     } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
-        /* The pool of a completely packed log was removed; nothing is lost. */
-        const char *copy =
-            access(path, F_OK) == 0 ? text_arena_copy(arena, path, strlen(path)) : NULL;
+        /* Nothing is lost if the pool of a completely packed log was removed, or if the recorder has
+         * just created the packed file and not written its header yet. */
+        struct stat status;
+        const char *copy = stat(path, &status) == 0 && status.st_size > 0
+                               ? text_arena_copy(arena, path, strlen(path))
+                               : NULL;
         if (copy)
             log_damage_add(damage, LOG_DAMAGE_HEADER, copy, 0, 0,
                            "file cannot be used; read the other file of the log");
