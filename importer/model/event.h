@@ -77,7 +77,9 @@ enum event_kind {
     EVENT_OBJECT_CLAIM,
     EVENT_OBJECT_WARNING, /* value, text */
     EVENT_NEXT_OWNER,     /* until now another thread had this thread's number */
-    EVENT_LOST,           /* not in the log: a part of it could not be read here */
+    /* not in the log: made of a free or realloc without a live block; value = 1: realloc */
+    EVENT_UNMATCHED_FREE,
+    EVENT_LOST, /* not in the log: a part of it could not be read here */
 };
 
 /* The recording does not say which call: not a kind of the database. */

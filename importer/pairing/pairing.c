@@ -174,30 +174,47 @@ static bool has_all_ends(const struct process *process)
     return !process->traits.has_lost_events && !process->showed_unseen_end;
 }
 
-static void count_unknown_end(struct pairing *pairing, struct process *process, bool is_realloc)
+static int count_unknown_end(struct pairing *pairing, const struct pairing_unmatched *end,
+                             struct error *err)
 {
+    struct process *process = &pairing->processes[end->process];
+
     process->showed_unknown_end = true;
-    if (process->traits.is_forked)
+    if (process->traits.is_forked) {
         process->inherited_frees++;
-    else if (process->traits.has_untracked_blocks)
+        return 0;
+    }
+    if (process->traits.has_untracked_blocks) {
         pairing->counts.untracked_frees++;
-    else if (is_realloc)
+        return 0;
+    }
+    if (end->is_realloc)
         pairing->counts.unknown_reallocs++;
     else
         pairing->counts.unknown_frees++;
+    return pairing->sink.unmatched ? pairing->sink.unmatched(pairing->sink.context, end, err) : 0;
 }
 
 /* Gives up on items older than an inversion can be, and on the oldest if the list is full. */
-static void expire_ends(struct pairing *pairing, uint64_t now_ns)
+static int expire_ends(struct pairing *pairing, uint64_t now_ns, struct error *err)
 {
     struct pending_list *list = &pairing->ends;
+    int code = 0;
 
-    while (list->n
+    while (code == 0 && list->n
            && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
         const struct pending *item = &list->items[0];
-        count_unknown_end(pairing, &pairing->processes[item->process], item->is_realloc);
+        const struct pairing_unmatched end = {.time_ns = item->time_ns,
+                                              .address = item->address,
+                                              .process = item->process,
+                                              .thread = item->thread,
+                                              .node = item->node,
+                                              .is_realloc = item->is_realloc};
+
+        code = count_unknown_end(pairing, &end, err);
         pending_remove(list, &list->items[0]);
     }
+    return code;
 }
 
 static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
@@ -213,15 +230,23 @@ static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
 }
 
 /* An end without a live block: the allocation may come late or never. */
-static MTRACE_COLD void unknown_end(struct pairing *pairing, const struct event *event)
+static MTRACE_COLD int unknown_end(struct pairing *pairing, const struct event *event,
+                                   struct error *err)
 {
-    struct process *process = &pairing->processes[event->process];
+    const struct pairing_unmatched end = {.time_ns = event->time_ns,
+                                          .address = event->address,
+                                          .process = event->process,
+                                          .thread = event->thread,
+                                          .node = event->node,
+                                          .is_realloc = event->kind == EVENT_REALLOC_BEGIN};
+    int code = expire_ends(pairing, event->time_ns, err);
 
-    expire_ends(pairing, event->time_ns);
-    if (has_all_allocations(process))
-        pending_push(&pairing->ends, event);
-    else
-        count_unknown_end(pairing, process, event->kind == EVENT_REALLOC_BEGIN);
+    if (code)
+        return code;
+    if (!has_all_allocations(&pairing->processes[event->process]))
+        return count_unknown_end(pairing, &end, err);
+    pending_push(&pairing->ends, event);
+    return 0;
 }
 
 /* ---- allocations and ends ---- */
@@ -320,7 +345,9 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
 static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct event *event,
                                          struct live_block *block, struct error *err)
 {
-    expire_ends(pairing, event->time_ns);
+    int code = expire_ends(pairing, event->time_ns, err);
+    if (code)
+        return code;
     struct pending *item = has_all_allocations(&pairing->processes[event->process])
                                ? pending_find(&pairing->ends, event, PAIRING_INVERSION_NS)
                                : NULL;
@@ -435,8 +462,7 @@ static int on_free(struct pairing *pairing, const struct event *event, struct er
         live_table_find(&pairing->processes[event->process].live, event->address);
     if (mtrace_likely(block != NULL))
         return free_block(pairing, event, block, err);
-    unknown_end(pairing, event);
-    return 0;
+    return unknown_end(pairing, event, err);
 }
 
 /* ---- realloc ---- */
@@ -472,11 +498,8 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         }
     }
     struct live_block *block = live_table_find(&process->live, event->address);
-    if (!block) {
-        if (event->address)
-            unknown_end(pairing, event);
-        return 0;
-    }
+    if (!block)
+        return event->address ? unknown_end(pairing, event, err) : 0;
     open->old_id = block->allocation_id;
     open->old_size = block->size;
     if (block->chain == 0) {
@@ -680,10 +703,12 @@ void pairing_keep_memory(struct pairing *pairing)
 
 int pairing_finish(struct pairing *pairing, struct error *err)
 {
-    expire_ends(pairing, UINT64_MAX);
+    int code = expire_ends(pairing, UINT64_MAX, err);
+    if (code)
+        return code;
     expire_unseen(pairing, UINT64_MAX);
     for (uint32_t process = 1; process <= pairing->n_processes; process++) {
-        int code = emit_all_left(pairing, process, err);
+        code = emit_all_left(pairing, process, err);
         if (!pairing->keeps_memory)
             live_table_done(&pairing->processes[process].live);
         if (code)

@@ -103,6 +103,15 @@ struct pairing_move {
     uint32_t from_group, group;
 };
 
+/* A free or realloc without a block. */
+struct pairing_unmatched {
+    uint64_t time_ns;
+    uint64_t address;
+    uint32_t process, thread;
+    uint32_t node; /* 0: not known */
+    bool is_realloc;
+};
+
 /* Receives what happens to blocks. They are in the live table, and valid during the call. Groups
  * are numbers of definitions. Each function returns 0 or an error code. */
 struct pairing_sink {
@@ -119,6 +128,9 @@ struct pairing_sink {
     int (*explained)(void *context, uint32_t process, const struct live_block *block,
                      const struct pairing_end *end, struct error *err);
     int (*chain_ended)(void *context, const struct pairing_chain *chain, struct error *err);
+    /* A free or realloc of an address without a live block, where every block should be known:
+     * counted in unknown_frees or unknown_reallocs. Reported up to PAIRING_INVERSION_NS late. */
+    int (*unmatched)(void *context, const struct pairing_unmatched *unmatched, struct error *err);
     /* At the end of the recording. ended_by is PAIRING_LEAKED or PAIRING_EXEC; chain_node is the
      * stack of the first block of the chain (its own without a chain). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,

@@ -157,6 +157,16 @@ CREATE TABLE allocation_failures (
   errno INTEGER                         -- as the call left it
 ) STRICT;
 
+CREATE TABLE unmatched_frees (  -- a call of free or realloc with an address that is no live block, where all blocks are recorded: not in a fork child, nor in a process that was recorded late or at times; the view errors explains them
+  unmatched_free_id INTEGER NOT NULL,   -- 1, 2, … in no order that matters; at most 100,000 have rows: 'anomaly.unknown_free' and 'anomaly.unknown_realloc' of meta count all
+  process_id INTEGER NOT NULL,          -- that called
+  thread_id INTEGER,                    -- that called; NULL: not known
+  at_ns INTEGER NOT NULL,               -- when
+  backtrace_id INTEGER,                 -- where; NULL: not known, or frees have no stacks
+  call TEXT NOT NULL,                   -- 'free' (or delete), 'realloc'
+  address INTEGER NOT NULL,             -- that it passed
+  PRIMARY KEY (address, unmatched_free_id)) STRICT, WITHOUT ROWID;
+
 CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of one call share mmap_call_id and mapped_ns, their lengths sum to the call's
   mmap_id            INTEGER PRIMARY KEY, -- 1, 2, … in order of mapping and splitting
   mmap_call_id       INTEGER NOT NULL,  -- mmap_id of the call's first piece

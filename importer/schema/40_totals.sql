@@ -139,6 +139,14 @@ CREATE TABLE thread_flows (     -- which thread ends whose blocks, its own inclu
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID;
 
+CREATE TABLE range_totals (     -- blocks that were live at one end of a time range; empty in a file: `mtrace-query range` computes it, as the range is an option
+  process_id INTEGER NOT NULL,          -- that allocated
+  backtrace_id INTEGER NOT NULL,        -- where it allocated
+  outcome TEXT NOT NULL,                -- 'freed_after': allocated in the range, freed after it; 'never_freed': allocated in it and never freed, or lost in an exec; 'allocated_before': allocated before it, freed in it
+  blocks INTEGER NOT NULL,              -- at least 1
+  bytes INTEGER NOT NULL,               -- requested by them
+  PRIMARY KEY (process_id, backtrace_id, outcome)) STRICT, WITHOUT ROWID;
+
 -- Of the totals above, by the place that a person blames: what reports by call site and by file read. Each is made, at the
 -- end of an import, of the view of the same name with an underscore in front.
 

@@ -325,8 +325,29 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
     return code;
 }
 
+/* Beyond this number unmatched frees have no row; meta counts all of them. */
+#define MAX_UNMATCHED_FREES 100000
+
+/* A program that frees blocks of an allocator that is not recorded may do so a million times. */
+static int on_unmatched(void *context, const struct pairing_unmatched *unmatched, struct error *err)
+{
+    const struct statistics *facts = context;
+    const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
+    const struct event row = {.kind = EVENT_UNMATCHED_FREE,
+                              .time_ns = unmatched->time_ns,
+                              .address = unmatched->address,
+                              .value = unmatched->is_realloc,
+                              .process = unmatched->process,
+                              .thread = unmatched->thread,
+                              .node = unmatched->node};
+
+    return counts->unknown_frees + counts->unknown_reallocs <= MAX_UNMATCHED_FREES
+               ? facts->sink.event(facts->sink.context, &row, err)
+               : 0;
+}
+
 struct pairing_sink facts_blocks_sink(struct statistics *facts)
 {
-    return (struct pairing_sink){facts,        on_allocated,   on_moved, on_ended,
-                                 on_explained, on_chain_ended, on_left,  on_left_run};
+    return (struct pairing_sink){facts,          on_allocated, on_moved, on_ended,   on_explained,
+                                 on_chain_ended, on_unmatched, on_left,  on_left_run};
 }

@@ -224,8 +224,8 @@ int pool_blocks_new(const struct definitions *definitions, const struct statisti
                     const char *target, struct pool_blocks **ret, struct error *err)
 {
     struct pool_blocks *blocks;
-    struct pairing_sink sink = {NULL,         on_allocated,   on_moved, on_ended,
-                                on_explained, on_chain_ended, on_left,  NULL};
+    struct pairing_sink sink = {NULL,           on_allocated, on_moved, on_ended, on_explained,
+                                on_chain_ended, NULL,         on_left,  NULL};
     int code;
 
     *ret = NULL;

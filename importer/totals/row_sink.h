@@ -14,7 +14,7 @@
 #include "importer/totals/snapshots.h"
 #include "lib/base/error.h"
 
-/* Receives FAILURE, MALLOPT and MARKER events. */
+/* Receives FAILURE, MALLOPT, MARKER and UNMATCHED_FREE events. */
 typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
 
 /* A block that moves to another group. Ids of groups may be unknown until the end of the log

@@ -18,6 +18,7 @@ struct kept_snapshot {
 
 struct event_rows {
     sqlite3_stmt *failure;
+    sqlite3_stmt *unmatched_free;
     sqlite3_stmt *mallopt;
     sqlite3_stmt *marker;
     sqlite3_stmt *mapping;
@@ -31,6 +32,7 @@ struct event_rows {
     struct snapshot_stack *stacks; /* of all kept snapshots */
     size_t n_stacks, stacks_capacity;
     uint64_t n_moves;
+    uint64_t n_unmatched_frees;
     const struct definitions *definitions; /* for groups; NULL: moves are not written */
 };
 
@@ -50,6 +52,7 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
         sqlite3_stmt **statement;
     } all[] = {
         {"INSERT INTO allocation_failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", &rows->failure},
+        {"INSERT INTO unmatched_frees VALUES (?, ?, ?, ?, ?, ?, ?)", &rows->unmatched_free},
         {"INSERT INTO mallopts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &rows->mallopt},
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
         {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -90,6 +93,7 @@ void event_rows_free(struct event_rows *rows)
     if (!rows)
         return;
     sqlite3_finalize(rows->failure);
+    sqlite3_finalize(rows->unmatched_free);
     sqlite3_finalize(rows->mallopt);
     sqlite3_finalize(rows->marker);
     sqlite3_finalize(rows->mapping);
@@ -136,7 +140,7 @@ static uint64_t asked_bytes(uint64_t size_bytes)
 
 static int write_event(void *context, const struct event *event, struct error *err)
 {
-    const struct event_rows *rows = context;
+    struct event_rows *rows = context;
     uint64_t process = event->process;
     uint64_t thread = event->thread;
 
@@ -145,6 +149,10 @@ static int write_event(void *context, const struct event *event, struct error *e
         return database_insert(rows->failure, err, "uzuzuui", process, thread, event->time_ns,
                                known_node(event->node), (uint64_t)(event->call & LOG_CALL_MASK),
                                asked_bytes(event->size), event->value);
+    case EVENT_UNMATCHED_FREE:
+        return database_insert(rows->unmatched_free, err, "uuzuztu", ++rows->n_unmatched_frees,
+                               process, thread, event->time_ns, known_node(event->node),
+                               event->value ? "realloc" : "free", event->address);
     case EVENT_MALLOPT:
         if (event->call)
             return database_insert(rows->mallopt, err, "uzzutnnii", process, thread,

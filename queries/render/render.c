@@ -15,8 +15,15 @@
 
 enum {
     CELL_BYTES = 1024,
-    NO_COLUMN = -1
+    NO_COLUMN = -1,
+    N_STACKS = 3
 };
+
+static const struct {
+    const char *name;
+    const char *title; /* a line above the stack; NULL: none */
+} stack_columns[N_STACKS] = {
+    {"stack", NULL}, {"alloc_stack", "  allocated:"}, {"first_free_stack", "  freed first:"}};
 
 int render_format_parse(const char *text, enum render_format *ret_format, struct error *err)
 {
@@ -37,7 +44,7 @@ int render_format_parse(const char *text, enum render_format *ret_format, struct
 struct layout {
     struct where_columns where;
     int process;
-    int stack; /* shown below its row, position by position */
+    int stacks[N_STACKS]; /* of stack_columns; shown below the row, position by position */
 };
 
 static int find_column(struct sqlite3_stmt *stmt, const char *name)
@@ -49,11 +56,20 @@ static int find_column(struct sqlite3_stmt *stmt, const char *name)
     return NO_COLUMN;
 }
 
+static bool is_stack(const struct layout *layout, int column)
+{
+    for (int i = 0; i < N_STACKS; i++) {
+        if (column == layout->stacks[i])
+            return true;
+    }
+    return false;
+}
+
 static bool is_hidden(const struct layout *layout, int column)
 {
     return column == layout->where.source || column == layout->where.line
            || column == layout->where.module || column == layout->process
-           || column == layout->stack;
+           || is_stack(layout, column);
 }
 
 static bool is_any_shown(const struct layout *layout, int n_columns)
@@ -68,11 +84,13 @@ static bool is_any_shown(const struct layout *layout, int n_columns)
 static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
 {
     const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
-    struct layout layout = {nowhere, NO_COLUMN, find_column(stmt, "stack")};
-    const struct layout plain = {nowhere, NO_COLUMN, NO_COLUMN};
+    struct layout layout = {nowhere, NO_COLUMN, {NO_COLUMN, NO_COLUMN, NO_COLUMN}};
+    const struct layout plain = layout;
     struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
                                   find_column(stmt, "line"), find_column(stmt, "module")};
 
+    for (int i = 0; i < N_STACKS; i++)
+        layout.stacks[i] = find_column(stmt, stack_columns[i].name);
     if (!style->is_wide && where.function >= 0 && where.source >= 0 && where.line >= 0
         && where.module >= 0)
         layout.where = where;
@@ -122,8 +140,13 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
         table_add_cell(table, text);
     }
     table_end_row(table);
-    if (layout->stack >= 0)
-        stack_text_add(table, rundb_text(row, layout->stack), is_wide);
+    for (int i = 0; i < N_STACKS; i++) {
+        if (layout->stacks[i] < 0 || sqlite3_column_type(row, layout->stacks[i]) == SQLITE_NULL)
+            continue;
+        if (stack_columns[i].title)
+            table_add_line(table, stack_columns[i].title);
+        stack_text_add(table, rundb_text(row, layout->stacks[i]), is_wide);
+    }
 }
 
 static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,

@@ -62,6 +62,11 @@ SQL = {
                        f"AND {STEPPED_COUNT.format(64)} + {STEPPED_COUNT.format(128)}",
     "heap_kept": "SELECT count(*) FROM allocations WHERE size_bytes IN (1777, 5777) AND is_leaked",
     "at_root_after": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND group_id = 1 AND is_leaked",
+    "double_frees": "SELECT count(*) FROM errors WHERE kind = 'double_free'",
+    "invalid_frees": "SELECT count(*) FROM errors WHERE kind = 'invalid_free'",
+    "with_all_stacks": "SELECT count(*) FROM errors WHERE first_free_stack GLOB 'free_first*' AND alloc_stack GLOB '*allocate*' OR "
+                       "alloc_stack GLOB '*free_reused*' AND first_free_stack GLOB '*free_reused*'",
+    "invalid_inside": "SELECT count(*) FROM errors WHERE offset_bytes = 16 AND alloc_stack GLOB '*allocate*' AND first_free_stack IS NULL",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
@@ -368,6 +373,9 @@ CASES |= {
     "end_overflow": Case(["ends", "overflow"], end=("signal", 11), end_without_recorder=("unknown", None)),
     "end_term": Case(["ends", "term"], end=("signal", 15), end_without_recorder=("unknown", None)),
     "end_other_thread": Case(["ends", "thread"], end=("exit", 6)),
+    "bad_frees": plain("bad_frees", anomalies=("anomaly.unknown_free", "anomaly.unknown_realloc")),
+    # The log has the free that glibc ends the process for.
+    "bad_frees_noticed": Case(["bad_frees", "noticed"], end=("signal", 6), least_events=5, anomalies=("anomaly.unknown_free",)),
     "no_free_stacks": Case(["threads"], options=["--no-free-backtraces"], end=("exit", 0)),
     "uncompressed": Case(["threads"], options=["--no-compress"], end=("exit", 0)),
 }

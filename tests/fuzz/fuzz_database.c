@@ -86,6 +86,8 @@ static const char *const questions[] = {
     "mallopts % count=0",
     "allocation-failures % count=0",
     "realloc-chains % count=0",
+    "errors % count=0",
+    "range % count=0 from=10% to=90%",
     "size-histogram % count=0",
     "lifetime-histogram % count=0",
     "unwind-quality % count=0",

@@ -7,6 +7,7 @@ import sys
 
 source = pathlib.Path(sys.argv[1])
 problems = []
+READS_ROWS = ("errors",)  # but only if there is an error
 names = re.search(r"set\(views\s+(.*?)\)", (source / "queries/CMakeLists.txt").read_text(), re.S).group(1).split()
 files = {path.stem for path in (source / "queries/views").glob("*.sql")}
 if files != set(names):
@@ -34,7 +35,7 @@ for name in names:
         problems.append(f"{name} does not begin with process_id")
     roots = {root for (root,) in database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'packed_allocation_rows'")}
     opened = {row[3] for row in database.execute(f"EXPLAIN SELECT * FROM {name}") if row[1] == "OpenRead" and row[4] == 0}
-    if roots & opened:
+    if roots & opened and name not in READS_ROWS:
         problems.append(f"{name} opens packed_allocation_rows")
     if not re.search(r"ORDER BY", text):
         problems.append(f"{name} has no order")

@@ -9,6 +9,7 @@ mtrace-query views
 #|by_pool                view   one row per allocator of the program's own (mtrace_pool_create): wha..
 #|by_tag                 view   one row per tag of groups, for all groups that have it: what a tenan..
 #|claimed_twice          view   one row per claim of a block that another object of the same walk ha..
+#|errors                 view   one row per free or realloc of an address that was no live block: do..
 #|flows                  view   one row per pair of threads: who frees whose memory.
 #|fragmentation          view   one row per heap at the process's peak and at its end: what its memo..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
@@ -25,6 +26,7 @@ mtrace-query views
 #|peak                   view   one row per call site with live blocks at the instant its process he..
 #|pinning                view   one row per call site that alone keeps heap pages from being given b..
 #|pool_blocks            view   one block of a pool from birth to death, inside a block of allocatio..
+#|range                  view   one row per call site with blocks that were allocated in a time rang..
 #|reallocs               view   one row per call site whose buffers grow or shrink by realloc.
 #|sites                  view   one row per call site with its names, for statements of your own.
 #|size_histogram         view   one row per class of block sizes.
@@ -78,6 +80,7 @@ mtrace-query views
 #|phases                 table  made by mtrace_phase_begin; figures are of the whole process while t..
 #|pools                  table  made by mtrace_pool_create, or by heaptrack's calls; empty where the..
 #|processes              table  one recorded program image: fork makes a child, exec ends one and st..
+#|range_totals           table  blocks that were live at one end of a time range; empty in a file: `..
 #|realloc_chains         table  chains of two or more blocks
 #|row_ranges             table  private: what lies in each 4,096 rows of packed_allocation_rows, so ..
 #|site_births            table  leaked_allocations by call site and rule; what exec took away is no ..
@@ -98,4 +101,5 @@ mtrace-query views
 #|threads                table
 #|timeline               table
 #|unclaimed_totals       table  live blocks that no object of a walk owns, by stack
+#|unmatched_frees        table  a call of free or realloc with an address that is no live block, whe..
 #|windows                table  times in which allocations were recorded: one for a process that was..

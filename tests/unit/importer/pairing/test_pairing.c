@@ -96,6 +96,14 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return 0;
 }
 
+static int on_unmatched(void *context, const struct pairing_unmatched *unmatched, struct error *err)
+{
+    (void)err;
+    emit(context, "unmatched-%s@%uby%u ", unmatched->is_realloc ? "realloc" : "free",
+         (unsigned)unmatched->time_ns, unmatched->thread);
+    return unmatched->address && unmatched->process && unmatched->node == 3 ? 0 : ERROR_FORMAT;
+}
+
 static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
@@ -128,9 +136,9 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
 /* A process that is `traits`; what follows are events of it. */
 static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
 {
-    struct pairing_sink sink = {
-        story,        on_allocated,   on_moved, on_ended,
-        on_explained, on_chain_ended, on_left,  has_runs ? on_left_run : NULL};
+    struct pairing_sink sink = {story,        on_allocated, on_moved,
+                                on_ended,     on_explained, on_chain_ended,
+                                on_unmatched, on_left,      has_runs ? on_left_run : NULL};
     struct error err = {0};
 
     *story = (struct story){0};
@@ -319,7 +327,7 @@ static void free_before_allocation(void **state)
     start(&story, whole); /* too long before */
     freed(&story, 100, 2, X);
     allocated(&story, 100 + PAIRING_INVERSION_NS + 1, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+    finish(&story, "born1 unmatched-free@100by2 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
 /* PA-6: blocks of the parent, of the time before, or whose birth was lost are freed like any other,
@@ -328,26 +336,31 @@ static void unknown_free_then_allocation(void **state)
 {
     const struct {
         struct pairing_process traits;
+        const char *unmatched;
         struct pairing_counts counts;
     } cases[] = {
-        {forked, COUNTS()},
-        {late, COUNTS(.untracked_frees = 1)},
-        {lossy, COUNTS(.unknown_frees = 1)},
+        {forked, "", COUNTS()},
+        {late, "", COUNTS(.untracked_frees = 1)},
+        {lossy, "unmatched-free@100by2 ", COUNTS(.unknown_frees = 1)},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct story story;
+        struct story expected = {0};
         start(&story, cases[i].traits);
         freed(&story, 100, 2, X);
         allocated(&story, 150, 1, X);
-        finish(&story, "born1 leaked1 ", cases[i].counts);
+        emit(&expected, "%sborn1 leaked1 ", cases[i].unmatched);
+        finish(&story, expected.text, cases[i].counts);
 
         start(&story, cases[i].traits);
         freed(&story, 100, 2, X);
         allocated(&story, 150, 1, X);
         freed(&story, 160, 2, X); /* its own */
-        finish(&story, "born1 freed1@160by2 ", cases[i].counts);
+        expected.text[0] = '\0';
+        emit(&expected, "%sborn1 freed1@160by2 ", cases[i].unmatched);
+        finish(&story, expected.text, cases[i].counts);
     }
 }
 
@@ -380,13 +393,14 @@ static void allocations_shown_missing(void **state)
     freed(&story, 100, 2, Y);
     freed(&story, 100 + FAR, 2, X);
     allocated(&story, 150 + FAR, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 2));
+    finish(&story, "unmatched-free@100by2 unmatched-free@20100by2 born1 leaked1 ",
+           COUNTS(.unknown_frees = 2));
 
     start(&story, whole); /* a part of the log turns out to be unreadable */
     give(&story, (struct event){.kind = EVENT_LOST, .time_ns = 90, .thread = 4});
     freed(&story, 100, 2, X);
     allocated(&story, 150, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+    finish(&story, "unmatched-free@100by2 born1 leaked1 ", COUNTS(.unknown_frees = 1));
 }
 
 /* PA-7: where every end is in the log, that of a covered block is yet to come. A fork child or a
@@ -439,7 +453,7 @@ static void own_order_holds(void **state)
     start(&story, whole);
     freed(&story, 100, 1, X);
     allocated(&story, 110, 1, X);
-    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+    finish(&story, "born1 unmatched-free@100by1 leaked1 ", COUNTS(.unknown_frees = 1));
 
     start(&story, whole);
     allocated(&story, 10, 1, X);
@@ -479,14 +493,17 @@ static void inverted_realloc(void **state)
 static void many_at_once(void **state)
 {
     struct story story;
+    struct story expected = {.text = "born1 freed1@60by2 "};
 
     (void)state;
     start(&story, whole);
     freed(&story, 1, 2, X);
-    for (unsigned i = 0; i < 40; i++)
+    for (unsigned i = 0; i < 40; i++) {
         freed(&story, 2 + i, 2, Y + i * 16);
+        emit(&expected, "unmatched-free@%uby2 ", 2 + i);
+    }
     allocated(&story, 60, 1, X);
-    finish(&story, "born1 freed1@60by2 ", COUNTS(.clock_inversions = 1, .unknown_frees = 40));
+    finish(&story, expected.text, COUNTS(.clock_inversions = 1, .unknown_frees = 40));
 }
 
 /* Blocks elided by the recorder count as others between a birth and its free. */
