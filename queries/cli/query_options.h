@@ -3,8 +3,8 @@
  * query_options: parses the command line of mtrace-query into a query.
  *
  * `mtrace-query [COMMAND] run.db [arguments] [options]`. The database may stand before or after the
- * arguments of the command: it is the first name that is a file (query_names.h). Options are the
- * parameters of the library and a few about the output of this program.
+ * arguments of the command: it is the first name that is a file. Options are the parameters of the
+ * library and a few about the output of this program.
  *
  * Errors: for an unknown option argp prints a message and exits with status 2. All other errors are
  * ERROR_USAGE with one line. --help and --version print and exit with status 0.
@@ -12,12 +12,23 @@
 #ifndef MTRACE_QUERIES_QUERY_OPTIONS_H
 #define MTRACE_QUERIES_QUERY_OPTIONS_H
 
-#include "queries/cli/query_names.h"
-
 #include <stdbool.h>
 
+struct command;
 struct error;
 struct queries;
+
+enum {
+    QUERY_MAX_NAMES = 8
+};
+
+/* The names of a command line, sorted out. */
+struct query_names {
+    const struct command *command;
+    const char *database;                   /* NULL for commands that need none */
+    const char *arguments[QUERY_MAX_NAMES]; /* of the command */
+    int n_arguments;
+};
 
 struct command_line {
     struct query_names names;

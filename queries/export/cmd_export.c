@@ -6,7 +6,6 @@
 #include "queries/core/query.h"
 #include "queries/core/query_open.h"
 #include "queries/export/export_job.h"
-#include "queries/export/export_totals.h"
 
 #include <stdlib.h>
 #include <string.h>

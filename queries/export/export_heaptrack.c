@@ -11,7 +11,6 @@
 #include "queries/core/query.h"
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
-#include "queries/export/id_pairs.h"
 #include "queries/render/compressed_stream.h"
 
 #include <errno.h>

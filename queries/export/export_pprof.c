@@ -11,8 +11,6 @@
 #include "lib/base/saturating.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
-#include "queries/export/export_totals.h"
-#include "queries/export/id_pairs.h"
 #include "queries/render/compressed_stream.h"
 
 #include <errno.h>

@@ -14,7 +14,6 @@
 #include "queries/core/call_tree.h"
 #include "queries/core/query.h"
 #include "queries/export/export_job.h"
-#include "queries/export/export_totals.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
 #include "queries/db/rundb.h"
-#include "queries/filter/id_set.h"
 #include "queries/filter/stack_selection.h"
 
 #include <stdint.h>

@@ -279,3 +279,27 @@ int filtered_totals_install(struct rundb *database, const struct filtered_totals
                ? install_rows(database, request, err)
                : install_stacks(database, request, err);
 }
+
+int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
+                    struct error *err)
+{
+    int rc = rundb_run(database, "CREATE TEMP TABLE _passed(id INTEGER PRIMARY KEY)", err);
+
+    return rc ? rc
+              : filter_sql_insert(filter, "_passed",
+                                  filter_sql_rows(filter, "a.allocation_id", 0, condition), err);
+}
+
+static const char claims_sql[] =
+    "CREATE TEMP VIEW object_claims AS SELECT * FROM main.object_claims"
+    " WHERE NOT is_repeated OR allocation_id IN (SELECT id FROM temp._passed);";
+
+int claim_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
+{
+    int rc = passed_ids_fill(database, filter,
+                             " AND a.allocation_id IN (SELECT c.allocation_id"
+                             " FROM main.object_claims AS c WHERE c.is_repeated)",
+                             err);
+
+    return rc == 0 ? rundb_run(database, claims_sql, err) : rc;
+}

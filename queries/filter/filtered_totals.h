@@ -5,6 +5,10 @@
  * TEMP tables and views replace the totals of the same names in the file; the views, which are TEMP
  * too, read them. Without a row parameter stored totals are selected. With one, rows are scanned
  * once (row_totals.h).
+ *
+ * A claim of an object names a malloc block by its id. Only second claims are filtered: first claims
+ * stay, because they show which object was first. Claims of memory that is not a malloc block pass no
+ * filter.
  */
 #ifndef MTRACE_QUERIES_FILTERED_TOTALS_H
 #define MTRACE_QUERIES_FILTERED_TOTALS_H
@@ -15,6 +19,7 @@
 
 struct error;
 struct filter;
+struct filter_sql;
 struct rundb;
 
 enum {
@@ -36,5 +41,13 @@ struct filtered_totals_request {
 /* Call it between rundb_offer_views and rundb_lock. Does nothing without filters. */
 int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
                             struct error *err);
+
+/* Creates temp._passed(id): the ids of rows that pass a filter, for joins. SQLite moves a large
+ * table to a temporary file. condition: a further " AND …" over allocation_rows AS a, or "". */
+int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
+                    struct error *err);
+
+/* Creates temp.object_claims. */
+int claim_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
 
 #endif

@@ -6,9 +6,9 @@
 #include "lib/totals/sample_weight.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/in_range.h"
-#include "queries/filter/pair_sums.h"
 #include "queries/filter/row_feed.h"
+#include "queries/filter/row_sums.h"
+#include "queries/filter/row_totals.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "lib/base/error.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter.h"
-#include "queries/filter/passed_ids.h"
+#include "queries/filter/filtered_totals.h"
 
 #include <string.h>
 

@@ -3,12 +3,17 @@
  * row_sums: sums under construction: by process and stack, by the stack that freed, and leaks by
  * time bucket.
  *
- * An array indexed by ids finds the sum of a row, because each row of a scan needs one. Pairs of
- * allocation and free stack are hashed. A sum collects for the most recent pair and flushes to the
- * table only when the pair changes, which is rare.
+ * An array indexed by ids finds the sum of a row, because each row of a scan needs one. A sum collects
+ * for the most recent pair of allocation and free stack, and flushes to the table of pairs only when
+ * the pair changes, which is rare.
+ *
+ * Pairs are hashed: blocks and bytes by process, stack and a third number, the stack that freed them or
+ * the time bucket of the process in which they were allocated. They are a struct hash_map of struct
+ * pair_sum. A zeroed map is empty; hash_map_done frees it.
  *
  * Invariants
  *   RS-1 After row_sums_finish sums and pairs are in the order of their ids.
+ *   PS-2 After pair_sums_sort the sums are in the order of the key and read-only.
  *
  * Memory: grows with distinct stacks, plus 4 bytes per stack of the file for each process with
  * rows.
@@ -16,12 +21,29 @@
 #ifndef MTRACE_QUERIES_ROW_SUMS_H
 #define MTRACE_QUERIES_ROW_SUMS_H
 
-#include "queries/filter/pair_sums.h"
+#include "lib/base/hash_map.h"
 #include "queries/filter/row_feed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Blocks and bytes of one key. */
+struct pair_sum {
+    uint32_t process; /* these three are the key */
+    uint32_t backtrace;
+    uint32_t other;
+    int64_t blocks, bytes;
+};
+
+/* False: no memory. */
+bool pair_sums_add(struct hash_map *sums, const struct pair_sum *what);
+void pair_sums_sort(struct hash_map *sums);
+
+static inline const struct pair_sum *pair_sums_at(const struct hash_map *sums, size_t index)
+{
+    return (const struct pair_sum *)sums->elements + index;
+}
 
 /* Sums of the rows allocated by one stack in one process. A sum begins with a cache line; most rows
  * change two. */

@@ -18,11 +18,13 @@
 #define MTRACE_QUERIES_ROW_TOTALS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct rundb;
 struct error;
 struct filter_sql;
 struct filter_value;
+struct rundb;
 
 struct row_totals_request {
     const struct filter_sql *filter;
@@ -40,5 +42,17 @@ unsigned row_totals_without(const struct row_totals_request *request);
  * empty. As of a time or for a range, it also replaces temp._judged. */
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
                     struct error *err);
+
+/* The analysis range of a process. */
+struct in_range_time {
+    int64_t start_ns, end_ns;
+    bool is_known; /* the process has data for the query */
+};
+
+/* Replaces the view _judged, which has the time that was recorded, by the analysis range: the time
+ * over which patterns are computed. Call it once per database. times: by process_id, n_processes of
+ * them; index 0 is unused. */
+int in_range_put(struct rundb *database, const struct in_range_time *times, size_t n_processes,
+                 struct error *err);
 
 #endif

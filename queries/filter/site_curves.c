@@ -5,8 +5,8 @@
 #include "lib/base/saturating.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/pair_sums.h"
 #include "queries/filter/row_feed.h"
+#include "queries/filter/row_sums.h"
 
 #include <stdlib.h>
 #include <string.h>

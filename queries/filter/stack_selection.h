@@ -6,18 +6,31 @@
  * these give nodes of the stack tree. All nodes below such a node match, too. The result is a JSON
  * array of disjoint, ascending [first, last].
  *
- * Errors: ERROR_USAGE for a pattern that pcre2 rejects, with its reason and position.
+ * Errors: ERROR_USAGE for a pattern that pcre2 rejects, with its reason and position; ERROR_NOMEM,
+ * ERROR_DATABASE.
  */
 #ifndef MTRACE_QUERIES_STACK_SELECTION_H
 #define MTRACE_QUERIES_STACK_SELECTION_H
 
-#include "queries/filter/id_set.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 struct rundb;
+
+/* The selected ids of a table; ids are small and dense. */
+struct id_set {
+    unsigned char *is_member; /* by id; [0] stands for invalid ids */
+    size_t size;
+};
+
+/* Makes an empty set with space for all ids of the table. */
+int id_set_init(struct id_set *set, const struct rundb *database, const char *table, const char *id,
+                struct error *err);
+void id_set_done(struct id_set *set);
+
+bool id_set_has(const struct id_set *set, int64_t id);
 
 /* Patterns of one frame: all that are given must match the same frame. Each list has alternatives;
  * empty: any. */

@@ -6,8 +6,8 @@
 #include "queries/db/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/own_peaks.h"
-#include "queries/filter/pair_sums.h"
 #include "queries/filter/row_feed.h"
+#include "queries/filter/row_sums.h"
 
 #include <stdlib.h>
 

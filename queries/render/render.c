@@ -7,7 +7,6 @@
 #include "queries/render/column.h"
 #include "queries/render/stack_text.h"
 #include "queries/render/table.h"
-#include "queries/render/where.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_text: prints the text of a stack (the view stack_texts) below a row of a table.
+ * stack_text: places in the code and stacks as text for people.
  *
+ * A place is one short text: the function, and the best known of source line, source and module.
+ * Examples: "Session::clone  session.cpp:88", "Session::clone  libsession.so", "libsession.so", "-".
+ *
+ * The text of a stack (the view stack_texts) is printed below a row of a table:
  * "function /path/file.c:12 < caller …" becomes lines of the form "function  file.c:12".
  */
 #ifndef MTRACE_QUERIES_STACK_TEXT_H
@@ -10,7 +14,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct sqlite3_stmt;
 struct table;
+
+/* The columns of a row with the parts. */
+struct where_columns {
+    int function;
+    int source;
+    int line;
+    int module;
+};
+
+void where_format(struct sqlite3_stmt *row, const struct where_columns *columns, char *ret_text,
+                  size_t size);
 
 enum {
     STACK_TEXT_MAX_LINES =

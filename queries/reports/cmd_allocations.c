@@ -7,7 +7,7 @@
 #include "lib/base/error.h"
 #include "queries/core/query.h"
 #include "queries/core/report.h"
-#include "queries/core/report_stacks.h"
+#include "queries/core/report_sql.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/reports/reports.h"
 

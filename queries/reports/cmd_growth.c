@@ -6,8 +6,8 @@
 #include "queries/core/query.h"
 #include "queries/core/report.h"
 #include "queries/render/chart.h"
+#include "queries/render/stack_text.h"
 #include "queries/render/svg.h"
-#include "queries/render/where.h"
 #include "queries/reports/reports.h"
 
 #include <stdlib.h>

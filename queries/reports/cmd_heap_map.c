@@ -6,8 +6,8 @@
 #include "queries/core/tree_title.h"
 #include "queries/heap/heap_picture.h"
 #include "queries/heap/heap_tables.h"
+#include "queries/render/stack_text.h"
 #include "queries/render/svg.h"
-#include "queries/render/where.h"
 #include "queries/reports/reports.h"
 
 #include <stdlib.h>

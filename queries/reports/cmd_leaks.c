@@ -9,12 +9,10 @@
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
-#include "queries/core/report_stacks.h"
 #include "queries/render/estimate.h"
 #include "queries/render/shorten.h"
 #include "queries/render/stack_text.h"
 #include "queries/render/table.h"
-#include "queries/render/where.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
 

@@ -7,7 +7,7 @@
 #include "queries/core/query.h"
 #include "queries/core/report.h"
 #include "queries/render/svg.h"
-#include "queries/reports/flame_picture.h"
+#include "queries/reports/cmd_flamegraph.h"
 #include "queries/reports/reports.h"
 
 #include <stdio.h>

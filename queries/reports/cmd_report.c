@@ -18,7 +18,7 @@
 #include "queries/render/estimate.h"
 #include "queries/render/render.h"
 #include "queries/render/svg.h"
-#include "queries/reports/histogram_picture.h"
+#include "queries/reports/cmd_histogram.h"
 #include "queries/reports/report_flames.h"
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_picture.h"

@@ -9,8 +9,8 @@
 #include "queries/core/query.h"
 #include "queries/core/report_sql.h"
 #include "queries/render/estimate.h"
+#include "queries/render/stack_text.h"
 #include "queries/render/table.h"
-#include "queries/render/where.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
 

@@ -20,7 +20,6 @@
 #include "queries/render/svg.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
-#include "queries/reports/timeline_measure.h"
 #include "queries/reports/timeline_picture.h"
 
 #include <langinfo.h>

@@ -5,8 +5,8 @@
 #include "lib/base/units.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"
+#include "queries/render/stack_text.h"
 #include "queries/render/table.h"
-#include "queries/render/where.h"
 
 #include <inttypes.h>
 

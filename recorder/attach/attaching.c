@@ -9,7 +9,6 @@
 #    include "lib/process/thread_status.h"
 #    include "lib/process/writer_liveness.h"
 #    include "recorder/attach/call_stub.h"
-#    include "recorder/attach/forbidden.h"
 #    include "recorder/attach/remote_call.h"
 #    include "recorder/attach/safe_point.h"
 #    include "recorder/attach/target.h"

@@ -3,7 +3,8 @@
  * target: a running process that shall load the collector: whether it can, and the addresses needed
  * for it.
  *
- * Threads: one. Errors: target_look says in one line why the process cannot be recorded.
+ * Threads: target_* one, forbidden_report any. Errors: target_look says in one line why the process
+ * cannot be recorded.
  */
 #ifndef MTRACE_RECORDER_TARGET_H
 #define MTRACE_RECORDER_TARGET_H
@@ -55,5 +56,10 @@ bool target_is_replaced(const struct target *looked);
 const char *target_libc_function(const struct target *target, uint64_t address);
 
 void target_done(struct target *target);
+
+/* Fills err with the reason why the kernel denies access to a process (ptrace denial), and the
+ * remedy. what: "traced", "looked at". Mentions a missing CAP_SYS_PTRACE to root, as in most
+ * containers. */
+int forbidden_report(pid_t pid, const char *what, struct error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #    include "lib/base/monotonic.h"
 #    include "lib/process/thread_status.h"
 #    include "recorder/attach/call_stub.h"
-#    include "recorder/attach/forbidden.h"
+#    include "recorder/attach/target.h"
 
 #    include <elf.h>
 #    include <errno.h>

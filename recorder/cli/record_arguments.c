@@ -6,14 +6,245 @@
 #include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "recorder/cli/collector_options.h"
-#include "recorder/cli/sending_options.h"
-#include "recorder/cli/task_options.h"
+#include "recorder/session/options.h"
 
 #include <argp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- sending ---- */
+
+static const uint64_t LEAST_LOCAL_BYTES = (uint64_t)64 << 20;
+
+enum sending_key {
+    KEY_TO = 256,
+    KEY_PSK,
+    KEY_CERTIFICATE,
+    KEY_KEY,
+    KEY_CA,
+    KEY_INSECURE,
+    KEY_NO_LOCAL,
+    KEY_MAX_LOCAL,
+    KEY_SEND_TIMEOUT,
+    KEY_SEND,
+};
+
+static const struct argp_option sending_table[] = {
+    {NULL, 0, NULL, 0, "Sending it to another machine, where mtrace-gather takes it:", 2},
+    {"to", KEY_TO, "HOST:PORT", 0,
+     "Also send the log there, while it grows; 'discover': to the mtrace-gather --announce of this network that has our key",
+     0},
+    {"psk-file", KEY_PSK, "FILE", 0,
+     "Prove who we are by a key that both sides have: 'name:key', as psktool makes", 0},
+    {"certificate", KEY_CERTIFICATE, "FILE", 0, "Or by this certificate", 0},
+    {"key", KEY_KEY, "FILE", 0, "Its private key", 0},
+    {"ca", KEY_CA, "FILE", 0, "What signs the certificate of the other side, which must name HOST",
+     0},
+    {"insecure", KEY_INSECURE, NULL, 0, "Or not at all, within this machine", 0},
+    {"no-local", KEY_NO_LOCAL, NULL, 0,
+     "Give back the space of what the other side has on its disk, and remove the log here when that is all of it",
+     0},
+    {"max-local", KEY_MAX_LOCAL, "SIZE", 0,
+     "With --no-local: how much of a log may be here; then events are dropped, and counted [any]",
+     0},
+    {"send-timeout", KEY_SEND_TIMEOUT, "TIME", 0,
+     "How long to go on sending when the program has ended [30s]", 0},
+    {"send", KEY_SEND, "LOG", 0, "Run nothing: send LOG, or the rest of it", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* Half of the limit may be packed; a quarter is for the live log, and a quarter for its packed form
+ * at the end. */
+static void set_max_local(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+
+    options->max_local_bytes = option_value_size(state, "--max-local", text);
+    if (options->max_local_bytes < LEAST_LOCAL_BYTES)
+        argp_error(state, "--max-local is '%s', but must be 64MiB or more", text);
+}
+
+/* Checks --no-local and --max-local against the other options, and limits the live log. A reader of
+ * the log on this machine needs the whole file. Call after parsing. */
+static void sending_options_check(struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    if (options->max_local_bytes && !options->gives_back)
+        argp_error(state, "--max-local needs --no-local");
+    if (options->gives_back
+        && (options->has_report || options->report_every_ns || options->report_signal))
+        argp_error(state, "--no-local leaves no log to make reports of here");
+    if (options->max_local_bytes && options->max_live_bytes > options->max_local_bytes / 4)
+        options->max_live_bytes = options->max_local_bytes / 4;
+}
+
+struct sending_option {
+    int key;
+    const char *word;
+};
+
+/* Options that mtrace-send gets unchanged. */
+static error_t parse_sending_option(int key, char *arg, struct argp_state *state)
+{
+    static const struct sending_option words[] = {{KEY_TO, "--to"},
+                                                  {KEY_PSK, "--psk-file"},
+                                                  {KEY_CERTIFICATE, "--certificate"},
+                                                  {KEY_KEY, "--key"},
+                                                  {KEY_CA, "--ca"},
+                                                  {KEY_INSECURE, "--insecure"},
+                                                  {KEY_NO_LOCAL, "--no-local"}};
+    struct options *options = state->input;
+    struct sending *sending = &options->sending;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (words[i].key != key)
+            continue;
+        if (sending->n_words + 2 > SENDER_PROCESS_WORDS)
+            argp_error(state, "%s is given too often", words[i].word);
+        sending->words[sending->n_words++] = words[i].word;
+        if (arg)
+            sending->words[sending->n_words++] = arg;
+        options->has_receiver = options->has_receiver || key == KEY_TO;
+        options->gives_back = options->gives_back || key == KEY_NO_LOCAL;
+        return 0;
+    }
+    if (key == KEY_SEND_TIMEOUT)
+        sending->timeout_ns = option_value_duration(state, "--send-timeout", arg);
+    else if (key == KEY_MAX_LOCAL)
+        set_max_local(state, arg);
+    else if (key == KEY_SEND)
+        options->sent = arg;
+    else
+        return ARGP_ERR_UNKNOWN;
+    return 0;
+}
+
+static const struct argp sending_options = {
+    sending_table, parse_sending_option, NULL, NULL, NULL, NULL, NULL};
+
+/* ---- what to do ---- */
+
+enum task_key {
+    KEY_ATTACH = 256,
+    KEY_DETACH,
+    KEY_CTL,
+};
+
+static const struct argp_option task_table[] = {
+    {NULL, 0, NULL, 0, "A program that runs already:", 6},
+    {"attach", KEY_ATTACH, "PID", 0,
+     "Run nothing: record process PID from now on, until it ends, or ^C or --detach; then it goes on as before",
+     0},
+    {"detach", KEY_DETACH, "PID", 0,
+     "Tell the mtrace-record that is attached to PID to let it go, or do it where that one is gone",
+     0},
+    {"ctl", KEY_CTL, "PID", 0,
+     "Run nothing: have process PID, which is recorded, start, stop or mark a snapshot: that one alone, not its children; or report, which is of all processes of its recording. PID of mtrace-record itself: all that it records",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* Parses the words after --ctl PID. */
+static void parse_control(struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct control_request *request = &options->control;
+    char **words = options->argv;
+
+    if (request->verb == CONTROL_DETACH) {
+        if (words)
+            argp_error(state, "--detach runs no program, but '%s' is given", words[0]);
+        return;
+    }
+    if (options->input || options->sent)
+        argp_error(state, "--ctl and %s cannot be given together",
+                   options->input ? "--pack" : "--send");
+    if (!words)
+        argp_error(state, "--ctl: start, stop, snapshot or report?");
+    else if (!control_message_find_verb(words[0], &request->verb))
+        argp_error(state, "--ctl: '%s' is none of: start stop snapshot report", words[0]);
+    else if (words[1] && (request->verb != CONTROL_SNAPSHOT || words[2]))
+        argp_error(state, "--ctl: '%s' is too much",
+                   words[request->verb == CONTROL_SNAPSHOT ? 2 : 1]);
+    else if (words[1] && (!*words[1] || strlen(words[1]) >= sizeof(request->name)))
+        argp_error(state, "--ctl: the name of a snapshot has 1 to %zu bytes",
+                   sizeof(request->name) - 1);
+    else if (words[1])
+        (void)snprintf(request->name, sizeof(request->name), "%s", words[1]);
+}
+
+static void check_task(struct argp_state *state)
+{
+    const struct options *options = state->input;
+    const char *task = options->input      ? "--pack"
+                       : options->sent     ? "--send"
+                       : options->attached ? "--attach"
+                                           : NULL;
+
+    if (options->input && options->sent)
+        argp_error(state, "--pack and --send are two tasks");
+    if (task && options->argv)
+        argp_error(state, "%s runs no program, but '%s' is given", task, options->argv[0]);
+    if (options->attached && options->patch == ALLOCATOR_PLAN_ANY)
+        argp_error(
+            state,
+            "--patch (or MTRACE_PATCH=1) is for a program that is started: functions inside an executable can be redirected before main only");
+    if (!task && !options->argv)
+        argp_error(state, "no program given");
+    if (!options->has_receiver && (options->sent || options->sending.n_words))
+        argp_error(state, "--to HOST:PORT must say where to send");
+}
+
+/* Checks that there is one task with what it needs; call after parsing. False: the task creates and
+ * keeps no log (--ctl, --detach). */
+static bool task_options_check(struct argp_state *state)
+{
+    const struct options *options = state->input;
+
+    if (options->control.pid)
+        parse_control(state);
+    else
+        check_task(state);
+    return !options->control.pid;
+}
+
+static pid_t parse_process(struct argp_state *state, const char *what, const char *text)
+{
+    pid_t pid = (pid_t)option_value_number(state, what, text, INT32_MAX);
+
+    if (pid == 0)
+        argp_error(state, "%s: '%s' is no process", what, text);
+    return pid;
+}
+
+static error_t parse_task_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case KEY_CTL:
+        options->control.pid = parse_process(state, "--ctl", arg);
+        return 0;
+    case KEY_ATTACH:
+        options->attached = parse_process(state, "--attach", arg);
+        return 0;
+    case KEY_DETACH:
+        options->control.pid = parse_process(state, "--detach", arg);
+        options->control.verb = CONTROL_DETACH;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp task_options = {task_table, parse_task_option, NULL, NULL, NULL, NULL,
+                                         NULL};
+
+/* ---- the log, and all parts ---- */
 
 enum {
     EXIT_WRONG_USAGE = 2

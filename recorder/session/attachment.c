@@ -6,7 +6,7 @@
 #include "lib/base/monotonic.h"
 #include "lib/process/process_maps.h"
 #include "recorder/attach/attaching.h"
-#include "recorder/attach/forbidden.h"
+#include "recorder/attach/target.h"
 #include "recorder/session/collector_commands.h"
 #include "recorder/session/collector_library.h"
 #include "recorder/session/exit_summary.h"

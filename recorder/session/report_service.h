@@ -32,7 +32,6 @@
 
 #include "lib/logfile/live_log.h"
 #include "recorder/session/follower_process.h"
-#include "recorder/session/report_folder.h"
 #include "recorder/session/request_wakeup.h"
 
 #include <stdbool.h>

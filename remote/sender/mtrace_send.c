@@ -12,7 +12,7 @@
 #include "lib/base/error.h"
 #include "remote/sender/log_tail.h"
 #include "remote/sender/sender.h"
-#include "remote/sender/sender_settings.h"
+#include "remote/sender/sender_state.h"
 #include "remote/wire/discovery.h"
 
 #include <fcntl.h>

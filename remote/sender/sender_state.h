@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender_state: shared state of the sender's parts: connection (sender.c), reception (sender_rx.h),
- * transmission (sender_tx.h) and summary (sent_summary.h).
+ * sender_state: the settings of a sender (sender.h) and the shared state of its parts: connection
+ * (sender.c), reception (sender_rx.h) and transmission (sender_tx.h).
  *
- * Threads: one.
+ * Threads: one; settings are read-only.
  */
 #ifndef MTRACE_REMOTE_SENDER_STATE_H
 #define MTRACE_REMOTE_SENDER_STATE_H
 
 #include "lib/base/error.h"
-#include "remote/sender/sender_settings.h"
 #include "remote/sender/sent_logs.h"
 #include "remote/sender/sent_objects.h"
+#include "remote/wire/address.h"
 #include "remote/wire/channel.h"
+#include "remote/wire/security.h"
 #include "remote/wire/wire.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The command line. */
+struct sender_settings {
+    const char *log;  /* the run's first log; others are beside it */
+    const char *to;   /* as the user wrote it */
+    const char *same; /* the destination as options, for a hint how to send it later */
+    struct address address;
+    bool is_discovering; /* look up the address for each connection */
+    uint16_t discovery_port;
+    const struct security *security;
+    uint64_t timeout_ns;
+    int end_pipe; /* -1: no recording */
+    bool is_quiet;
+    bool gives_back; /* --no-local */
+};
 
 struct sender {
     const struct sender_settings *settings;

@@ -6,8 +6,8 @@
 #include "queries/core/stack_weights.h"
 #include "queries/filter/filter.h"
 #include "server/api/values.h"
-#include "server/core/allowed.h"
 #include "server/core/recordings.h"
+#include "server/core/request.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "lib/base/json_text.h"
 #include "queries/api/queries.h"
-#include "server/core/allowed.h"
+#include "server/core/request.h"
 #include "server/http/exchange.h"
 
 #include <string.h>

@@ -78,9 +78,8 @@ void bytehound_put_sql(const struct bytehound *self, struct sqlite3_stmt *stmt);
 bytehound_answer_fn bytehound_timeline, bytehound_timeline_leaked, bytehound_timeline_maps,
     bytehound_allocations, bytehound_groups, bytehound_maps, bytehound_backtraces,
     bytehound_backtrace, bytehound_raw_allocations, bytehound_tree, bytehound_regions,
-    bytehound_mallopts, bytehound_flamegraph, bytehound_collapsed, bytehound_heaptrack,
-    bytehound_replay, bytehound_ascii_tree, bytehound_dynamic_constants, bytehound_dynamic_statics,
-    bytehound_filter_to_sql, bytehound_map_filter_to_sql;
+    bytehound_mallopts, bytehound_ascii_tree, bytehound_dynamic_constants,
+    bytehound_dynamic_statics, bytehound_filter_to_sql, bytehound_map_filter_to_sql;
 
 int bytehound_put_list_item(struct bytehound *self, struct error *err);
 

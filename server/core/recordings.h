@@ -6,6 +6,14 @@
  * time, the PID and the program of the first process. Further databases of the same recording get
  * other ids, in the order of the names.
  *
+ * A log that is still written has an importer process, mtrace-import --follow. In each round it
+ * replaces the database as a whole. A query that has the previous database open continues with it.
+ *
+ * Invariants
+ *   FW-1 When recordings_follow returns 0, the database belongs to this log.
+ *   FW-2 After recordings_done no importer that it started is left.
+ *
+ * Threads: the caller, and one for each importer, which waits for it to exit.
  * Errors: a file that is not a database of mtrace is refused with one line; in a folder it is
  * skipped.
  */
@@ -69,5 +77,13 @@ void recordings_read_done(struct recording *now);
 
 /* Finds a recording by id, or by "last" the one that began last; NULL: unknown. */
 const struct recording *recordings_find(const struct recordings *recordings, const char *id);
+
+/* The file was replaced or changed. */
+static inline bool file_state_has_changed(const struct stat *now, const struct stat *before)
+{
+    return now->st_dev != before->st_dev || now->st_ino != before->st_ino
+           || now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec
+           || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
 
 #endif

@@ -8,8 +8,8 @@
  *
  * Invariants
  *   QU-1 An answer is what mtrace-query prints: both use queries.h.
- *   QU-2 Parameters that name files or use --fail-if are refused (allowed.h). A second database is
- *        one of those that are served.
+ *   QU-2 Parameters that name files or use --fail-if are refused (allowed_parameter). A second
+ *        database is one of those that are served.
  *   QU-3 A message names the recording and no path of this machine.
  *
  * Failure: the errors of queries_ask, and ERROR_NOT_FOUND for an unknown command.
@@ -58,5 +58,9 @@ struct watched request_watched(const struct exchange *exchange, void (*interrupt
 
 /* Replaces the path of the recording by its name in a message. */
 void request_hide_path(struct error *err, const struct recording *recording);
+
+/* The parameter may be used over HTTP. False for parameters that name files of this machine, concern
+ * terminals, or lift a limit. */
+bool allowed_parameter(const char *name);
 
 #endif
