@@ -8,7 +8,7 @@
 #include "queries/core/command.h"
 #include "queries/core/query.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/pair_sums.h"
+#include "queries/filter/row_sums.h"
 #include "queries/filter/row_feed.h"
 #include "queries/reports/reports.h"
 
