@@ -125,6 +125,26 @@ static int note_kept(struct debug_files *files, const struct symbolizer_object *
                                 recorded->path);
 }
 
+/* Only its time of change can show that a file of this machine without build id was replaced. */
+static int note_changed(const struct symbolizer_options *options,
+                        const struct symbolizer_object *recorded, struct debug_files *files,
+                        struct error *err)
+{
+    const struct timespec *until = &options->recorded;
+    struct stat now;
+
+    if (recorded->build_id || (options->sysroot && *options->sysroot) || until->tv_sec == 0
+        || files->object.fd < 0 || fstat(files->object.fd, &now) != 0
+        || now.st_mtim.tv_sec < until->tv_sec
+        || (now.st_mtim.tv_sec == until->tv_sec && now.st_mtim.tv_nsec <= until->tv_nsec))
+        return 0;
+    return debug_files_add_note(files, err,
+                                "'%s' was changed after the recording and has no build-id: names "
+                                "and lines may be wrong. Bring the recorded file back, and link "
+                                "with -Wl,--build-id",
+                                files->object.path);
+}
+
 static bool is_recorded(const struct elf_image *image, const struct symbolizer_object *recorded)
 {
     if (!image->elf
@@ -283,7 +303,9 @@ int debug_files_open(const struct symbolizer_options *options,
             search.build_id = files->object.build_id;
         search.architecture = files->object.architecture;
     }
-    status = find_debug(&search, recorded, files, &found, err);
+    status = note_changed(options, recorded, files, err);
+    if (status == 0)
+        status = find_debug(&search, recorded, files, &found, err);
     elf_image_close(&found);
     return status;
 }

@@ -236,6 +236,22 @@ static bool is_first_definition(const struct link_map *own, const char *name)
     return false;
 }
 
+/* Like find_behind for each name, but opens each object once. */
+static void find_wanted(const struct link_map *own, struct real *found)
+{
+    const size_t n = N_WANTED - (g_is_late ? 0 : N_WANTED_LATE);
+
+    for (const struct link_map *map = first_behind(own); map; map = map->l_next) {
+        const struct elf_lookup object = elf_lookup_open(map);
+        for (size_t i = 0; map->l_ld != _DYNAMIC && i < n; i++) {
+            void **slot = (void **)((char *)found + g_wanted[i].offset);
+            const ElfW(Sym) *symbol = *slot ? NULL : elf_lookup_find(&object, g_wanted[i].name);
+            if (symbol)
+                *slot = elf_lookup_resolve(&object, symbol);
+        }
+    }
+}
+
 bool real_init(void (*adapt)(struct real *found))
 {
     const struct link_map *own = find_own();
@@ -251,10 +267,7 @@ bool real_init(void (*adapt)(struct real *found))
     g_is_new_foreign = allocator && !g_is_glibc_malloc
                        && (has_own_operators(own, allocator)
                            || has_own_operators(own, find_definer(own, "malloc")));
-    for (size_t i = 0; i < N_WANTED - (g_is_late ? 0 : N_WANTED_LATE); i++) {
-        void *function = find_behind(own, g_wanted[i].name);
-        memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
-    }
+    find_wanted(own, &found);
     if (!g_is_new_foreign)
         memset(&found.operators, 0, sizeof(found.operators));
     if (allocator && !g_is_glibc_malloc && is_sanitizer(allocator))
@@ -317,10 +330,15 @@ void *real_find_beside_malloc(const char *name)
 
 void *real_find_in_libc(const char *name)
 {
-    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
-        if (is_libc(map))
-            return find_in(map, name);
-    return NULL;
+    static const struct link_map *_Atomic found; /* libc is never unloaded */
+    const struct link_map *libc = atomic_load_explicit(&found, memory_order_relaxed);
+
+    if (!libc) {
+        for (libc = _r_debug.r_map; libc && !is_libc(libc);)
+            libc = libc->l_next;
+        atomic_store_explicit(&found, libc, memory_order_relaxed);
+    }
+    return libc ? find_in(libc, name) : NULL;
 }
 
 /* Not by a relocation: the linker adds the names `environ` and `_environ` to a reference to

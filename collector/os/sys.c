@@ -19,6 +19,7 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Atomic bool g_is_forbidden; /* set once, in any phase */
 
@@ -53,6 +54,11 @@ static long word(const void *pointer)
 long sys_open(const char *path, int flags, unsigned mode)
 {
     return call(SYS_openat, AT_FDCWD, word(path), flags | O_CLOEXEC, (long)mode, 0, 0);
+}
+
+bool sys_may_execute(const char *path)
+{
+    return call(SYS_faccessat, AT_FDCWD, word(path), X_OK, 0, 0, 0) == 0;
 }
 
 long sys_close(int fd)

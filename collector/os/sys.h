@@ -37,6 +37,9 @@ void sys_allow(void); /* the filter was refused */
 bool sys_is_forbidden(void);
 
 long sys_open(const char *path, int flags, unsigned mode);
+/* To the real user and group; folders, too. */
+bool sys_may_execute(const char *path);
+
 long sys_close(int fd);
 long sys_read(int fd, void *buffer, size_t size_bytes);
 long sys_write(int fd, const void *buffer, size_t size_bytes);

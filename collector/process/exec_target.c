@@ -14,6 +14,7 @@
 #include "lib/abi/log_format.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -115,6 +116,12 @@ static const char *handed_on(const char *library)
     return put_last(&path, library);
 }
 
+static void close_program(const struct program *program)
+{
+    if (program->fd >= 0)
+        sys_close(program->fd);
+}
+
 /* The kernel fails to open a name that cannot be read. */
 static void open_program(const char *path, struct program *ret_program)
 {
@@ -125,13 +132,11 @@ static void open_program(const char *path, struct program *ret_program)
         return;
     n = sys_read(ret_program->fd, ret_program->start.text, START_BYTES - 1);
     ret_program->n_bytes = n > 0 ? n : 0;
+    if (n == -EISDIR) {
+        close_program(ret_program);
+        ret_program->fd = -1;
+    }
     ret_program->start.text[ret_program->n_bytes] = '\0';
-}
-
-static void close_program(const struct program *program)
-{
-    if (program->fd >= 0)
-        sys_close(program->fd);
 }
 
 /* The interpreter that a script names; it stays in `start`. NULL: not a script. */
@@ -284,7 +289,8 @@ static const char *value_of_path(void)
     return "/bin:/usr/bin";
 }
 
-/* The first file of that name in one of the folders. */
+/* The first file of that name that the kernel would execute. Like execvp it passes over folders and
+ * files that may not be executed. */
 static void open_found(const char *name, struct program *ret_program)
 {
     char *path = memory_borrow();
@@ -296,7 +302,8 @@ static void open_found(const char *name, struct program *ret_program)
             fmt_char(&out, *folders++);
         fmt_string(&out, out.size_bytes > 0 ? "/" : "./");
         fmt_string(&out, name);
-        open_program(path, ret_program);
+        if (sys_may_execute(path))
+            open_program(path, ret_program);
         if (!*folders)
             break;
     }

@@ -393,6 +393,16 @@ static int keep(struct arguments *arguments, struct progress *progress, struct e
     return code;
 }
 
+/* A file without build id that is newer than the log is not the recorded one. */
+static void note_time_of_log(struct arguments *arguments)
+{
+    struct stat log;
+
+    if (!arguments->resymbolize && arguments->n_positional > 0
+        && stat(arguments->positional[0], &log) == 0)
+        arguments->import.symbols.symbolizer.recorded = log.st_mtim;
+}
+
 static int run(struct arguments *arguments, struct progress *progress, struct error *err)
 {
     if (arguments->resymbolize)
@@ -418,6 +428,7 @@ int main(int argc, char **argv)
     arguments.import.symbols.cache_dir = cache_dir;
     arguments.import.symbols.symbolizer.debug_dirs = arguments.debug_dirs;
     arguments.import.symbols.symbolizer.use_debuginfod = getenv("DEBUGINFOD_URLS") != NULL;
+    note_time_of_log(&arguments);
     code = run(&arguments, &progress, &err);
     free(cache_dir);
     free(arguments.debug_dirs);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs one command-line case: CASE.sh in an empty directory, then compares what it said with its golden files.
+"""Runs one command-line case: CASE.sh in an empty directory, and compares its output with what the end of CASE.sh expects.
 
-CASE.stdout, CASE.stderr   exact text; a missing file means "nothing"
-CASE.stdout.glob, …        one shell pattern for each line; a line "..." stands for any number of lines
-CASE.status                exit status, 0 when missing
+  # expect status 2        exit status; without it 0
+  # expect stdout          exact text, one line behind each "#|"; without it none
+  # expect stderr glob     one shell pattern for each line; a line "..." stands for any number of lines
 
-A command that fails ends the case, in a pipe, too (bash -euo pipefail): what may fail is followed by || or stands last.
-A pipe's reader reads to the end ("sed -n 1p", not "head -1"), so that the writer never ends early. The case sees the programs of the build in PATH, its own folder as $CASES, and an environment without
-colour and with a fixed width. A case that cannot run here exits 77 after saying why.
---bless writes the exact files anew: look at the difference before committing it.
+A command that fails ends the case, in a pipe, too (bash -euo pipefail): a command that may fail is followed by || or is the last one.
+The reader of a pipe reads to the end ("sed -n 1p", not "head -1"), so that the writer never ends early. The case sees the programs of the build in PATH, its own folder as $CASES, and an environment without
+colour and with a fixed width. A case that cannot run here exits 77 after printing why.
+--bless replaces what is expected, but for patterns: read the difference before you commit it.
 """
 
 import argparse
@@ -36,26 +36,55 @@ def matches_glob(lines, patterns):
     return bool(lines) and fnmatch.fnmatchcase(lines[0], patterns[0]) and matches_glob(lines[1:], patterns[1:])
 
 
-def compare(case, stream, text):
+EXPECT = "# expect "
+
+
+def split(text):
+    """The script of a case, and what it expects: {"status": "2", "stdout": text, "stderr glob": text}."""
+    script, expected, stream = [], {}, None
+    for line in text.splitlines(keepends=True):
+        if line.startswith(EXPECT):
+            stream, _, status = line[len(EXPECT):].strip().partition(" ")
+            if stream == "status":
+                expected[stream] = status
+            else:
+                stream = f"{stream} {status}".strip()
+                expected[stream] = ""
+        elif stream and line.startswith("#|"):
+            expected[stream] += line[2:]
+        elif stream:
+            raise SystemExit(f"a line after '{EXPECT.strip()} {stream}' does not begin with '#|': {line}")
+        else:
+            script.append(line)
+    return "".join(script), expected
+
+
+def join(script, expected):
+    parts = [script]
+    for name in ("status", "stdout", "stdout glob", "stderr", "stderr glob"):
+        if name == "status" and name in expected:
+            parts.append(f"{EXPECT}status {expected[name]}\n")
+        elif name in expected:
+            parts.append(f"{EXPECT}{name}\n" + "".join(f"#|{line}" for line in expected[name].splitlines(keepends=True)))
+    return "".join(parts)
+
+
+def compare(expected, stream, text):
     """Returns complaints about one stream."""
-    glob = case.with_suffix(f".{stream}.glob")
-    if glob.exists():
-        expected, good = glob.read_text(), matches_glob(text.splitlines(), glob.read_text().splitlines())
-    else:
-        exact = case.with_suffix(f".{stream}")
-        expected = exact.read_text() if exact.exists() else ""
-        good = text == expected
-    return [] if good else [f"{stream} differs; expected:", expected.rstrip(), "but got:", text.rstrip()]
+    glob = expected.get(f"{stream} glob")
+    wanted = expected.get(stream, "") if glob is None else glob
+    good = text == wanted if glob is None else matches_glob(text.splitlines(), glob.splitlines())
+    return [] if good else [f"{stream} differs; expected:", wanted.rstrip(), "but got:", text.rstrip()]
 
 
-def bless(case, stream, text):
-    if case.with_suffix(f".{stream}.glob").exists():
-        return
-    exact = case.with_suffix(f".{stream}")
-    if text:
-        exact.write_text(text)
-    else:
-        exact.unlink(missing_ok=True)
+def bless(case, script, expected, said, status):
+    kept = {name: text for name, text in expected.items() if name.endswith(" glob")}
+    for stream, text in said.items():
+        if text and f"{stream} glob" not in kept:
+            kept[stream] = text if text.endswith("\n") else text + "\n"
+    if status:
+        kept["status"] = str(status)
+    case.write_text(join(script, kept))
 
 
 def main():
@@ -73,16 +102,13 @@ def main():
     if run.returncode == 77:
         print(run.stdout + run.stderr)
         sys.exit(77)
-    status_file = case.with_suffix(".status")
+    script, expected = split(case.read_text())
     if args.bless:
-        for stream, text in said.items():
-            bless(case, stream, text)
-        status_file.write_text(f"{run.returncode}\n") if run.returncode else status_file.unlink(missing_ok=True)
+        bless(case, script, expected, said, run.returncode)
         return
-    complaints = [line for stream, text in said.items() for line in compare(case, stream, text)]
-    status = int(status_file.read_text()) if status_file.exists() else 0
-    if run.returncode != status:
-        complaints.append(f"exit status {run.returncode}, expected {status}")
+    complaints = [line for stream, text in said.items() for line in compare(expected, stream, text)]
+    if run.returncode != int(expected.get("status", 0)):
+        complaints.append(f"exit status {run.returncode}, expected {expected.get('status', 0)}")
     print("\n".join(complaints) or "as expected")
     sys.exit(1 if complaints else 0)
 

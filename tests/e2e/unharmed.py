@@ -153,6 +153,12 @@ def test_musl(tools, place):
         compare(tools, place, [static, musl], options, "statically linked", quiet)
         compare(tools, place, [glibc, static, musl], options, "up to an exec", quiet)
         compare(tools, place, [static, glibc], options, "next: mtrace-query", quiet)
+    for folder in ("first", "second", "third"):
+        (place / folder).mkdir()
+    (place / "first" / "found").mkdir()
+    (place / "second" / "found").write_bytes(glibc.read_bytes())  # execvp passes over what may not be executed
+    (place / "third" / "found").symlink_to(musl)
+    compare(tools, place, ["env", f"PATH={place}/first:{place}/second:{place}/third:/bin", "found"], [], "static, set-uid, 32-bit, musl")
     compare(tools, place, [musl, glibc], [], "is not glibc's")
     compare(tools, place, [loader, musl], [], "nothing was recorded", quiet)
 

@@ -44,3 +44,40 @@ look "an empty part"
 printf '\377\377\377\377' | dd of="$middle" bs=1 seek=4300 conv=notrunc 2>/dev/null
 look "other bytes in a frame"
 mtrace-import -f --no-symbols run.dat run.db 2>&1 | grep -c warning || true
+# expect stdout
+#|== a part is removed
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost
+#|1,1
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== the last part is removed
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost
+#|1,1
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== three parts are removed
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are 2 more; events that they alone had are lost
+#|1,1
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are 2 more; events that they alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== zeros at the end of a part
+#|mtrace-import: warning: 'run.dat.gN' at byte N: frame header does not match its checksum
+#|mtrace-import: warning: N bytes of the log could not be read; everything else was imported
+#|0,1
+#|mtrace-query: note: log damaged: N B of N B cannot be read; first 'run.dat.gN' at byte N: frame header does not match its checksum; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== bytes at the end of the last part
+#|mtrace-import: warning: 'run.dat.gN' at byte N: file ends inside a frame
+#|mtrace-import: warning: N bytes of the log could not be read; everything else was imported
+#|0,1
+#|mtrace-query: note: log damaged: N B of N B cannot be read, and nobody knows how much more came behind the cut; first 'run.dat.gN' at byte N: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== no header
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost
+#|1,1
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== an empty part
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost
+#|1,1
+#|mtrace-query: note: log damaged: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|== other bytes in a frame
+#|mtrace-import: warning: 'run.dat.gN' at byte N: segment of events cannot be read
+#|mtrace-import: warning: N bytes of the log could not be read; everything else was imported
+#|1,1
+#|mtrace-query: note: log damaged: N B of N B cannot be read; first 'run.dat.gN' at byte N: segment of events cannot be read; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|0

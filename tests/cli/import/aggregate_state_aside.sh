@@ -38,3 +38,22 @@ rm run.dat.state
 mv whole run.dat.state.bad
 mtrace-record -q -f --aggregate -o run.dat -- true
 ls run.dat*
+# expect stdout
+#|== a state is missing
+#|mtrace-import: 'run.dat.state' is missing: 'run.dat' was recorded with --aggregate, and its events are in 'run.dat.gN' and 'run.dat.state' beside it; all of these must be in one folder; a state that cannot be read is put aside as 'run.dat.state.bad'
+#|status 1, lines on stderr 1
+#|== it has other bytes
+#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: damaged frame header at byte N; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|status 1, lines on stderr 1
+#|== put aside
+#|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate is missing, and so are N more; events that they alone had are lost
+#|imported
+#|status 0, lines on stderr 2
+#|has_less,has_some
+#|1,1
+#|== it is empty
+#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|status 1, lines on stderr 1
+#|== a new recording in place of the old one
+#|run.dat
+#|run.dat.g1

@@ -28,3 +28,6 @@ END
 record_with_states
 mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1
 mtrace-query --format csv run.db sql "SELECT (SELECT count(*) FROM windows) AS windows, (SELECT sum(leaked_bytes) FROM backtrace_totals) >= 777000 AS has_leak" 2>/dev/null
+# expect stdout
+#|windows,has_leak
+#|2,1

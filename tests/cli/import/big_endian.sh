@@ -17,3 +17,13 @@ END
 complain mtrace-import big.dat out.db
 complain mtrace-query big.dat summary
 ls
+# expect stdout
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 3
+#|big.dat
+#|run.dat
+# expect stderr
+#|mtrace-import: 'big.dat' was recorded on a big-endian machine, and this one is not; import it on such a machine
+#|importing big.dat to big.db
+#|mtrace-import: 'big.dat' was recorded on a big-endian machine, and this one is not; import it on such a machine
+#|mtrace-query: 'big.dat' was not imported

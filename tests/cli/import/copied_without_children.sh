@@ -46,3 +46,20 @@ grep -q "are missing or cannot be read, of images after an exec or of children\|
 rm -r recorded
 echo "the original is gone"
 import whole/run.dat
+# expect stdout
+#|recorded plain
+#|2 processes
+#|whole plain
+#|2 processes
+#|2 processes
+#|alone plain
+#|mtrace-import: warning: 'alone/run.dat.PID.0' at byte 0: log of a child process is not beside its parent's, or cannot be read
+#|1 process
+#|recorded --aggregate
+#|2 processes
+#|whole --aggregate
+#|2 processes
+#|alone --aggregate
+#|it is said
+#|the original is gone
+#|2 processes

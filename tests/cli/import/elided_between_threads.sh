@@ -45,3 +45,6 @@ gcc -O0 -fno-builtin -w -pthread -o program program.c
 mtrace-record -q --cull-temporary=1000 -o run.dat -- ./program
 mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1
 mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) BETWEEN 900000 AND 900100 AS has_all, sum(elided_blocks) > 0 AS has_elided FROM backtrace_totals"
+# expect stdout
+#|has_all,has_elided
+#|1,1

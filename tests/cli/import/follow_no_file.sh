@@ -9,3 +9,20 @@ for log in pipe.dat folder /dev/null a.dat; do
 done
 complain mtrace-import --follow gone.dat out.db
 ls
+# expect stdout
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 2
+#|a.dat
+#|b.dat
+#|folder
+#|pipe.dat
+# expect stderr
+#|mtrace-import: 'pipe.dat' is not a regular file; copy the log into one
+#|mtrace-import: 'folder' is a directory; name the log inside it
+#|mtrace-import: '/dev/null' is not a regular file; copy the log into one
+#|mtrace-import: cannot open 'a.dat': Too many levels of symbolic links
+#|mtrace-import: waiting for 'gone.dat', which is not there yet
+#|mtrace-import: cannot open 'gone.dat': No such file or directory

@@ -8,3 +8,10 @@ mtrace-record -q -f --aggregate -o run.dat -- sh -c 'exit 0'
 echo "my notes" >run.dat.state
 complain mtrace-import -f --no-symbols run.dat run.db
 complain mtrace-import -f --no-symbols run.dat.live run.db
+# expect stdout
+#|run.db
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 1
+# expect stderr
+#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone
+#|mtrace-import: 'run.dat.state', which has what this log of --aggregate counted, cannot be read: 'run.dat.state' is not the state of a log; with that file renamed to 'run.dat.state.bad' what came after it is imported alone

@@ -6,3 +6,7 @@ trap 'umount small' EXIT
 make_log
 complain mtrace-import run.dat small/out.db
 ls small
+# expect stdout
+#|status 5, lines on stderr 1
+# expect stderr
+#|mtrace-import: not enough room in 'small': about 1 MiB needed, 0 MiB free; give a target on another disk, or use --slim

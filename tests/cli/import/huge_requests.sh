@@ -12,3 +12,11 @@ mtrace-import --no-symbols run.dat run.db 2>said.txt
 sqlite3 run.db 'SELECT name, size_bytes, errno FROM allocation_failures JOIN kinds USING (kind) ORDER BY failure_id'
 mtrace-query allocation-failures run.db | grep -c "EiB"
 mtrace-query allocation-failures run.db | grep -- "-[0-9.]* [KMGTPE]*i*B" || true
+# expect stdout
+#|None
+#|0
+#|None
+#|calloc|9223372036854775807|12
+#|malloc|9223372036854775807|12
+#|reallocarray|9223372036854775807|12
+#|3

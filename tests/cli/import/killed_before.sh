@@ -11,3 +11,5 @@ left=small/run.db.part-$gone-$(printf %08x $((0x$boot ^ space)))-0
 head -c 8m /dev/zero >"$left" 2>/dev/null || true
 mtrace-import run.dat small/run.db 2>said.txt || cat said.txt
 ls small
+# expect stdout
+#|run.db

@@ -8,3 +8,7 @@ malloc = ctypes.CDLL(None).malloc
 for _ in range(300000): malloc(24)'
 complain mtrace-import run.dat small/out.db
 ls small
+# expect stdout
+#|status 5, lines on stderr 1
+# expect stderr glob
+#|mtrace-import: not enough room in 'small': about * MiB needed, * MiB free; give a target on another disk, or use --slim

@@ -12,3 +12,8 @@ ls "$long"
 cp run.dat "$long/run.db"
 mtrace-query summary "$long/run.db" 2>err || echo "$?"
 sed "s,than '.*/,than '…/," err
+# expect stdout
+#|1
+#|mtrace-import: SQLite opens no name that has more than N bytes with all folders; use a shorter one than '…/run.db'
+#|1
+#|mtrace-query: SQLite opens no name that has more than 504 bytes with all folders; use a shorter one than '…/run.db'

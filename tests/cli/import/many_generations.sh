@@ -20,3 +20,11 @@ MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
     mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) >= 400000 AS has_all FROM backtrace_totals"
 )
 complain mtrace-import --follow --no-symbols run.dat followed.db
+# expect stdout
+#|run.db
+#|has_all
+#|1
+#|status 2, lines on stderr 2
+# expect stderr
+#|mtrace-import: 'run.dat' was recorded with --aggregate: its events go while it grows, so --follow does not go with it; import it again and again
+#|Try 'mtrace-import --help' for more information.

@@ -9,3 +9,11 @@ for question in "run.db sampled.db" "sampled.db run.db"; do
 done
 mtrace-query diff run.db sampled.db --measure temporary || echo "$?"
 mtrace-query diff sampled.db run.db --measure temporary || echo "$?"
+# expect stdout
+#|run.db sampled.db: 1
+#|sampled.db run.db: 1
+#|1
+#|1
+# expect stderr
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and how soon a block was freed is not known from samples: others are not seen; record without it
+#|mtrace-query: 'sampled.db' was recorded with --sample-bytes, and how soon a block was freed is not known from samples: others are not seen; record without it

@@ -6,3 +6,14 @@ for format in json heaptrack dhat massif; do
     mtrace-query export --to "$format" --process 1 run.db || echo "$format: $?"
 done
 mtrace-query export --to flamegraph.pl --process 1 run.db | wc -l
+# expect stdout
+#|json: 1
+#|heaptrack: 1
+#|dhat: 1
+#|massif: 1
+#|7
+# expect stderr
+#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: 'run.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim

@@ -20,3 +20,36 @@ for command in $(mtrace-query qqqqqqqq 2>&1 | sed -n 's/.*commands: //p' | tr -d
         *) echo "$command: status $status" ;;
     esac
 done
+# expect stdout
+#|summary: failed
+#|leaks: failed
+#|leaks-by-stack: failed
+#|temporary: failed
+#|peak: failed
+#|live: failed
+#|hot: failed
+#|groups: failed
+#|allocations: failed
+#|holes: failed
+#|heap-map: mtrace-query: --fail-if is about rows, of which heap-map has none
+#|by-module: failed
+#|windows: failed
+#|tree: failed
+#|flamegraph: mtrace-query: --fail-if is about rows, of which flamegraph has none
+#|report: mtrace-query: --fail-if is about rows, of which report has none
+#|callers: failed
+#|callees: failed
+#|lines: failed
+#|diff: failed
+#|processes: failed
+#|threads: failed
+#|mmaps: failed
+#|realloc-chains: failed
+#|size-histogram: failed
+#|lifetime-histogram: failed
+#|unwind-quality: failed
+#|stack: mtrace-query: --fail-if is about rows, of which stack has none
+#|export: mtrace-query: --fail-if is about rows, of which export has none
+#|sql: mtrace-query: --fail-if is about rows, of which sql has none
+#|views: mtrace-query: --fail-if is about rows, of which views has none
+#|describe: mtrace-query: --fail-if is about rows, of which describe has none

@@ -25,3 +25,26 @@ ids --phase idle
 ids --phase load --group request
 mtrace-query leaks rows.db --group request --csv --process 1 | cut -d, -f1-3
 mtrace-query allocations rows.db --tag kind=write || true
+# expect stdout
+#|2 3 8 14 | --group request
+#|3 | --group 3
+#|1 4 5 6 7 10 11 12 13 | --group root
+#|1 4 5 6 7 10 11 12 13 | --group 1
+#|9 15 | --group untracked --group it's 1
+#|2 8 14 | --tag tenant=acme
+#|3 8 14 | --tag tenant --tag kind=read --size-max 100
+#|| --tag tenant=acme --tag tenant=other
+#|2 3 4 5 6 7 8 11 13 14 | --phase load
+#|4 5 6 7 8 | --phase 2
+#|| --phase idle
+#|2 3 8 14 | --phase load --group request
+#|process_id,leaked_bytes,leaked_blocks
+#|1,200,1
+#|1,50,1
+# expect stderr
+#|mtrace-query: --group: 'cache' is none of those recorded: there are none
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --phase: 'load' is none of those recorded: there are none
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --tag: 'kind=write' is none of kind=read, tenant=acme, tenant=other, kind, tenant
+#|Try 'mtrace-query --help'.

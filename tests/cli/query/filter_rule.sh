@@ -15,3 +15,15 @@ sqlite3 rows.db "DELETE FROM markers; WITH RECURSIVE n(i) AS (VALUES (1) UNION A
 ids marker=load
 ids marker=work
 ids marker=50
+# expect stdout
+#|1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 | 
+#|1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 | lifetime=all lifetime=only_leaked
+#|2 3 6 10 12 14 15 | lifetime=only_leaked
+#|1 4 5 7 8 9 11 13 | lifetime=only_temporary
+#|1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 | lifetime=only_leaked lifetime=only_temporary
+#|3 4 5 6 10 15 | lifetime=only_whole_group_leaked
+#|1 3 4 5 6 7 8 9 10 11 13 15 | lifetime=only_whole_group_leaked lifetime=only_temporary
+#|2 10 12 | lifetime=only_leaked size_min=100
+#|2 4 6 9 11 | marker=load
+#|3 5 7 8 10 12 | marker=work
+#|7 8 | marker=50

@@ -17,3 +17,10 @@ for command in "fragmentation --at 45ms" "pinning --at 45ms" "holes --at 45ms" "
     echo "$command: status $status, $(wc -l <err.txt) lines on stderr"
 done
 rm out.txt err.txt
+# expect stdout
+#|fragmentation --at 45ms: status 0, 0 lines on stderr
+#|pinning --at 45ms: status 0, 1 lines on stderr
+#|holes --at 45ms: status 0, 0 lines on stderr
+#|heap-map --at 45ms: status 0, 0 lines on stderr
+#|heap-map: status 0, 0 lines on stderr
+#|pinning: status 0, 0 lines on stderr

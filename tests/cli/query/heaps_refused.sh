@@ -17,3 +17,47 @@ sqlite3 rows.db "DELETE FROM meta WHERE key = 'slim'; INSERT INTO meta VALUES ('
 complain mtrace-query holes rows.db --at 45ms
 sqlite3 rows.db "INSERT OR REPLACE INTO meta VALUES ('pairing', 'size_and_stack')"
 complain mtrace-query pinning rows.db
+# expect stdout
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 1, lines on stderr 1
+#|status 1, lines on stderr 1
+#|                                                                     free_                    topmost_
+#|process_      heap_        extent_  live_  slack_  overhead_  hole_  page_   top_  unused_  backtrace_
+#|      id  at     id  kind    bytes  bytes   bytes      bytes  bytes  bytes  bytes    share          id  where
+#|status 0, lines on stderr 1
+#|status 1, lines on stderr 1
+#|process_id  at      at_ns  heap_id  kind   from_bytes  to_bytes  holes  bytes  share
+#|         1  45ms  45.0 ms        1  brk          64 B     127 B      1  112 B   40 %
+#|         1  45ms  45.0 ms        1  brk         128 B     255 B      1  168 B   60 %
+#|         1  45ms  45.0 ms        2  arena        32 B      63 B      1   48 B  100 %
+#|next: mtrace-query heap-map rows.db -o heaps.svg
+#|status 0, lines on stderr 1
+#|                            would_              example_
+#|process_      at_  pinned_   free_  usable_  allocation_
+#|      id  at   ns    pages   bytes    bytes           id  where  site
+#|status 0, lines on stderr 2
+# expect stderr
+#|mtrace-query: fragmentation shows one instant, but at was given twice
+#|Try 'mtrace-query --help'.
+#|mtrace-query: fragmentation takes no filters, but size_min was given
+#|Try 'mtrace-query --help'.
+#|mtrace-query: pinning takes filters of stacks and groups only, but size_min was given
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --alive-at: 'noon' is not a time; write seconds, or numbers with d, h, m, s, ms, us or ns, as in 4m12s
+#|Try 'mtrace-query --help'.
+#|mtrace-query: --alive-at: '10s' is after the end of the run at 200 ms
+#|Try 'mtrace-query --help'.
+#|mtrace-query: a picture has no other format than SVG
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'rows.db' has no process 9; mtrace-query processes lists them
+#|mtrace-query: 'rows.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: note: no rows
+#|mtrace-query: 'rows.db' was imported with --slim or --follow, without the blocks that this question is about; import the log again without --slim
+#|mtrace-query: note: heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown
+#|mtrace-query: note: this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them
+#|mtrace-query: note: no rows

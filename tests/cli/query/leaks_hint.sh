@@ -4,3 +4,7 @@ sqlite3 run.db "UPDATE functions SET name = 'cache::Map<int, std::less<int>>::op
 hint=$(mtrace-query leaks run.db --process 1 | sed -n 's/.*filter: //p')
 echo "$hint"
 eval "mtrace-query leaks run.db --process 1 --csv $hint" | cut -d, -f2,5
+# expect stdout
+#|--function-regex 'operator\(\)'
+#|leaked_bytes,function
+#|700,"cache::Map<int

@@ -60,3 +60,50 @@ for from in leaks sqlite_schema; do
 done
 # Who waits for a database that nobody makes ends, and says nothing.
 mtrace-query --await --about rows.db threads < /dev/null || echo "await $?"
+# expect stdout
+#|same
+#|hot 1
+#|rows.db  server (process 1, pid 812), 100 ms, exited with status 0
+#|leaks 1
+#|summary 1
+#|growth 1
+#|heap-map 1
+#|sql 1
+#|view 1
+#|about: hot 4
+#|allocations is answered
+#|about: tree nowhere 2
+#|about: nonsense 2
+#|threads is answered
+#|about: allocations 6
+#|needs of 1 are known
+#|sql allocations 6
+#|sql allocation_rows a 6
+#|sql (SELECT size_bytes FROM allocations) 6
+#|sql realloc_chains 6
+#|sql pool_blocks 6
+#|sql group_moves 6
+#|threads
+#|      1
+#|leaks needs 1
+#|sqlite_schema needs 5
+#|await 1
+# expect stderr
+#|mtrace-query: note: no rows
+#|mtrace-query: note: no rows
+#|mtrace-query: note: no rows
+#|mtrace-query: note: no rows
+#|mtrace-query: 'rows.db' is of totals alone and has no site_totals
+#|mtrace-query: 'rows.db' is of totals alone and has no site_leaks
+#|mtrace-query: 'rows.db' is of totals alone and has no site_totals
+#|mtrace-query: 'rows.db' is of totals alone and has no site_growth
+#|mtrace-query: 'rows.db' is of totals alone and has no snapshots
+#|mtrace-query: 'rows.db' is of totals alone and has no site_leaks
+#|mtrace-query: 'rows.db' is of totals alone and has no heap_pages
+#|mtrace-query: the recording is of totals alone, without the blocks that this question is about
+#|mtrace-query: the recording is of totals alone and has no allocations
+#|mtrace-query: the recording is of totals alone and has no allocations
+#|mtrace-query: the recording is of totals alone and has no allocations
+#|mtrace-query: the recording is of totals alone and has no realloc_chains
+#|mtrace-query: the recording is of totals alone and has no pool_blocks
+#|mtrace-query: the recording is of totals alone and has no group_moves

@@ -21,3 +21,15 @@ echo precious >mine.db
 rm mine.dat
 mtrace-record --report -o mine.dat -- true >reported.txt 2>&1
 cat mine.db
+# expect stdout
+#|status 1, lines on stderr 1
+#|precious
+#|status 1, lines on stderr 1
+#|precious
+#|imported again: 0
+#|exited with status 7
+#|importing run.dat to run.db
+#|precious
+# expect stderr
+#|mtrace-query: 'run.db' exists and is not a database of mtrace; use mtrace-import run.dat and the name of another database
+#|mtrace-query: 'run.db' exists and is not a database of mtrace; use mtrace-import run.dat and the name of another database

@@ -16,3 +16,10 @@ mtrace-query summary run.dat >summary.txt 2>&1
 echo "imported at the end: $(grep -c '^importing' summary.txt)"
 grep -o 'exited with status 5' summary.txt | sort -u
 echo "imported again: $(mtrace-query summary run.dat 2>&1 | grep -c '^importing')"
+# expect stdout
+#|still running
+#|imported again: 1
+#|status 5
+#|imported at the end: 1
+#|exited with status 5
+#|imported again: 0

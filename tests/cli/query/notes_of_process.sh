@@ -15,3 +15,22 @@ sqlite3 run.db "UPDATE processes SET sample_bytes = 1024 WHERE process_id = 2"
 for process in 1 2; do
     mtrace-query peak --process $process --format csv run.db 2>&1 >/dev/null | grep -c 'estimates from samples' || true
 done
+# expect stdout
+#|0
+#|1
+# expect stderr
+#|of all:
+#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded: no figure has them in it
+#|mtrace-query: note: more libraries were loaded at once than are told apart: 5 modules without names
+#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new
+#|mtrace-query: note: 7 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|of --process 1:
+#|of --process 2:
+#|mtrace-query: note: blocks of jemalloc inside '/opt/other' are not recorded: no figure has them in it
+#|mtrace-query: note: more libraries were loaded at once than are told apart: 5 modules without names
+#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new
+#|mtrace-query: note: 7 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|an older import has sums alone:
+#|mtrace-query: note: more libraries were loaded at once than are told apart: 5 modules without names
+#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new
+#|samples of process 2:

@@ -16,3 +16,20 @@ sqlite3 run.db 'CREATE TRIGGER t AFTER DELETE ON frame_lines BEGIN INSERT INTO m
 mtrace-import --resymbolize run.db && echo taken
 sqlite3 run.db 'DROP INDEX by_line'
 mtrace-import --resymbolize run.db && sqlite3 run.db 'SELECT count(*) FROM mine'
+# expect stdout
+#|  bytes  blocks  of its own  pattern               site  where
+#|  700 B       7        58 %  steady 525 B/min         2  Session::clone  session.c:88  2 stacks
+#|refused
+#|0
+# expect stderr
+#|mtrace-query: cannot run the statement: access to view "leaks" prohibited
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'other.db' was made by another version of mtrace, or changed: its table call_sites differs; import the recording again
+#|mtrace-import: 'other.db' was made by another version of mtrace, or changed: its table call_sites differs; import the recording again
+#|mtrace-query: 'other.db' was made by another version of mtrace, or changed: its table site_totals is missing; import the recording again
+#|mtrace-import: 'other.db' was made by another version of mtrace, or changed: its table site_totals is missing; import the recording again
+#|mtrace-query: 'other.db' was made by another version of mtrace, or changed: its table functions is missing; import the recording again
+#|mtrace-import: 'other.db' was made by another version of mtrace, or changed: its table functions is missing; import the recording again
+#|mtrace-query: 'other.db' was made by another version of mtrace, or changed: its table sources differs; import the recording again
+#|mtrace-import: 'other.db' was made by another version of mtrace, or changed: its table sources differs; import the recording again
+#|mtrace-import: 'run.db' has an index that mtrace did not make; drop it, or import the recording again

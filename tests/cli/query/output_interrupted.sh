@@ -12,3 +12,14 @@ done
 cat out.txt
 ls
 mtrace-query sql run.db 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' --time-limit 50ms
+# expect status 1
+# expect stdout
+#|status 143
+#|status 129
+#|precious
+#|out.txt
+#|run.db
+# expect stderr
+#|mtrace-query: interrupted while reading 'run.db'
+#|mtrace-query: interrupted while reading 'run.db'
+#|mtrace-query: reading 'run.db' took longer than the time limit allows; narrow the question

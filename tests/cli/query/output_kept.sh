@@ -28,3 +28,48 @@ complain mtrace-query leaks run.db --csv -o pipe
 wait
 cmp read.txt link.txt
 ls
+# expect stdout
+#|status 2, lines on stderr 2
+#|status 1, lines on stderr 1
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|precious
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|leak:foo
+#|status 1, lines on stderr 1
+#|status 0, lines on stderr 0
+#|precious
+#|6
+#|6
+#|status 0, lines on stderr 0
+#|copy.db
+#|good.txt
+#|link.txt
+#|pipe
+#|read.txt
+#|rules.txt
+#|run.db
+#|second.db
+# expect stderr
+#|mtrace-query: unknown command 'leeks'; did you mean leaks?
+#|Try 'mtrace-query --help'.
+#|mtrace-query: cannot open 'nowhere.db': No such file or directory
+#|mtrace-query: 'colour' is not a sort key of leaks; allowed: process_id, leaked_bytes, leaked_blocks, share_of_site, function, source, line, module, call_site_id, stacks, leaked_first_ns, leaked_last_ns, pattern, usually_freed_in, suppressed_by, weight, leaked_bytes_margin, leaked_blocks_margin
+#|Try 'mtrace-query --help'.
+#|mtrace-query: cannot run the statement: no such column: no
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'run.db' is what is read; name another file to write
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'second.db' is what is read; name another file to write
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'copy.db' is what is read; name another file to write
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'rules.txt' is what is read; name another file to write
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'leaks.svg' would be no picture: leaks answers in text; flamegraph, heap-map, timeline, growth, size-histogram and lifetime-histogram draw
+#|Try 'mtrace-query --help'.
+#|mtrace-query: 'link.txt' exists; --force replaces it

@@ -20,3 +20,5 @@ for command in leaks growth hot timeline "hot --lifetime only_deallocated_in_cur
 done
 ask hot "--from 10ms --to 60ms" >wanted
 ask hot "--from 10ms --from 70ms --to 60ms" | diff wanted - && wc -l <wanted
+# expect stdout
+#|5

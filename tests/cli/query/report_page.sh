@@ -17,3 +17,44 @@ mtrace-query report rows.db -o filtered.html --size-min 100
 grep -oE '<p class="note">[^<]*|not of what passes[^<]*|<dd data-name="[a-z_]*">[^<]*' filtered.html
 complain mtrace-query report rows.db -o other.html --fail-if 1
 ls
+# expect stdout
+#|3
+#|<script type="application/json" id="rows-leaks"
+#|<script type="application/json" id="rows-peak"
+#|<script type="application/json" id="rows-growth"
+#|<script type="application/json" id="rows-temporary"
+#|<script type="application/json" id="rows-hot"
+#|<script type="application/json" id="rows-modules"
+#|<script type="application/json" id="rows-threads"
+#|<script type="application/json" id="rows-processes"
+#|<script type="application/json" id="flame"
+#|0
+#|no address of anything else
+#|5490|f</script><script>alert(1)</script>&,Session::clone(int) const,worker
+#|5490|f</script><script>alert(1)</script>&,Session::clone(int) const,worker
+#|status 2, lines on stderr 2
+#|status 2, lines on stderr 2
+#|<p class="note">Figures, charts, tables and flame graphs are of the blocks that pass these filters; of processes all is told.
+#|<dd data-name="allocated_bytes">6.3 KiB
+#|<dd data-name="allocations">5
+#|<dd data-name="leaked_bytes">5.3 KiB
+#|<dd data-name="leaked_blocks">3
+#|<dd data-name="suppressed_bytes">0 B
+#|<dd data-name="temporary_blocks">1
+#|<dd data-name="complete_share">100 %
+#|not of what passes a filter; mtrace-query growth takes the same
+#|status 2, lines on stderr 2
+#|filtered.html
+#|leaks.json
+#|report.html
+#|rows.db
+#|run.db
+# expect stderr
+#|mtrace-query: note: the report is of process 1, which had most memory, of 2; process=ID chooses another
+#|mtrace-query: a report is a page of HTML: name the file it becomes, as output=report.html
+#|Try 'mtrace-query --help'.
+#|mtrace-query: a report is a page of HTML: name the file it becomes, as output=report.html
+#|Try 'mtrace-query --help'.
+#|mtrace-query: note: the report is of process 1, which had most memory, of 2; process=ID chooses another
+#|mtrace-query: --fail-if is about rows, of which report has none
+#|Try 'mtrace-query --help'.

@@ -6,3 +6,12 @@ make_fixture one.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql"
 sqlite3 one.db "DELETE FROM processes WHERE process_id > 1"
 mtrace-query sql one.db "SELECT 1 AS process_id, 'main < start' AS stack"
 mtrace-query sql one.db "SELECT 2 AS process_id"
+# expect stdout
+#|stack
+#|main < start
+#|stack
+#|main < start
+#|process_id  stack
+#|         1  main < start
+#|process_id
+#|         2

@@ -20,3 +20,29 @@ for database in whole slim early run; do
     ask $database.db "SELECT count(*) FROM allocations"
     ask $database.db "SELECT count(*) FROM backtrace_totals"
 done
+# expect stderr
+#|SELECT size_bytes FROM allocations
+#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|SELECT count(*) FROM allocations
+#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|SELECT 1 WHERE EXISTS (SELECT 1 FROM live_blocks WHERE at_ns = 5)
+#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|WITH a AS (SELECT * FROM realloc_chains) SELECT count(*) FROM a
+#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|SELECT * FROM pool_blocks
+#|mtrace-query: note: 8 blocks that ended (of these 2 were elided) are in totals, and in no row of allocations and the like: the log (--aggregate) has single blocks that are live at the end alone
+#|SELECT * FROM leaks
+#|SELECT allocated_blocks FROM backtrace_totals
+#|SELECT count(*) FROM allocations
+#|SELECT count(*) FROM backtrace_totals
+#|SELECT count(*) FROM allocations
+#|mtrace-query: 'slim.db' is of totals alone and has no allocations
+#|exit status 1
+#|SELECT count(*) FROM backtrace_totals
+#|SELECT count(*) FROM allocations
+#|mtrace-query: 'early.db' is of totals alone and has no allocations
+#|exit status 1
+#|SELECT count(*) FROM backtrace_totals
+#|SELECT count(*) FROM allocations
+#|mtrace-query: note: 10 blocks were elided: they are in totals, and in no row of allocations and the like
+#|SELECT count(*) FROM backtrace_totals

@@ -9,3 +9,5 @@ SELECT count(*) > 50 AND count(DISTINCT process_id) > 1 FROM said;
 SELECT 'only in JSON', * FROM (SELECT * FROM said EXCEPT SELECT * FROM view);
 SELECT 'only in SQL', * FROM (SELECT * FROM view EXCEPT SELECT * FROM said);
 SQL
+# expect stdout
+#|1

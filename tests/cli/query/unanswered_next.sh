@@ -9,3 +9,14 @@ for question in "summary rows" "timeline rows" "windows rows" "peak rows" "summa
     "peak sampled"; do
     mtrace-query ${question% *} ${question#* }.db 2>/dev/null | grep '^next:' || echo "$question: nothing"
 done
+# expect stdout
+#|next: mtrace-query leaks rows.db    # or peak, temporary, hot, fragmentation
+#|next: mtrace-query live rows.db --at TIME
+#|next: mtrace-query leaks rows.db --window ID
+#|next: mtrace-query groups rows.db --site ID
+#|next: mtrace-query leaks slim.db    # or peak, temporary, hot, fragmentation
+#|timeline slim: nothing
+#|windows slim: nothing
+#|next: mtrace-query groups slim.db --site ID
+#|next: mtrace-query leaks sampled.db    # or peak, hot
+#|next: mtrace-query groups sampled.db --site ID

@@ -10,3 +10,14 @@ mtrace-query unclaimed walks.db --csv -n 0 --function-regex 'Cache::reserve' | c
 sqlite3 walks.db "SELECT w.process_id, u.bytes, u.blocks, u.backtrace_id FROM unclaimed_totals AS u JOIN object_walks AS w USING (walk_id)
     WHERE u.backtrace_id IN (SELECT backtrace_id FROM stack_frames WHERE function = 'Cache::reserve') ORDER BY 2 DESC"
 complain mtrace-query unclaimed walks.db --size-min 4
+# expect stdout
+#|same
+#|process_id,bytes,blocks,backtrace_id
+#|1,60,6,6
+#|2,60,6,6
+#|1|60|6|6
+#|2|60|6|6
+#|status 2, lines on stderr 2
+# expect stderr
+#|mtrace-query: unclaimed takes filters of stacks and groups only, but size_min was given
+#|Try 'mtrace-query --help'.

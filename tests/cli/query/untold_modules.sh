@@ -4,3 +4,7 @@ make_database run.db
 sqlite3 run.db "UPDATE meta SET value = 5 WHERE key = 'modules.untold'"
 mtrace-query run.db leaks | sed -n '/libraries/p'
 mtrace-query run.db threads --format csv >threads.csv
+# expect stdout
+#|more libraries were loaded at once than are told apart: 5 modules without names
+# expect stderr
+#|mtrace-query: note: more libraries were loaded at once than are told apart: 5 modules without names

@@ -11,3 +11,8 @@ said bin/mtrace-record --aggregate -o run.dat -- touch started
 ls -d run.dat* started 2>/dev/null || true
 cp "$(command -v mtrace-import)" bin
 said bin/mtrace-record -q --report-every 100ms -o run.dat -- sleep 1.5
+# expect stdout
+#|mtrace-record: --aggregate needs mtrace-import, which takes the events in while they come: 'HERE/bin/mtrace-import' cannot be run: No such file or directory; install it there, beside mtrace-record
+#|status 2, lines on stderr 1
+#|mtrace-record: report 1 could not be made: 'HERE/bin/mtrace-query' cannot be run: No such file or directory; install it there, beside mtrace-record
+#|status 0, lines on stderr 1

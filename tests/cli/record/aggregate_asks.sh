@@ -64,3 +64,15 @@ cut -d, -f1 rows.live
 # The finished log, of which the third is left out that was freed since.
 mtrace-import -f --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql 'SELECT count(*), sum(size_bytes) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7002' --csv run.db 2>/dev/null
+# expect stdout
+#|0 0 0 0 0 0 0
+#|count(*),sum(size_bytes)
+#|3,21003
+#|known_threads
+#|1
+#|1
+#|21003
+#|process_id
+#|1
+#|count(*),sum(size_bytes)
+#|2,14002

@@ -79,3 +79,14 @@ for what in threads libraries; do
     [ $what = libraries ] || mtrace-query 500.db threads -n 1 2>&1 >/dev/null
 done
 sqlite3 500.db "SELECT count(*), sum(unloaded_ns IS NOT NULL) FROM modules JOIN objects USING (object_id) WHERE path GLOB '*/libgive.so'"
+# expect stdout
+#|threads: no more is defined
+#|threads: sums of threads
+#|threads: sums of backtrace_totals
+#|other threads|1|8421|8020|401
+#|program|100|2080|1980|100
+#|mtrace-query: note: 400 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|libraries: no more is defined
+#|libraries: sums of threads
+#|libraries: sums of backtrace_totals
+#|1|0

@@ -24,3 +24,7 @@ done
 cmp plain.said run.said && echo "as many events are said"
 elided=$(sed -n 's/.* events, \([0-9,]*\) blocks elided, .*/\1/p' run.txt)
 mtrace-query summary run.db | sed -n "s/^elided      $elided blocks/as many elided as was said/p"
+# expect stdout
+#|as many allocations and events
+#|as many events are said
+#|as many elided as was said, all of them freed soon: in all totals, without rows

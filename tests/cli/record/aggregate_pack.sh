@@ -4,3 +4,8 @@ mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
 mtrace-record --pack run.dat
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query --format csv run.db sql 'SELECT sum(allocated_blocks) > 0 AS has_blocks FROM backtrace_totals'
+# expect stdout
+#|has_blocks
+#|1
+# expect stderr
+#|mtrace-record: 'run.dat' has its end; its events are in 'run.dat.gN' and 'run.dat.state' beside it

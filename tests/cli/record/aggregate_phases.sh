@@ -36,3 +36,12 @@ mtrace-import --no-symbols run.dat run.db 2>&1 | grep -v '^run.db:' || true
 mtrace-query --format csv run.db sql "SELECT name, count(*) FROM phases GROUP BY name" 2>/dev/null
 mtrace-query --format csv run.db sql "SELECT name, phases, allocated_blocks > 20000 AS has_more FROM phase_totals ORDER BY name" 2>/dev/null
 mtrace-query --format csv run.db sql "SELECT value FROM meta WHERE key = 'aggregate.left_out.phases'" 2>/dev/null
+# expect stdout
+#|name,count(*)
+#|request,16384
+#|name,phases,has_more
+#|late,10,0
+#|request,16400,0
+#|serve,1,1
+#|value
+#|27

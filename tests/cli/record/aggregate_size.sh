@@ -28,3 +28,9 @@ END
 gcc -O0 -fno-builtin -w -o program program.c
 MTRACE_RING_BYTES=1000000 mtrace-record -f -o run.dat --aggregate --follow-children -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./program; done; :' 2>closing.txt
 check
+# expect stdout
+#|closing.txt
+#|run.dat
+#|run.dat.g1
+#|all of it
+#|all of it

@@ -11,3 +11,7 @@ python3 -c 'import os; os.setxattr("program", "security.capability", bytes.fromh
 as_nobody ./program /proc/self/status | grep -q 'CapEff.*2000' || { echo "skipped: capabilities are not honoured here"; exit 77; }
 complain setpriv --reuid=65534 --regid=65534 --clear-groups mtrace-record -o run.dat -- ./program version.txt >/dev/null
 [ -e run.dat ] || echo "no log is left"
+# expect stdout
+#|no log is left
+# expect stderr
+#|mtrace-record: nothing was recorded of './program': it has file capabilities, and such programs load no preloaded library; run a copy of it, which has none

@@ -4,3 +4,6 @@ printf '#define _DEFAULT_SOURCE\n#include <stdlib.h>\n#include <unistd.h>\nint m
 gcc -fno-builtin -o program program.c
 mtrace-record -q -o run.dat --follow-children --wait -- ./program
 ls run.dat* | sed 's/\.[0-9][0-9]*\./.PID./'
+# expect stdout
+#|run.dat
+#|run.dat.PID.0

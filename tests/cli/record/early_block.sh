@@ -40,3 +40,7 @@ gcc -o main main.c -L. -lasking -learly -Wl,-rpath,"$PWD" -Wl,-z,now
 ./main
 mtrace-record -q -o run.dat -- ./main
 mtrace-record -q -o sampled.dat --sample-bytes 1MiB -- ./main
+# expect stdout
+#|42
+#|42
+#|42

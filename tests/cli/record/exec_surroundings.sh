@@ -68,3 +68,12 @@ unset ASAN_OPTIONS
 mtrace-record -q -o switched.dat --start-disabled -- env ./program toggle twice
 blocks switched
 [ "$(./program long)" = "$(mtrace-record -q -o long.dat -- ./program long)" ] && echo same
+# expect stdout
+#|ASAN_OPTIONS=color=never
+#|LD_PRELOAD=libm.so.6
+#|MTRACE_OUTPUT=mine
+#|1
+#|2
+#|same
+# expect stderr
+#|mtrace-query: note: 2 processes recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new

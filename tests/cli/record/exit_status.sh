@@ -5,3 +5,8 @@ status zero 'exit 0'
 status seven 'exit 7'
 status term 'kill -TERM $$'
 status kill 'kill -KILL $$'
+# expect stdout
+#|0
+#|7
+#|143
+#|137

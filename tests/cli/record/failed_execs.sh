@@ -30,3 +30,9 @@ END
 gcc -O0 -fno-builtin -w -o program program.c
 complain mtrace-record -o run.dat -- ./program
 complain mtrace-record --follow-children -o followed.dat -- ./program
+# expect stdout
+#|status 0, lines on stderr 1
+#|status 0, lines on stderr 1
+# expect stderr glob
+#|mtrace-record: run.dat: *; it started 1 process that is not recorded: --follow-children records that, too; next: mtrace-query run.dat
+#|mtrace-record: followed.dat and 1 log of child processes: * dropped; next: mtrace-query followed.dat

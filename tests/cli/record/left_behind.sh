@@ -53,3 +53,20 @@ gcc -static -o static static.c 2>/dev/null || { echo "skipped: no static C libra
 for what in daemon user static vfork; do
     complain mtrace-record --follow-children -o $what.dat -- ./program $what
 done
+# expect stdout
+#|status 0, lines on stderr 3
+#|status 0, lines on stderr 3
+#|status 0, lines on stderr 2
+#|status 0, lines on stderr 3
+# expect stderr glob
+#|mtrace-record: no allocation of './program' was recorded: *
+#|mtrace-record: still running: * (program) (*
+#|mtrace-record: daemon.dat: *
+#|mtrace-record: no allocation of './program' was recorded: *
+#|mtrace-record: not recorded: * (it may make no file beside the log, as another user*
+#|mtrace-record: user.dat: *
+#|mtrace-record: recorded only up to an exec: what followed is not: * (program) (*
+#|mtrace-record: static.dat and 1 log of child processes: *
+#|mtrace-record: no allocation of './program' was recorded: *
+#|mtrace-record: not recorded: * (it may make no file beside the log*
+#|mtrace-record: vfork.dat: *

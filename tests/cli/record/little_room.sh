@@ -12,3 +12,13 @@ cp small/run.dat before.dat
 head -c 8m /dev/zero >small/filler 2>/dev/null || true
 complain mtrace-record -f -o small/run.dat -- sh -c 'echo not reached'
 cmp before.dat small/run.dat && ls small
+# expect stdout
+#|the program ran
+#|run.dat
+#|the program ran again
+#|run.dat
+#|status 125, lines on stderr 1
+#|filler
+#|run.dat
+# expect stderr
+#|mtrace-record: cannot make the live log 'SCRATCH/small/run.dat.replacing.live' of 68 KiB: No space left on device

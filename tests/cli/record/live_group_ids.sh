@@ -49,3 +49,20 @@ mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql "SELECT process_id, group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes" --csv run.db
 mtrace-import --no-symbols --only "$(ls run.dat.*.0)" child.db 2>/dev/null
 mtrace-query sql "SELECT group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes" --csv child.db
+# expect stdout
+#|the program's number: 42
+#|4321,42,request
+#|code 0
+#|the program's number: 42
+#|77,42,request
+#|code 0
+#|the program's number: 43
+#|78,43,of the child
+#|code 0
+#|process_id,group_id,name,allocated_bytes
+#|1,42,request,4321
+#|2,42,request,77
+#|2,43,of the child,78
+#|group_id,name,allocated_bytes
+#|42,request,77
+#|43,of the child,78

@@ -78,3 +78,30 @@ mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql "SELECT process_id, group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes ORDER BY 1, 2" --csv run.db
 mtrace-import --no-symbols --only "$(ls run.dat.*.0)" child.db 2>/dev/null
 mtrace-query sql "SELECT group_id, name, allocated_bytes FROM group_totals JOIN allocation_groups USING (group_id) WHERE group_id > 1 AND allocated_bytes ORDER BY 1" --csv child.db
+# expect stdout
+#|the program knows base as 2
+#|the program knows child-b as 3
+#|the program knows child-c as 4
+#|102,4,child-c
+#|code 0
+#|the program knows parent-a as 3
+#|201,3,parent-a
+#|code 0
+#|the program knows child-d as 5
+#|103,5,child-d
+#|code 0
+#|process_id group_id name
+#|1 3 parent-a
+#|2 4 child-c
+#|2 5 child-b
+#|1 2 base
+#|process_id,group_id,name,allocated_bytes
+#|1,2,base,50
+#|1,3,parent-a,201
+#|2,4,child-c,102
+#|2,5,child-d,103
+#|2,6,child-b,101
+#|group_id,name,allocated_bytes
+#|3,child-b,101
+#|4,child-c,102
+#|5,child-d,103

@@ -24,3 +24,14 @@ mtrace-query sql 'SELECT started_by, ended_by FROM windows' --csv cut.db 2>/dev/
 mtrace-record -q -f -o run.dat -- true
 mtrace-import --no-symbols run.dat run.db 2>/dev/null
 mtrace-query sql 'SELECT started_by, ended_by FROM windows' --csv run.db
+# expect stdout
+#|end_ns,started_by,ended_by
+#|,start,
+#|started_by,ended_by
+#|start,program
+#|started_by,ended_by
+#|start,
+#|started_by,ended_by
+#|start,end
+# expect stderr
+#|mtrace-query: note: no allocation was recorded: the program allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md

@@ -19,3 +19,5 @@ gcc -O0 -Wno-alloc-size-larger-than -o negative negative.c
 mtrace-record -o run.dat --sample-bytes=10000 -- ./negative 2>closing.txt
 n=$(sed -n 's/.* \([0-9,]*\) events.*/\1/p' closing.txt | tr -d ,)
 [ "$n" -gt 5000 ] && echo "samples are drawn" || cat closing.txt
+# expect stdout
+#|samples are drawn

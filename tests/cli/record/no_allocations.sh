@@ -12,3 +12,17 @@ printf '#include <stdlib.h>\nint main(void) { free(malloc(9)); return 0; }\n' >o
 gcc -O0 -fno-builtin -o other other.c
 mtrace-record -o other.dat -- ./other 2>&1 | sed -n '/no allocation/p'
 mtrace-query other.dat 2>&1 | sed -n '/no allocation/p'
+# expect stdout
+#|status 0, lines on stderr 2
+#|no allocation was recorded: the program allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md
+#|[
+#|]
+#|status 0, lines on stderr 1
+#|in the report: no allocation was recorded
+# expect stderr glob
+#|mtrace-record: no allocation of './program' was recorded: it allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md
+#|mtrace-record: run.dat: * event, 0 dropped; next: mtrace-query run.dat
+#|mtrace-import: warning: the log has no allocations: the program allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md
+#|run.db: *
+#|mtrace-query: note: no allocation was recorded: the program allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md
+#|mtrace-query: note: no allocation was recorded: the program allocated nothing while it was recorded, or has a built-in allocator; see docs/troubleshooting.md

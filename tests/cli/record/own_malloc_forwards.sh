@@ -28,3 +28,10 @@ gcc -O0 -fno-builtin -o program program.c -ldl
 complain mtrace-record -o run.dat -- ./program
 mtrace-import run.dat run.db >import.txt 2>&1 || cat import.txt
 mtrace-query run.db sql 'SELECT count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations WHERE size_bytes = 4777'
+# expect stdout
+#|status 0, lines on stderr 2
+#|blocks  leaked
+#|    50      50
+# expect stderr glob
+#|mtrace-record: './program' is recorded in part: it has a malloc of its own*
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat

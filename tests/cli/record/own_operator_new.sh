@@ -19,3 +19,15 @@ MTRACE_LIBRARY=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace-
     complain mtrace-record -o nothrow.dat -- ./nothrow
 mtrace-import nothrow.dat nothrow.db >import.txt 2>&1 || cat import.txt
 mtrace-query nothrow.db sql 'SELECT count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations WHERE size_bytes = 31108'
+# expect stdout
+#|status 0, lines on stderr 1
+#|status 0, lines on stderr 1
+#|status 0, lines on stderr 1
+#|status 0, lines on stderr 1
+#|blocks  leaked
+#|     2       0
+# expect stderr glob
+#|mtrace-record: linked.dat: *, * events, 0 dropped; next: mtrace-query linked.dat
+#|mtrace-record: without.dat: *, * events, 0 dropped; blocks of operator new are missing: its allocator has one of its own; set MTRACE_LIBRARY to the path of libmtrace-new.so; next: mtrace-query without.dat
+#|mtrace-record: plain.dat: *, * events, 0 dropped; next: mtrace-query plain.dat
+#|mtrace-record: nothrow.dat: *, * events, 0 dropped; next: mtrace-query nothrow.dat

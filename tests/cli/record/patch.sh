@@ -75,3 +75,98 @@ soname=$(strings -a "$(command -v mtrace-record)" | grep -o '^libZydis\.so[.0-9]
 export LD_LIBRARY_PATH=$PWD/broken
 show -o run.dat -- ./whole | sed 's/\.so[.0-9]*/.so/'
 mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true
+# expect stdout
+#|-o run.dat -- ./whole
+#|status 0, lines on stderr 1
+#|size_bytes  alignment  blocks  leaked
+#|     777 B          -      11       1
+#|   1.7 KiB         64       1       1
+#|   4.7 KiB          -       1       1
+#|key  value
+#|--no-patch -o run.dat -- ./whole
+#|status 0, lines on stderr 2
+#|jemalloc inside 'whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                        value
+#|unseen.whole      jemalloc
+#|unseen_why.whole  it is looked for only in the program on the command lin..
+#|-o run.dat -- ./memalign
+#|status 0, lines on stderr 2
+#|jemalloc (in part) inside 'memalign' are not recorded (_rjem_memalign: a call is among its first instructions)
+#|size_bytes  alignment  blocks  leaked
+#|     777 B          -      11       1
+#|   4.7 KiB          -       1       1
+#|key                                           value
+#|unseen.memalign      jemalloc (in part)
+#|unseen_why.memalign  _rjem_memalign: a call is among its first instructions
+#|-o run.dat -- ./back
+#|status 0, lines on stderr 2
+#|jemalloc inside 'back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                       value
+#|unseen.back      jemalloc
+#|unseen_why.back  _rjem_free: it jumps back between its first instructions..
+#|-o run.dat -- ./short
+#|status 0, lines on stderr 2
+#|jemalloc inside 'short' are not recorded (_rjem_free: it is too short or does what cannot be moved)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                        value
+#|unseen.short      jemalloc
+#|unseen_why.short  _rjem_free: it is too short or does what cannot be moved
+#|executed by another one
+#|-o run.dat -- sh -c exec ./whole
+#|status 0, lines on stderr 2
+#|jemalloc inside 'whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                        value
+#|unseen.whole      jemalloc
+#|unseen_why.whole  it is looked for only in the program on the command lin..
+#|executed by itself
+#|-o run.dat -- ./whole again
+#|status 0, lines on stderr 1
+#|size_bytes  alignment  blocks  leaked
+#|     777 B          -      11       1
+#|   1.7 KiB         64       2       1
+#|   4.7 KiB          -       1       1
+#|key  value
+#|without the decoder, which nobody needs who has no allocator inside
+#|-o run.dat -- ./whole
+#|status 0, lines on stderr 2
+#|jemalloc inside 'whole' are not recorded (_rjem_free: libZydis.so, which decodes instructions, cannot be loaded)
+#|size_bytes  alignment  blocks  leaked
+#|   4.7 KiB          -       1       1
+#|key                                        value
+#|unseen.whole      jemalloc
+#|unseen_why.whole  _rjem_free: libZydis.so, which decodes instructions..
+#|0
+# expect stderr glob
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-record: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc (in part) inside '*/memalign' are not recorded (_rjem_memalign: a call is among its first instructions): no figure has them in it
+#|mtrace-record: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/back' are not recorded (_rjem_free: it jumps back between its first instructions, or cannot be decoded): no figure has them in it
+#|mtrace-record: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/short' are not recorded (_rjem_free: it is too short or does what cannot be moved): no figure has them in it
+#|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat and 1 log of what it executed: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (it is looked for only in the program on the command line, and not with --no-patch): no figure has them in it
+#|mtrace-record: run.dat and 1 log of what it executed: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-record: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): build it with the system's allocator (Rust: *
+#|mtrace-record: run.dat: * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): no figure has them in it
+#|mtrace-query: note: blocks of jemalloc inside '*/whole' are not recorded (_rjem_free: libZydis.so*, which decodes instructions, cannot be loaded): no figure has them in it

@@ -22,3 +22,25 @@ mtrace-record -q -o again.dat -- ./again x
 mtrace-import --no-symbols again.dat again.db 2>>import.txt
 sqlite3 again.db "SELECT p.end_kind, p.end_ns <= q.start_ns FROM processes p JOIN processes q ON p.process_id = 1 AND q.process_id = 2"
 grep -c 'not recorded from the start on or all the time' import.txt
+# expect stdout
+#|status 0, lines on stderr 2
+#|status 0, lines on stderr 2
+#|status 0, lines on stderr 3
+#|status 137, lines on stderr 2
+#|cut.dat
+#|later: partial 1, partial.1 1
+#|twice: partial 1, partial.1 1
+#|whole: partial 0
+#|cut: partial 1, partial.1 1
+#|exec|1
+#|4
+# expect stderr glob
+#|mtrace-record: './program' is recorded in part: recording was off at first*
+#|mtrace-record: later.dat: *; next: mtrace-query later.dat
+#|mtrace-record: nothing was recorded of './program': it ended before what --start-after or --start-at-rss waits for
+#|mtrace-record: never.dat: *; next: mtrace-query never.dat
+#|mtrace-record: './program' is recorded in part: recording was off at first*
+#|mtrace-record: './program' is recorded in part: recording was switched off at times*
+#|mtrace-record: twice.dat: *; next: mtrace-query twice.dat
+#|mtrace-record: './cut' is recorded in part: its live log was cut*
+#|mtrace-record: cut.dat: *; next: mtrace-query cut.dat

@@ -11,3 +11,7 @@ mtrace-record -q --force -o run.dat -- env true
 ls run.dat.* | grep -c '\.[01]$'
 [ -e "$first" ] && echo "$first is still there"
 cat run.dat.78.0
+# expect stdout
+#|4
+#|3
+#|mine

@@ -30,3 +30,6 @@ for option in --sample-memory=100 --no-compress; do
     counted=$(mtrace-query run.db sql "SELECT value FROM meta WHERE key = 'events'" --format csv | tail -1)
     [ "$said" -gt 1000 ] && [ "$said" = "$counted" ] && echo same || echo "mtrace-record says $said, mtrace-import $counted"
 done
+# expect stdout
+#|same
+#|same

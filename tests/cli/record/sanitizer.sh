@@ -13,3 +13,14 @@ grep -o 'ERROR: AddressSanitizer: heap-use-after-free' errors.txt
 ASAN_OPTIONS=exitcode=33:verify_asan_link_order=1 run
 grep -c 'runtime does not come first' errors.txt
 grep '^mtrace-record' errors.txt >&2
+# expect stdout
+#|no options
+#|status 0
+#|exitcode=33
+#|status 33
+#|ERROR: AddressSanitizer: heap-use-after-free
+#|status 33
+#|1
+# expect stderr glob
+#|mtrace-record: run.dat: *, * events, 0 dropped; next: mtrace-query run.dat
+#|mtrace-record: nothing was recorded of './program': AddressSanitizer ends a program when any library comes before its own; leave verify_asan_link_order out of ASAN_OPTIONS

@@ -8,3 +8,9 @@ chmod +x a b inner outer
 complain mtrace-record -o run.dat -- ./a
 complain mtrace-record -q -o outer.dat -- ./outer
 test -s outer.dat && echo "recorded"
+# expect stdout
+#|status 126, lines on stderr 1
+#|status 5, lines on stderr 0
+#|recorded
+# expect stderr
+#|mtrace-record: cannot run './a': Too many levels of symbolic links

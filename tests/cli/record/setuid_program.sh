@@ -9,3 +9,9 @@ chmod 4755 program
 [ "$(as_nobody ./program -u)" = 0 ] || { echo "skipped: this file system honours no set-user-ID bit"; exit 77; }
 complain setpriv --reuid=65534 --regid=65534 --clear-groups mtrace-record -o run.dat -- ./program -u
 [ -e run.dat ] || echo "no log is left"
+# expect stdout
+#|0
+#|status 0, lines on stderr 1
+#|no log is left
+# expect stderr
+#|mtrace-record: nothing was recorded of './program': it is set-uid or set-gid, and such programs load no preloaded library; run it under the account it changes to

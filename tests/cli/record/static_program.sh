@@ -3,3 +3,7 @@
 printf '#include <stdlib.h>\nint main(void) { return malloc(1) ? 5 : 6; }\n' >program.c
 gcc -static -o program program.c 2>/dev/null || { echo "skipped: no static C library"; exit 77; }
 complain mtrace-record -o run.dat -- ./program
+# expect stdout
+#|status 5, lines on stderr 1
+# expect stderr
+#|mtrace-record: nothing was recorded of './program': it is statically linked, so no library can be preloaded; link it dynamically

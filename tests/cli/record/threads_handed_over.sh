@@ -105,3 +105,38 @@ mtrace-import -f --no-symbols run.dat run.db 2>/dev/null
 echo "in destructors: blocks of 700 bytes by thread, and who frees the 5000, temporary or not:"
 sqlite3 run.db "SELECT coalesce(name, 'not known'), tid, count(*) FROM allocations JOIN threads USING (thread_id) WHERE size_bytes = 700 GROUP BY thread_id"
 sqlite3 run.db "SELECT t.name, coalesce(f.name, 'not known'), intervening_allocations IS NULL FROM allocations a JOIN threads t USING (thread_id) LEFT JOIN threads f ON f.thread_id = free_thread_id WHERE size_bytes = 5000"
+# expect stdout
+#|at most 0 -f: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|301|1
+#|300|0|299
+#|at most 0 -f --aggregate: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|301|1
+#|at most 1 -f: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|2|2
+#|mtrace-query: note: 299 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|300|0|299
+#|at most 1 -f --aggregate: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|2|2
+#|mtrace-query: note: 299 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|at most 40 -f: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|41|2
+#|mtrace-query: note: 260 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|300|0|299
+#|at most 40 -f --aggregate: all, temporary of 100 bytes, of 5000:
+#|0|301|301
+#|1|300|0
+#|41|2
+#|mtrace-query: note: 260 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' is of several, one after the other
+#|in destructors: blocks of 700 bytes by thread, and who frees the 5000, temporary or not:
+#|not known|0|10
+#|other threads|not known|1

@@ -32,3 +32,11 @@ mtrace-record -q -o run.dat --start-disabled -- ./toggled
 mtrace-import run.dat run.db 2>import.txt || cat import.txt >&2
 mtrace-query sql 'SELECT size_bytes, count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations GROUP BY 1' run.db --format csv
 sqlite3 run.db 'SELECT started_by, ended_by, allocated_blocks FROM windows'
+# expect stdout
+#|size_bytes,blocks,leaked
+#|200,20,0
+#|4444,1,0
+#|7777,1,1
+#|signal|signal|22
+# expect stderr
+#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new

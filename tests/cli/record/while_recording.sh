@@ -7,3 +7,9 @@ complain mtrace-record -o run.dat -- /bin/true
 complain mtrace-record --force -o run.dat -- /bin/true
 echo >begin
 wait
+# expect stdout
+#|status 125, lines on stderr 1
+#|status 125, lines on stderr 1
+# expect stderr
+#|mtrace-record: 'SCRATCH/run.dat' is being recorded right now; choose another name
+#|mtrace-record: 'SCRATCH/run.dat' is being recorded right now; choose another name

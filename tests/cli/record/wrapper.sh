@@ -33,3 +33,18 @@ blocks title
 # Without a recorder, too.
 LD_PRELOAD=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.so MTRACE_OUTPUT=bare.dat ./tool
 blocks bare
+# expect stdout
+#|status 0, lines on stderr 1
+#|1,50
+#|status 0, lines on stderr 1
+#|1,50
+#|status 0, lines on stderr 1
+#|2,100
+#|status 0, lines on stderr 1
+#|1,50
+#|1,50
+# expect stderr glob
+#|mtrace-record: run.dat and 2 logs of what it executed: *; it started 1 process that is not recorded: --follow-children records that, too; next: mtrace-query run.dat
+#|mtrace-record: clean.dat and 1 log of what it executed: *; next: mtrace-query clean.dat
+#|mtrace-record: followed.dat and 3 logs of child processes: *; next: mtrace-query followed.dat
+#|mtrace-record: title.dat and 1 log of what it executed: *; next: mtrace-query title.dat

@@ -21,3 +21,8 @@ gcc -O0 -o dirty dirty.c
 mtrace-record -q -o run.dat -- ./dirty
 mtrace-record -q -o zero.dat --zero-memory -- ./dirty
 mtrace-record -q -o sampled.dat --sample-bytes 1MiB --zero-memory -- ./dirty
+# expect stdout
+#|dirty
+#|dirty
+#|zero
+#|zero

@@ -3,3 +3,9 @@
 mtrace-record -q --aggregate -o run.dat -- true
 complain mtrace-serve --follow run.dat
 ls
+# expect stdout
+#|status 1, lines on stderr 1
+#|run.dat
+#|run.dat.g1
+# expect stderr
+#|mtrace-serve: 'run.dat' was recorded with --aggregate, and cannot be followed, as its events go while it grows: mtrace-import -f run.dat, as often as you like, and serve the database
