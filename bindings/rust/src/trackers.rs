@@ -39,7 +39,7 @@ impl BitOr for EventKind {
     }
 }
 
-/// What a tracker is told: `struct mtrace_event`. 0: not known.
+/// An event for a tracker: `struct mtrace_event`. 0: not known.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
