@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mtrace.h: a program tells mtrace whose memory it allocates, and when.
+ * mtrace.h: a program reports to mtrace for which purpose it allocates memory, and when.
  *
- * Model:   include it and link nothing. Where the program is recorded, libmtrace.so is in it and
- *          exports one table of functions; where it is not, every call is a load, a branch that is
- *          never taken, and the value that stands here as "absent:". Each executable and library
- *          that includes this file looks for the table once, before its own constructors; calls
- *          before that find it absent. docs/api.md shows each part at work.
- * Threads: all calls, from any thread. Signals: mtrace_enter, _exit, _current_group, _marker and
- *          what is made of them may be called in handlers, and scopes left by longjmp or an
- *          exception end with the next exit further out.
- * Failure: nothing aborts, errno stays. What cannot be done is counted: mtrace_counters.
- * Versions: within a version programs work on with any later collector; an older one, with a shorter table, they find
- *          absent. Structures that are passed by value, mtrace_tag and mtrace_root (one executable may have been
- *          made with several of these headers, and its roots lie in one row) stay as they are. Others may get
- *          members at their ends, so that both sides go by the size that the program knows: it is
- *          passed along, but for mtrace_event, of which the collector never knows less. What else changes
- *          raises the version, and with it the name of the table: programs of another one find it absent.
+ * Include it and link nothing. In a recorded program libmtrace.so exports one table of functions.
+ * In any other program every call is a load and a branch that is never taken, and returns the value
+ * given below as "absent:". Each executable and library that includes this file looks for the table
+ * once, before its own constructors; earlier calls find it absent. docs/api.md has examples.
+ *
+ * Threads: all calls may be made in any thread. Signals: handlers may call mtrace_enter, _exit,
+ * _current_group, _marker and the macros based on them. A scope left by longjmp or an exception ends
+ * with the next exit of an outer scope.
+ *
+ * Failure: nothing aborts, and errno keeps its value. Failed calls are counted: mtrace_counters.
+ *
+ * Versions: within a version a program works with any later collector. An older collector has a
+ * shorter table, and counts as absent. Structures passed by value, mtrace_tag and mtrace_root never
+ * change (one executable may contain roots of several versions of this header, in one section).
+ * Other structures may get members at their ends. So the program passes the size that it knows,
+ * except for mtrace_event, of which the collector never knows less. Any other change raises the
+ * version and changes the name of the table: programs of another version find it absent.
  */
 #ifndef MTRACE_H
 #define MTRACE_H
@@ -34,11 +36,11 @@ enum {
     MTRACE_API_VERSION = 2
 };
 
-/* ---- groups: who memory is charged to ---- */
+/* ---- groups: what memory is charged to ---- */
 
 enum {
-    MTRACE_GROUP_UNTRACKED = 0, /* charged to nobody */
-    MTRACE_GROUP_ROOT = 1       /* where no scope is open; those of the program begin at 2 */
+    MTRACE_GROUP_UNTRACKED = 0, /* charged to no group */
+    MTRACE_GROUP_ROOT = 1       /* outside of any scope; groups of the program begin at 2 */
 };
 
 /* Strings with their NUL; copied. */
@@ -46,7 +48,7 @@ struct mtrace_tag {
     const char *key, *value;
 };
 
-/* What an enter gives and its exit takes: to be passed on, not to be looked into. */
+/* Result of an enter, for its exit. Its members are private. */
 struct mtrace_scope {
     uint32_t group, depth;
     uint64_t owner;
@@ -57,43 +59,43 @@ struct mtrace_context {
     uint64_t parent; /* the innermost scope it was captured in, as mtrace_scope.owner; 0: none */
 };
 
-/* What went wrong or was left out, of this process so far. */
+/* Failures of this process so far. */
 struct mtrace_counts {
     uint64_t dropped;     /* events that are missing in the recording */
-    uint64_t stale_exits; /* scopes that were ended already, or are another thread's or no phases */
-    uint64_t bad_handles; /* ids of groups and pools that no call gave, tags that are NULL */
+    uint64_t stale_exits; /* scopes that have ended, belong to another thread, or are no phases */
+    uint64_t bad_handles; /* ids of groups and pools that no call returned, tags that are NULL */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
     uint64_t
-        unreported; /* ends and moves of blocks, or all of a block, that no tracker was told of */
+        unreported; /* frees and moves of blocks, or all events of a block, that no tracker got */
 };
 
 enum mtrace_event_kind {
     MTRACE_EVENT_ALLOC = 1,
     MTRACE_EVENT_FREE = 2,
     MTRACE_EVENT_RESIZE = 4,
-    MTRACE_EVENT_MOVE = 8 /* by mtrace_move, to another group; earlier collectors tell of none */
+    MTRACE_EVENT_MOVE = 8 /* by mtrace_move, to another group; earlier collectors report none */
 };
 
-/* What a tracker is told. Threads have the numbers of the recording's threads; equal stacks have equal
- * numbers, which are not those of the database. 0: not known. Of MOVE the thread is the one that moves the block,
- * in whichever group it is, and there is no stack: stack_id is 0. */
+/* An event for a tracker. Threads have the numbers of the recording's threads. Equal stacks have equal
+ * numbers, which are not those of the database. 0: not known. For MOVE the thread is the moving one,
+ * in whichever group it is, and stack_id is 0 because no stack is taken. */
 struct mtrace_event {
     enum mtrace_event_kind kind;
-    uint32_t group;         /* that the block is charged to; RESIZE, MOVE: was, until now */
-    uint32_t current_group; /* of this thread; RESIZE, MOVE: charged to it from now on */
+    uint32_t group;         /* group of the block; RESIZE, MOVE: its group so far */
+    uint32_t current_group; /* of this thread; RESIZE, MOVE: new group of the block */
     uint32_t thread_id, alloc_thread_id;
     uint32_t stack_id, alloc_stack_id;
     const void *address,
         *old_address;                /* RESIZE: both, perhaps the same; else old_address is NULL */
-    size_t size_bytes, usable_bytes; /* as asked for, as the allocator gave; usable 0: not known */
+    size_t size_bytes, usable_bytes; /* as requested, as the allocator gave; usable 0: not known */
     size_t old_size_bytes, old_usable_bytes; /* RESIZE; else 0 */
     uint64_t time_ns;                        /* since the recording began */
 };
 
 struct mtrace_objects_api;
 
-/* The table that libmtrace.so exports. Later versions have more members behind these. */
+/* The table that libmtrace.so exports. Later versions have more members at its end. */
 struct mtrace_api {
     uint32_t version;    /* MTRACE_API_VERSION of the collector */
     uint32_t size_bytes; /* of its table */
@@ -127,24 +129,24 @@ struct mtrace_api {
     int (*report)(const char *question, int fd);
 };
 
-#ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
+#ifndef MTRACE_TYPES_ONLY /* for the code that provides the table */
 
 /* ---- finding the table ---- */
 
 extern const struct mtrace_api mtrace_api_2 __attribute__((weak));
 
 /*
- * One of each for every executable or library, whatever number of its files include this. A
- * reference that the linker has bound to nothing for good (in programs that are not position
- * independent) is asked for by name; in static programs there is nothing to ask. What can be loaded
- * anywhere has been bound by the loader, and dlsym, which allocates when it finds nothing, is not asked.
+ * Each executable or library has one of each, even if several of its files include this header. In
+ * programs that are not position independent the linker may have resolved the reference to nothing:
+ * then the table is looked up by name. Static programs have no table. In position-independent code
+ * the loader has bound the reference, so dlsym, which allocates if it fails, is not called.
  */
 __attribute__((weak, visibility("hidden"))) const struct mtrace_api *mtrace_found_ = NULL;
 
 static void *mtrace_dlsym_(void *handle, const char *name) __attribute__((weakref("dlsym")));
 static char *mtrace_dlerror_(void) __attribute__((weakref("dlerror")));
 
-/* The ELF header of this executable or library, by the linker; its type is at 16: 3 can be loaded anywhere. */
+/* The ELF header of this executable or library, by the linker. Its type is at 16; 3: position independent. */
 extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 static inline bool mtrace_is_bound_by_loader_(void)
@@ -162,7 +164,7 @@ __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(
     if (!api && mtrace_dlsym_ && !mtrace_is_bound_by_loader_()) {
         api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_2");
         if (!api && mtrace_dlerror_)
-            mtrace_dlerror_(); /* what was not found is nobody's error */
+            mtrace_dlerror_(); /* a failed lookup must not show up as the program's error */
     }
     if (api && api->version >= MTRACE_API_VERSION && api->size_bytes >= sizeof(*api))
         mtrace_found_ = api;
@@ -175,7 +177,7 @@ static inline bool mtrace_present(void)
     return __builtin_expect(api != NULL, 0) ? api->present() : false;
 }
 
-/* Of the collector. absent: 0 */
+/* Version of the collector. absent: 0 */
 static inline unsigned mtrace_api_version(void)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -184,9 +186,9 @@ static inline unsigned mtrace_api_version(void)
 
 /* ---- groups ---- */
 
-/* A new id each time, never given again. absent, or no memory: MTRACE_GROUP_ROOT. Name and tags may
- * take 8000 bytes together; of longer ones the last tags are left out, then the name is cut. NULL
- * in place of a name, key or value is an empty one, in place of tags none. */
+/* Returns a new id each time; ids are never reused. absent, or no memory: MTRACE_GROUP_ROOT. Name and
+ * tags may have 8000 bytes together. If they have more, the last tags are dropped, then the name is
+ * cut. NULL as a name, key or value means an empty one; NULL as tags means none. */
 static inline uint32_t mtrace_group_register(const char *name, const struct mtrace_tag *tags,
                                              size_t n_tags)
 {
@@ -195,7 +197,7 @@ static inline uint32_t mtrace_group_register(const char *name, const struct mtra
                                             : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
-/* The same id for the same name and the same tags in the same order. absent: MTRACE_GROUP_ROOT */
+/* Returns the same id for the same name and the same tags in the same order. absent: MTRACE_GROUP_ROOT */
 static inline uint32_t mtrace_group_intern(const char *name, const struct mtrace_tag *tags,
                                            size_t n_tags)
 {
@@ -204,8 +206,8 @@ static inline uint32_t mtrace_group_intern(const char *name, const struct mtrace
                                             : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
-/* What this thread allocates is charged to the group until the scope is ended. Scopes nest; a group
- * may be entered twice. An id that no register gave counts as MTRACE_GROUP_ROOT. */
+/* Charges allocations of this thread to the group until the scope ends. Scopes nest; a group
+ * may be entered twice. An unknown id counts as MTRACE_GROUP_ROOT. */
 static inline struct mtrace_scope mtrace_enter(uint32_t group)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -213,8 +215,8 @@ static inline struct mtrace_scope mtrace_enter(uint32_t group)
     return __builtin_expect(api != NULL, 0) ? api->enter(group) : none;
 }
 
-/* Back to what was before that enter, whatever was left open inside. A scope that was ended, or is
- * another thread's, is left alone and counted. */
+/* Restores the group before that enter, even if inner scopes are still open. A scope that has ended, or
+ * belongs to another thread, is counted and otherwise ignored. */
 static inline void mtrace_exit(struct mtrace_scope scope)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -229,17 +231,17 @@ static inline uint32_t mtrace_current_group(void)
     return __builtin_expect(api != NULL, 0) ? api->current_group() : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
-/* From now on the block is charged to the group. True: that was written into the log, not that the block is
- * one: of what is not live mtrace-import ignores it, and counts it. false: absent, no block or group,
- * not recorded, or the log has no room. */
+/* Charges the block to the group from now on. true: the move was logged; mtrace-import ignores and
+ * counts moves of blocks that are not live. false: absent, no block or group, not recorded, or the
+ * log has no room. */
 static inline bool mtrace_move(void *block, uint32_t group)
 {
     const struct mtrace_api *api = mtrace_found_;
     return __builtin_expect(api != NULL, 0) ? api->move(block, group) : false;
 }
 
-/* The group the block is charged to. 0: absent, nobody's, or not a live block that was born after the
- * program first asked; so ask once at the start, with NULL. From then on each event costs more. */
+/* Returns the group of the block. 0: absent, untracked, or not a live block that was allocated after the
+ * first call. So call it once at the start, with NULL. From then on each event costs more. */
 static inline uint32_t mtrace_group_of(const void *block)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -247,7 +249,7 @@ static inline uint32_t mtrace_group_of(const void *block)
                                             : (uint32_t)MTRACE_GROUP_UNTRACKED;
 }
 
-/* The group entered here, to be entered elsewhere: in another thread, task or callback. */
+/* Captures the current group, to be adopted in another thread, task or callback. */
 static inline struct mtrace_context mtrace_context_capture(void)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -255,7 +257,7 @@ static inline struct mtrace_context mtrace_context_capture(void)
     return __builtin_expect(api != NULL, 0) ? api->context_capture() : none;
 }
 
-/* To be ended by mtrace_exit, in the same thread. */
+/* Enters a captured group. End the scope by mtrace_exit, in the same thread. */
 static inline struct mtrace_scope mtrace_context_adopt(struct mtrace_context context)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -274,8 +276,8 @@ static inline void mtrace_inherit_groups(bool on)
 
 /* ---- when ---- */
 
-/* Of the whole process. While it is off no allocation is recorded, but the ends of recorded blocks
- * are, and their changes of size: live figures never drift. */
+/* Switches recording of the whole process. While it is off, no allocation is recorded. Frees and
+ * reallocs of recorded blocks still are, so live bytes stay right. */
 static inline void mtrace_tracking(bool on)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -290,7 +292,7 @@ static inline bool mtrace_is_tracking(void)
     return __builtin_expect(api != NULL, 0) ? api->is_tracking() : false;
 }
 
-/* A named instant. */
+/* Marks a time with a name. */
 static inline void mtrace_marker(const char *text)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -298,8 +300,8 @@ static inline void mtrace_marker(const char *text)
         api->marker(text);
 }
 
-/* A named time of the process, whichever threads begin and end it. Phases may overlap; of more than
- * 1024 that are open at once the last are counted, not kept. A scope of a group ends none. */
+/* Begins a named phase of the process; any thread may end it. Phases may overlap. If more than 1024
+ * are open at the same time, the last ones are only counted. mtrace_exit does not end a phase. */
 static inline struct mtrace_scope mtrace_phase_begin(const char *name)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -316,15 +318,15 @@ static inline void mtrace_phase_end(struct mtrace_scope phase)
 
 /* ---- pools: blocks inside blocks ---- */
 
-/* An allocator of the program's own, which takes large blocks and gives out parts of them. 0: absent,
- * or no memory; calls for it do nothing. */
+/* Announces an allocator inside the program, which gives out parts of large blocks. 0: absent,
+ * or no memory; calls with it do nothing. */
 static inline uint32_t mtrace_pool_create(const char *name)
 {
     const struct mtrace_api *api = mtrace_found_;
     return __builtin_expect(api != NULL, 0) ? api->pool_create(name) : 0;
 }
 
-/* The pool gave out a block: to be called after it did. NULL: it failed, and nothing is recorded. */
+/* Call it after the pool gave out a block. NULL: the pool failed, and nothing is recorded. */
 static inline void mtrace_pool_alloc(uint32_t pool, const void *address, size_t size_bytes)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -332,8 +334,8 @@ static inline void mtrace_pool_alloc(uint32_t pool, const void *address, size_t 
         api->pool_alloc(pool, address, size_bytes);
 }
 
-/* One event: the block is now at address and has another size; after it happened. old_address NULL:
- * as mtrace_pool_alloc. address NULL: it failed, the block stays. */
+/* Call it after a block was resized: it is now at address. This is one event. old_address NULL:
+ * as mtrace_pool_alloc. address NULL: resizing failed, and the block stays. */
 static inline void mtrace_pool_resize(uint32_t pool, const void *old_address, const void *address,
                                       size_t size_bytes)
 {
@@ -342,8 +344,8 @@ static inline void mtrace_pool_resize(uint32_t pool, const void *old_address, co
         api->pool_resize(pool, old_address, address, size_bytes);
 }
 
-/* To be called before another thread can be given the block. An address that is no block of the pool is
- * ignored by mtrace-import, and counted there. */
+/* Call it before another thread can get the block. mtrace-import ignores and counts an address that is
+ * no block of the pool. */
 static inline void mtrace_pool_free(uint32_t pool, const void *address)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -351,8 +353,8 @@ static inline void mtrace_pool_free(uint32_t pool, const void *address)
         api->pool_free(pool, address);
 }
 
-/* Ends all blocks in the pool, before the memory below them is given back; it may be used on. A block
- * below that is freed ends those in it, too. */
+/* Ends all blocks of the pool; call it before their memory is freed. The pool may be used again. Freeing
+ * the memory below pool blocks ends them, too. */
 static inline void mtrace_pool_destroy(uint32_t pool)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -373,12 +375,12 @@ static inline struct mtrace_counts mtrace_counters(void)
 /* ---- trackers: functions that are called on each event ---- */
 
 /*
- * From now on `callback` is called on each event of the kinds (enum mtrace_event_kind, added up), in
- * the thread that causes it: of an allocation before the program has the block, of a free before the
- * allocator has it back, of a move before mtrace_move returns; a realloc is one event. A block's end is
- * told if its beginning was, and so are its moves, to whoever is a tracker then. What the callback itself
- * allocates, frees and moves is not told to anyone, nor is what is allocated for nobody. It may take locks
- * that nobody holds while it allocates or moves, and must return. The handle, > 0; absent, or more than 16 at once: 0.
+ * Calls `callback` on each event of the kinds (a sum of enum mtrace_event_kind) from now on, in the
+ * thread that causes it: before the program has an allocated block, before the allocator has a freed
+ * one, before mtrace_move returns. A realloc is one event. The free and the moves of a block are reported
+ * if its allocation was, to all trackers of that time. Events of the callback itself are not reported,
+ * nor are those of untracked blocks. The callback must return, and may take only locks that no thread
+ * holds while it allocates or moves. Returns a handle > 0; absent, or more than 16 trackers: 0.
  */
 static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event *event, void *user),
                                      void *user, unsigned kinds)
@@ -387,11 +389,10 @@ static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event 
     return __builtin_expect(api != NULL, 0) ? api->tracker_add(callback, user, kinds) : 0;
 }
 
-/* When it returns no thread runs the callback, and none will: `user` may go. So it waits for those who do, and
- * the caller holds no lock that the callback takes. Not so from inside of any callback: there it never
- * waits, and false says that another thread may run it still: to be called once more, from outside, before `user`
- * goes; true, that none but the caller does. Else false: absent, or no such tracker (any more). Not in
- * handlers of signals. */
+/* Removes a tracker and waits until no thread runs its callback; then `user` may be freed. The caller must
+ * hold no lock that the callback takes. Inside of any callback it does not wait: false then means that
+ * another thread may still run the callback, so call it again, from outside, before `user` is freed; true
+ * means that only the caller does. Otherwise false means absent, or no such tracker. Not for signal handlers. */
 static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;
@@ -401,13 +402,24 @@ static inline bool mtrace_tracker_remove(int handle)
 /* ---- live reports ---- */
 
 /*
- * Asks mtrace-record what mtrace-query would answer about this process, as of this instant, and writes it to
- * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "export --to flamegraph.pl --measure live --at end", "sql 'SELECT …'". The words are split and
- * quoted as by a shell, which puts nothing in; they name no files, and are 1535 bytes at most. Waits for the answer, while other threads go on. 0, or an errno
- * value, and where it has something to say a line of it on fd: ENOTCONN: absent, or recorded without mtrace-record; EINVAL: not understood; E2BIG: too long; ERANGE: the rule of
- * --fail-if holds, the answer is there all the same; ENOSPC: the log has no room for the question; ETIMEDOUT: it took more than 30 s of a processor, or than its --time-limit; EPIPE: nobody reads what was
- * written to fd, and no signal says so; others: docs/api.md. "report" writes its page of HTML to fd. Not from handlers. Numbers of stacks and call sites hold within
- * one answer: the next one numbers them anew. Under --aggregate totals are of all blocks, rows ("allocations", what has filters) of those that live.
+ * Runs a command of mtrace-query on this process as of this moment, and writes the answer to fd. Examples:
+ * "threads --csv", "by-group --json", "groups --size-min 4KiB", "sql 'SELECT …'",
+ * "export --to flamegraph.pl --measure live --at end", "report" (a page of HTML).
+ * The command is split and quoted like in a shell, without substitutions. It has at most 1535 bytes and
+ * names no files. The calling thread waits for the answer; other threads continue. Not for signal handlers.
+ *
+ * Returns 0 or an errno value, and may write a line about an error to fd:
+ *   ENOTCONN   absent, or recorded without mtrace-record
+ *   EINVAL     invalid command
+ *   E2BIG      the command is too long
+ *   ERANGE     the rule of --fail-if holds; the answer is complete
+ *   ENOSPC     the log has no room for the request
+ *   ETIMEDOUT  it took more than 30 s of a processor, or than its --time-limit
+ *   EPIPE      the reader of fd has closed it (without a signal)
+ *   others     see docs/api.md
+ *
+ * Ids of stacks and call sites are valid within one answer. Under --aggregate totals include all blocks;
+ * rows ("allocations", reports with filters) are only those of live blocks.
  */
 static inline int mtrace_report(const char *question, int fd)
 {
@@ -425,7 +437,7 @@ static inline void mtrace_scope_cleanup_(struct mtrace_scope *scope)
 #    define MTRACE_JOIN_(a, b)   a##b
 #    define MTRACE_UNIQUE_(a, b) MTRACE_JOIN_(a, b)
 
-/* Charges to the group up to the end of the block this stands in. */
+/* Charges allocations to the group up to the end of the enclosing block. */
 #    define MTRACE_SCOPE(group)                                     \
         struct mtrace_scope MTRACE_UNIQUE_(mtrace_scope_, __LINE__) \
             __attribute__((cleanup(mtrace_scope_cleanup_), unused)) = mtrace_enter(group)

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mtrace_objects.h: a program shows which of its objects own its memory; beside mtrace.h.
+ * mtrace_objects.h: a program shows which of its objects own its memory; an addition to mtrace.h.
  *
- * Model:   a function for each type, a visitor, names the members of an object, and the blocks that
- *          its pointers own. A walk calls the visitors of roots and makes a tree of it: names, sizes as
- *          declared, and which blocks were claimed. Objects of one path are one node. Recorded, the tree
- *          meets the real blocks: what each was asked for and takes, which nobody claims, which two do.
- * Sizes:   what a member takes is part of its parent; what a pointer owns is not. What is left of an object
- *          whose members were named is `padding`: holes, and members that were not named.
- * Cycles:  a block is visited once in a walk, whoever points to it. Types that contain themselves fold
- *          into one node where they come again under the same key, so that lists are no deep trees.
- * Threads: a walk belongs to one thread at a time. It reads the objects: who else may change them is
- *          to be kept out, or the member to be left out by mtrace_visit_opaque. Not in handlers.
- * Failure: nothing aborts. Pointers that cannot be read, sizes that cannot be, a second owner: not
- *          followed, and a warning. Where memory is short objects are left out, and counted so.
+ * Terms
+ *   visitor  a function for a type: it names the members of an object, and the blocks that they own
+ *   walk     calls the visitors of roots, and makes a tree of names, declared sizes and claimed blocks
+ *   node     all objects of one path in the tree
+ *   padding  the rest of an object whose members were named: holes, and unnamed members
+ *
+ * mtrace-query compares a recorded walk with the real blocks: requested and usable sizes, unclaimed
+ * blocks, and blocks claimed twice. A member is part of its parent; a block behind a pointer is not.
+ *
+ * Cycles: a walk visits a block once, even if several pointers lead to it. Types that contain themselves
+ * fold into one node when they recur under the same key, so lists do not become deep trees.
+ *
+ * Threads: a walk belongs to one thread at a time, and reads the objects. Prevent other threads from
+ * changing them, or skip a member by mtrace_visit_opaque. Not for signal handlers.
+ *
+ * Failure: nothing aborts. Unreadable pointers, impossible sizes and second owners are not followed,
+ * and cause a warning. If memory is short, objects are skipped and counted.
  */
 #ifndef MTRACE_OBJECTS_H
 #define MTRACE_OBJECTS_H
@@ -39,7 +44,7 @@ enum mtrace_member_kind {
     MTRACE_MEMBER_OPAQUE = 7
 };
 
-/* What the calls below make; all zero but what they say. */
+/* Argument of struct mtrace_objects_api.visit; members that a kind does not use are zero. */
 struct mtrace_member {
     enum mtrace_member_kind kind;
     const char *key, *type; /* copied */
@@ -49,10 +54,10 @@ struct mtrace_member {
     mtrace_visit *visit; /* NULL: nothing below it */
     bool (*is_used)(const void *slot);
     const char *why;
-    size_t start; /* elements in front of the first used one */
+    size_t start; /* elements before the first used one */
 };
 
-/* Stays as it is: mtrace.h, Versions. */
+/* Never changes: mtrace.h, Versions. */
 struct mtrace_root {
     const char *name;
     const void *object;
@@ -60,7 +65,7 @@ struct mtrace_root {
     mtrace_visit *visit;
 };
 
-/* A part of the table of libmtrace.so. What the program fills comes with the size that it knows. */
+/* A part of the table of libmtrace.so. The program passes the sizes of the structures that it fills. */
 struct mtrace_objects_api {
     uint32_t size_bytes;
     bool (*roots_add)(const struct mtrace_root *roots, size_t n_roots, size_t root_bytes);
@@ -89,9 +94,9 @@ static inline const struct mtrace_objects_api *mtrace_objects_(void)
     return api->objects->size_bytes >= sizeof(struct mtrace_objects_api) ? api->objects : NULL;
 }
 
-/* ---- what a visitor says about its object ---- */
+/* ---- calls for visitors ---- */
 
-/* In the order of struct mtrace_member. It is made only where there is somebody to read it. */
+/* Arguments are in the order of struct mtrace_member, which is filled only if there is a collector. */
 static inline void mtrace_visit_member_(struct mtrace_visitor *visitor,
                                         enum mtrace_member_kind kind, const char *key,
                                         const char *type, size_t size_bytes, const void *first,
@@ -114,7 +119,7 @@ static inline void mtrace_visit_field(struct mtrace_visitor *visitor, const char
                          size_bytes, visit, NULL, NULL, 0);
 }
 
-/* A pointer (pointer_bytes of the object) that owns an object of size_bytes in a block of its own. NULL
+/* A pointer (pointer_bytes of the object) that owns an object of size_bytes in its own block. NULL
  * targets own nothing. */
 static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const char *key,
                                        size_t pointer_bytes, const char *type, const void *target,
@@ -124,7 +129,7 @@ static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const cha
                          size_bytes, visit, NULL, NULL, 0);
 }
 
-/* The same where others may own it, too: it is visited once, and stands on top under its type. */
+/* The same for a target with several owners: it is visited once, and is a root under its type. */
 static inline void mtrace_visit_shared(struct mtrace_visitor *visitor, const char *key,
                                        size_t pointer_bytes, const char *type, const void *target,
                                        size_t size_bytes, mtrace_visit *visit)
@@ -143,7 +148,7 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
 }
 
 /* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are used; the
- * others are `unused_capacity`. header_bytes: what pointer, count and capacity take in the object. */
+ * others are `unused_capacity`. header_bytes: size of pointer, count and capacity in the object. */
 static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const char *key,
                                        size_t header_bytes, const char *type, const void *first,
                                        size_t start, size_t count, size_t capacity,
@@ -153,7 +158,7 @@ static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const cha
                          capacity, element_bytes, visit, NULL, NULL, start);
 }
 
-/* The same of which the first ones are used. */
+/* The same if the first elements are used. */
 static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const char *key,
                                        size_t header_bytes, const char *type, const void *first,
                                        size_t count, size_t capacity, size_t element_bytes,
@@ -163,7 +168,7 @@ static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const cha
                         visit);
 }
 
-/* The same of which slots here and there are used, as of a map by hashes. */
+/* The same if any slots may be used, as in a hash map. */
 static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char *key,
                                       size_t header_bytes, const char *type, const void *slots,
                                       size_t n_slots, size_t slot_bytes,
@@ -173,7 +178,7 @@ static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char
                          n_slots, slot_bytes, visit, is_used, NULL, 0);
 }
 
-/* A member that is not looked into, and why: its lock is busy, nobody knows its type. A warning. */
+/* A member that is skipped, and why: its lock is busy, its type is unknown. Causes a warning. */
 static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const char *key,
                                        size_t size_bytes, const char *why)
 {
@@ -183,7 +188,7 @@ static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const cha
 
 /* ---- roots ---- */
 
-/* An object to begin with in mtrace_walk_roots, as long as it is registered. A second registration of it
+/* Registers an object as a root of mtrace_walk_roots, until it is unregistered. A second registration
  * replaces the first. false: absent, or too many (4096). */
 static inline bool mtrace_root_register(const char *name, const void *object, size_t size_bytes,
                                         mtrace_visit *visit)
@@ -200,8 +205,8 @@ static inline void mtrace_root_unregister(const void *object)
         api->roots_remove(object);
 }
 
-/* Registers a variable when the program or library is loaded, until it is unloaded: by an entry in a
- * section of its own, without any code. At file scope. */
+/* Registers a variable when the program or library is loaded, until it is unloaded, by an entry in its
+ * own section, without any code. For file scope. */
 #    define MTRACE_ROOT(variable, visit)                                                \
         static const struct mtrace_root MTRACE_UNIQUE_(mtrace_root_, __LINE__)          \
             __attribute__((section("mtrace_roots"), used, aligned(sizeof(void *)))) = { \
@@ -244,14 +249,14 @@ static inline void mtrace_walk_free(struct mtrace_walk *walk)
         mtrace_objects_()->walk_free(walk);
 }
 
-/* All that are registered. */
+/* Walks all registered roots. */
 static inline void mtrace_walk_roots(struct mtrace_walk *walk)
 {
     if (walk)
         mtrace_objects_()->walk_roots(walk);
 }
 
-/* One object, which stands on top under the name. It may be a block itself. */
+/* Walks one object as a root with this name. It may be a block itself. */
 static inline void mtrace_walk_object(struct mtrace_walk *walk, const char *name,
                                       const void *object, size_t size_bytes, mtrace_visit *visit)
 {
@@ -260,34 +265,34 @@ static inline void mtrace_walk_object(struct mtrace_walk *walk, const char *name
         mtrace_objects_()->walk_object(walk, &root, sizeof(root));
 }
 
-/* As declared, over all nodes. */
+/* Sum of declared sizes over all nodes. */
 static inline uint64_t mtrace_walk_total_bytes(const struct mtrace_walk *walk)
 {
     return walk ? mtrace_objects_()->walk_total_bytes(walk) : 0;
 }
 
-/* How many there were; *ret_texts has the first 64 of them, as long as the walk. */
+/* Returns the number of warnings; *ret_texts has the first 64 of them, valid as long as the walk. */
 static inline size_t mtrace_walk_warnings(const struct mtrace_walk *walk,
                                           const char *const **ret_texts)
 {
     return walk ? mtrace_objects_()->walk_warnings(walk, ret_texts) : 0;
 }
 
-/* Folded: a line for each node, "a;b;c BYTES", in order of names; for any tool that draws flame graphs.
- * Sizes are those declared. 0, or an errno value. */
+/* Writes folded text: a line for each node, "a;b;c BYTES", in order of names, for tools that draw flame
+ * graphs. Sizes are the declared ones. Returns 0 or an errno value. */
 static inline int mtrace_walk_print(const struct mtrace_walk *walk, int fd)
 {
     return walk ? mtrace_objects_()->walk_print(walk, fd) : 0;
 }
 
-/* Into the recording, for mtrace-query objects. Blocks are looked up as they are now: to be called before
- * the program goes on. 0, or an errno value. */
+/* Writes the walk into the recording, for mtrace-query objects. Blocks are looked up as of now: call it
+ * before the program continues. Returns 0 or an errno value. */
 static inline int mtrace_walk_record(const struct mtrace_walk *walk, const char *name)
 {
     return walk ? mtrace_objects_()->walk_record(walk, name) : 0;
 }
 
-/* The object with all that it alone owns, by pointers that are unique all the way, as declared. absent:
+/* Declared size of the object with all memory that it alone owns, by unique pointers all the way. absent:
  * size_bytes */
 static inline uint64_t mtrace_size_of_unique(const void *object, size_t size_bytes,
                                              mtrace_visit *visit)

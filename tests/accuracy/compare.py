@@ -86,7 +86,7 @@ def main():
         if shutil.which(program) is None:
             raise Skip(f"{program} is not installed")
     too_far = []
-    print("| program | figure | mtrace | valgrind | | heaptrack | |\n|---|---|--:|--:|--:|--:|--:|")
+    print("| program | measure | mtrace | valgrind | | heaptrack | |\n|---|---|--:|--:|--:|--:|--:|")
     for name in args.programs or PROGRAMS:
         try:
             ours, valgrind, heaptrack = (measure(name, tool) for tool in (by_us, harness.valgrind_totals, harness.heaptrack_totals))

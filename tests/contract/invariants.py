@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""invariants.py ROOT [--write]: docs/invariants.md lists every numbered invariant of the headers; --write makes it anew."""
+"""invariants.py ROOT [--write PAGE]: numbers of the invariants in headers are unique, and references name one that exists.
+
+A number is unique within its folder. With --write, lists all invariants in PAGE instead; the build makes docs/invariants.md by it.
+"""
 
 import re
 import sys
@@ -8,56 +11,72 @@ from pathlib import Path
 
 import tree
 
-ENTRY = re.compile(r"(?<![\w-])([A-Z]{1,3}-\d+)\s+([A-Z`a-z(].*?)(?=(?<![\w-])[A-Z]{1,3}-\d+\s+[A-Z`a-z(]|$)", re.DOTALL)
-BEGINNING = re.compile(r"^ \*   ?([A-Z]{1,3}-\d+) ", re.MULTILINE)
-SECTION = re.compile(r"Invariants?\b:?(.*?)(?:\n \*\s*\n \*\s*[A-Z]\w+:|\n \* ?(?:Threads|Signals|Failure|Model|Words|Cost|Memory|Ownership)\b|\*/)",
-                     re.DOTALL)
+NUMBER = re.compile(r"(?<![\w-])[A-Z]{1,3}-\d+(?![\w-])")
+BEGINNING = re.compile(r"\*\s+([A-Z]{1,3}-\d+)\s+(.*)")
 
 HEAD = """# Invariants
 
 Each is stated in the header named here, asserted by that module's `_check` where it can be, and tested in
-`tests/unit/<folder>/test_<stem>.c`. This list is made by `tests/contract/invariants.py . --write`; a test keeps it current.
+`tests/unit/<folder>/test_<stem>.c`. The build makes this list from the headers.
 """
 
 
 def of_header(text):
-    """(number, sentence) of each invariant in the header's opening comment."""
-    opening = re.search(r"/\*\n.*?\*/", text, re.DOTALL)
-    section = SECTION.search(opening.group()) if opening else None
-    if section is None:
-        return []
-    plain = " ".join(line.strip().removeprefix("*").strip() for line in section.group(1).splitlines())
-    plain = re.split(r"(?<!-\d)(?<!-\d\d) (?:Threads|Signals|Failure|Memory|Cost|Model): ", plain)[0]  # an invariant may begin with such a word
-    return [(number, " ".join(said.split()).rstrip(".;*/ ")) for number, said in ENTRY.findall(plain)]
+    """(number, sentences) of each invariant in the opening comment: a paragraph that begins with its number."""
+    found = []
+    for line in re.split(r"^#", text, maxsplit=1, flags=re.MULTILINE)[0].splitlines():
+        line = line.strip()
+        beginning = BEGINNING.match(line)
+        if beginning:
+            found.append([*beginning.groups()])
+            is_inside = True
+        elif line in ("*", "*/") or not line.startswith("*"):
+            is_inside = False
+        elif found and is_inside:
+            found[-1][1] += " " + line.removeprefix("*").strip()
+    return [(number, " ".join(said.split())) for number, said in found]
 
 
-def make(root):
-    lines, seen, broken = [HEAD], {}, []
+def collect(root):
+    """{path: invariants} of every header that states one, and the broken rules."""
+    stated, owners, broken = {}, {}, []
     for path in tree.sources(root, {".h"}):
-        text = (Path(root) / path).read_text()
-        found = of_header(text)
+        found = of_header((Path(root) / path).read_text())
         if found:
-            missing = set(BEGINNING.findall(text[:text.index("#ifndef")])) - {number for number, _ in found}
-            broken += [f"{path}: {number} is not listed" for number in missing]
-            lines.append(f"## {path}\n")
-            lines += [f"* **{number}** {said}." for number, said in found]
-            lines.append("")
+            stated[path] = found
         for number, _ in found:
-            if seen.get(number, path).parts[0] == path.parts[0] and number in seen:
-                broken.append(f"{path}: {number} is taken by {seen[number]}")
-            seen.setdefault(number, path)
-    return "\n".join(lines), len(seen), broken
+            owner = owners.setdefault((path.parent, number), path)
+            if owner != path or [n for n, _ in found].count(number) > 1:
+                broken.append(f"{path}: {number} is stated in {owner}, too")
+    return stated, broken
+
+
+def dangling(root, stated):
+    """References to a number that no header states; words that only look like one (UTF-8) begin as no invariant does."""
+    numbers = {number for found in stated.values() for number, _ in found}
+    kinds = {number.split("-")[0] for number in numbers}
+    for path in tree.tracked(root):
+        if path.suffix not in {".c", ".h", ".md", ".sql"}:
+            continue
+        for at, line in enumerate((Path(root) / path).read_text(errors="replace").splitlines(), 1):
+            for number in NUMBER.findall(line):
+                if number not in numbers and number.split("-")[0] in kinds:
+                    yield f"{path}:{at}: no header states {number}"
+
+
+def page(stated):
+    sections = ["\n".join([f"## {path}\n", *(f"* **{number}** {said}" for number, said in found), ""])
+                for path, found in stated.items()]
+    return "\n".join([HEAD, *sections])
 
 
 def main():
     root = sys.argv[1]
-    page = Path(root) / "docs" / "invariants.md"
-    text, n_found, broken = make(root)
-    if sys.argv[2:] == ["--write"]:
-        page.write_text(text)
-    elif not page.exists() or page.read_text() != text:
-        broken.append("docs/invariants.md is not current: run tests/contract/invariants.py . --write")
-    tree.finish("invariants", n_found, broken)
+    stated, broken = collect(root)
+    if sys.argv[2:3] == ["--write"]:
+        Path(sys.argv[3]).write_text(page(stated))
+        return
+    tree.finish("invariants", sum(map(len, stated.values())), [*broken, *dangling(root, stated)])
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""words.py ROOT: identifiers use the terms of docs/glossary.md, none of the words that they replaced."""
+"""words.py ROOT: identifiers, comments and documentation use the terms of docs/glossary.md, none of the words that they replaced."""
 
 import re
 import sys
@@ -9,23 +9,55 @@ import tree
 
 DENIED = set("""anew asker bell birth births born culled deaths fate fates figures keeper lean newborns nobody nudge
 obey orders remark remarks seat seats somebody tell tellers told untold whoever""".split())
+# Prose may use words of these that have an ordinary sense: an event before another one is born, two cases are told apart.
+DENIED_IN_PROSE = re.compile(
+    r"\b(anew|askers?|fates|keepers?|newborns?|nudge[ds]?|obeys?|obeyed|tellers?|told(?!\s+apart|\s+to\b)|untold|whoever)\b", re.IGNORECASE)
+# Comments that another change is about to replace.
+PENDING = ("Whoever sets it then clears", "not told of one that came back often")
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#\s*include[^\n]*', re.DOTALL | re.MULTILINE)
+NOT_PROSE = re.compile(r"^```.*?^```|^    [^\n]*|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
-def check(root, path):
-    code = NOT_CODE.sub(lambda found: "\n" * found[0].count("\n"), (Path(root) / path).read_text())
-    for number, line in enumerate(code.splitlines(), 1):
+def blank(found):
+    return "\n" * found[0].count("\n")
+
+
+def check_identifiers(path, text):
+    for number, line in enumerate(NOT_CODE.sub(blank, text).splitlines(), 1):
         for name in IDENTIFIER.findall(line):
             denied = DENIED.intersection(name.lower().split("_"))
             if denied:
                 yield f"{path}:{number}: {name}: docs/glossary.md has a standard term for '{denied.pop()}'"
 
 
+def check_prose(path, text, start=1):
+    for found in DENIED_IN_PROSE.finditer(text):
+        yield f"{path}:{start + text.count(chr(10), 0, found.start())}: '{found[0]}': docs/style.md says how to write instead"
+
+
+def check_comments(path, text):
+    for comment in COMMENT.finditer(text):
+        if not any(words in comment[0] for words in PENDING):
+            yield from check_prose(path, comment[0], 1 + text.count("\n", 0, comment.start()))
+
+
 def main():
     root = sys.argv[1]
-    paths = list(tree.sources(root, {".c", ".h"}))
-    tree.finish("words", len(paths), [line for path in paths for line in check(root, path)])
+    code = list(tree.sources(root, {".c", ".h"}))
+    headers = list(tree.sources(root, {".h", ".hpp"}, ("include",)))
+    pages = [path for path in tree.tracked(root) if path.suffix == ".md" or path.parent == Path("docs/man")]
+    broken = []
+    for path in code + headers:
+        text = (Path(root) / path).read_text()
+        broken += check_comments(path, text)
+        if path in code:
+            broken += check_identifiers(path, text)
+    for path in pages:
+        text = (Path(root) / path).read_text()
+        broken += check_prose(path, NOT_PROSE.sub(blank, text) if path.suffix == ".md" else text)
+    tree.finish("words", len(code + headers + pages), broken)
 
 
 main()

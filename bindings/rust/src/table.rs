@@ -49,7 +49,7 @@ pub struct Counters {
     pub refused_groups: u64,
     /// Registered and interned.
     pub groups: u64,
-    /// Ends and moves of blocks, or all of a block, that no tracker was told of.
+    /// Frees and moves of blocks, or all events of a block, that no tracker got.
     pub unreported: u64,
 }
 

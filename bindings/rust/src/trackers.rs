@@ -39,7 +39,7 @@ impl BitOr for EventKind {
     }
 }
 
-/// What a tracker is told: `struct mtrace_event`. 0: not known.
+/// An event for a tracker: `struct mtrace_event`. 0: not known.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
@@ -109,9 +109,9 @@ unsafe impl Send for Tracker {}
 unsafe impl Sync for Tracker {}
 
 impl Tracker {
-    /// From now on the function is called on each event of the kinds, in the thread that causes it. What it allocates and frees itself is
-    /// told to nobody. It may take locks that nobody holds while it allocates, and must return; a panic ends in it. None: absent, or
-    /// more than 16 at once.
+    /// Calls the function on each event of the kinds from now on, in the thread that causes it. Events of the function itself are not
+    /// reported. It must return, and may take only locks that no thread holds while it allocates; a panic ends in it. None: absent, or
+    /// more than 16 trackers.
     pub fn new(kinds: EventKind, function: impl Fn(&Event) + Send + Sync + 'static) -> Option<Tracker> {
         let table = table::get()?;
         work_off_parked(table.tracker_remove);
