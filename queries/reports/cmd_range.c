@@ -8,8 +8,8 @@
 #include "queries/core/command.h"
 #include "queries/core/query.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/filter/row_sums.h"
 #include "queries/filter/row_feed.h"
+#include "queries/filter/row_sums.h"
 #include "queries/reports/reports.h"
 
 #include <string.h>
