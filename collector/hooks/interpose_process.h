@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forking: work around any call that makes a child with its own memory.
+ * interpose_process: work around any call that makes a child with its own memory.
  *
  * Called by the forking thread, with its signal mask. Cannot fail.
  */
-#ifndef MTRACE_COLLECTOR_FORKING_H
-#define MTRACE_COLLECTOR_FORKING_H
+#ifndef MTRACE_COLLECTOR_INTERPOSE_PROCESS_H
+#define MTRACE_COLLECTOR_INTERPOSE_PROCESS_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident_pages: how much of a mapping was in memory when it ended.
+ * mapped_memory: what the log says about the program's mappings beyond the calls that make and end them:
+ * the files behind them, how much of each was in memory when it ended, and where glibc's heaps are.
  *
- * The recorder looks at mappings from outside, now and then. It misses mappings that live briefly,
- * or are touched just before their end. So the process looks itself: at each range that munmap,
- * mremap or MAP_FIXED is about to end, and at its exit at all that is left. Only private anonymous
- * mappings are examined: for files, mincore reports the page cache and not this process. A small
- * table knows where the mappings are.
+ * Resident pages. The recorder looks at mappings from outside, now and then. It misses mappings that
+ * live briefly, or are touched just before their end. So the process looks itself: at each range that
+ * munmap, mremap or MAP_FIXED is about to end, and at its exit at all that is left. Only private
+ * anonymous mappings are examined: for files, mincore reports the page cache and not this process. A
+ * small table knows where the mappings are.
+ *
+ * Heaps. glibc grows its heaps by brk and in its arenas without calling a wrapper. The collector
+ * therefore looks when the program calls malloc_info, mallinfo2 or malloc_trim, and when it exits.
  *
  * Invariants
  *   RI-1 A look costs one system call for RESIDENT_PAGES_BATCH pages and ends after
@@ -20,16 +24,18 @@
  *   RI-4 An invalid range, which the kernel will refuse, ends nothing and is not reported. If the
  *        kernel refuses for another reason, the ranges go back into the table.
  *
- * Threads: any; no locks. One thread owns a place while it changes; this takes no system call and
- * no event. Two threads that end one mapping at the same time may report too little.
- * Async-signal-safe. After a failure the residency is unknown.
+ * Threads: any; no locks. One thread owns a place of the table while it changes; this takes no system
+ * call and no event. Two threads that end one mapping at the same time may report too little.
+ * Async-signal-safe, except heap_extent_record. On failure nothing is recorded.
  */
-#ifndef MTRACE_COLLECTOR_RESIDENT_PAGES_H
-#define MTRACE_COLLECTOR_RESIDENT_PAGES_H
+#ifndef MTRACE_COLLECTOR_MAPPED_MEMORY_H
+#define MTRACE_COLLECTOR_MAPPED_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- resident pages ---- */
 
 enum {
     RESIDENT_PAGES_PLACES = 512,
@@ -66,5 +72,19 @@ void resident_pages_emit_all(void);
 
 /* In a fork child: forgets the mappings of the parent. */
 void resident_pages_forget(void);
+
+/* ---- files ---- */
+
+/* The LOG_DEF_PATH id of the path behind an open descriptor of the program. Its definition is committed.
+ * 0: no path. */
+uint32_t mapped_path_id(int fd);
+
+/* In a fork child: forgets the known paths. */
+void mapped_path_forget(void);
+
+/* ---- heaps ---- */
+
+/* Outside of recording. Writes a LOG_HEAP_EXTENT event for each heap in /proc/self/maps. */
+void heap_extent_record(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Roots come and go by any number of threads; one that goes waits for nobody. */
-#include "collector/groups/object_roots.h"
+#include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A block belongs to one thread at a time, and comes back as it was given. */
-#include "collector/os/block_pool.h"
+#include "collector/os/memory.h"
 
 #include <pthread.h>
 #include <setjmp.h>
