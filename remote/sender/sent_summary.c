@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/sent_summary.h"
 
-#include "lib/base/printable.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/log_name.h"
 #include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of a thread is so: of who may become another user, and of who was stopped; and nothing of who is gone. */
-#include "lib/process/thread_status.h"
+#include "lib/process/proc_files.h"
 
 #include <setjmp.h>
 #include <signal.h>

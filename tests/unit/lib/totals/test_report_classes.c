@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,10 +25,30 @@ static void size_classes(void **state)
     }
 }
 
+/* Classes touch each other and every lifetime is in the one that its bounds name. */
+static void lifetime_classes(void **state)
+{
+    uint64_t from, to, next = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < LIFETIME_CLASSES; i++) {
+        lifetime_class_bounds(i, &from, &to);
+        assert_int_equal(from, next);
+        assert_int_equal(lifetime_class_of(from), i);
+        assert_int_equal(lifetime_class_of(to - 1), i);
+        next = to;
+    }
+    lifetime_class_bounds(1, &from, &to);
+    assert_int_equal(from, 100);
+    assert_int_equal(to, 200);
+    assert_int_equal(lifetime_class_of(UINT64_MAX), LIFETIME_CLASSES - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(size_classes),
+        cmocka_unit_test(lifetime_classes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/printable.h"
+#include "lib/base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

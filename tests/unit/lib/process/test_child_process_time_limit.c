@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who works, however slowly, is waited for; who stays stopped is ended, and who goes on is not. */
-#include "lib/process/child_time_limit.h"
+#include "lib/process/child_process.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_maps: the mappings of a process, as in /proc/PID/maps.
+ * proc_files: what /proc says about a process: its mappings, and the status of its threads.
  *
- * The device and number of a file there differ from those of stat on some file systems (btrfs,
+ * The device and number of a file in /proc/PID/maps differ from those of stat on some file systems (btrfs,
  * overlayfs). process_maps_find_file maps an open file to learn them.
  *
- * Any thread. False: the maps cannot be read.
+ * Any thread. False: the file cannot be read, because the process has exited or access is denied.
  */
-#ifndef MTRACE_LIB_PROCESS_MAPS_H
-#define MTRACE_LIB_PROCESS_MAPS_H
+#ifndef MTRACE_LIB_PROC_FILES_H
+#define MTRACE_LIB_PROC_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* ---- mappings ---- */
 
 struct process_mapping {
     uint64_t start, end;
@@ -45,5 +47,22 @@ static inline bool process_mapping_is_of(const struct process_mapping *mapping,
 {
     return mapping->device == file->device && mapping->inode == file->inode;
 }
+
+/* ---- threads ---- */
+
+struct thread_status {
+    char state; /* 'T': a signal stopped it */
+    int tracer; /* 0: none */
+    uid_t uid;  /* effective, current */
+    unsigned seccomp, n_filters;
+    bool has_shadow_stack;
+};
+
+/* From /proc/PID/task/TID/status. Those of a process are those of its first thread. */
+bool thread_status_read(pid_t pid, pid_t tid, struct thread_status *ret_status);
+
+/* The thread has a seccomp filter that the caller has not. Filters belong to a thread, and only
+ * their number is visible. */
+bool thread_status_is_filtered(const struct thread_status *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/process/punched_hole.h"
+#include "lib/logfile/log_header.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
