@@ -83,6 +83,64 @@ static inline unsigned arch_errno(int error)
 }
 #endif
 
+#ifndef ARCH_HAS_BLOCK_COPY
+/* Byte by byte, for processors without a better loop. Written so that the compiler does not replace the
+ * loops by calls of memcpy or memset, which use them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = in[i];
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    uint8_t *out = to;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = (uint8_t)value;
+        __asm__ volatile("" : : : "memory");
+    }
+}
+#endif
+
+#ifndef ARCH_HAS_CODE_PATCHES
+/* Code is never patched (collector/os/code_patch.h): mtrace-record makes patch plans for x86-64 only. */
+enum {
+    ARCH_JUMP_BYTES = 4,
+    ARCH_STUB_BYTES = 24,
+    ARCH_NEAR_BYTES = 1 << 27,
+};
+
+static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
+{
+    (void)at;
+    (void)end;
+    (void)target;
+    return false;
+}
+
+static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
+{
+    (void)bytes;
+    (void)from;
+    (void)target;
+    return false;
+}
+
+static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t sixth,
+                                   uintptr_t target)
+{
+    (void)sixth;
+    (void)target;
+    __builtin_memset(bytes, 0, ARCH_STUB_BYTES);
+}
+#endif
+
 #if ARCH_HAS_CODE_FRAMES
 /*
  * Finds the last instructions that make a frame, before a return address. The search starts after

@@ -9,7 +9,6 @@
 #define MTRACE_COLLECTOR_ARCH_AARCH64_H
 
 #include "collector/arch/link_register.h"
-#include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -149,6 +148,8 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
                      : "memory");
     return x0;
 }
+
+#define ARCH_HAS_BLOCK_COPY 1
 
 /* Written so that the compiler does not replace the loops by calls of memcpy or memset, which use
  * them. */

@@ -26,7 +26,6 @@
 
 #include "collector/arch/code_frame.h"
 #include "collector/arch/link_register.h"
-#include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -193,6 +192,8 @@ enum {
 /* Not inline: the number is in r7, and a handler may run during the call. */
 long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
     __attribute__((visibility("hidden")));
+
+#define ARCH_HAS_BLOCK_COPY 1
 
 /* Written so that the compiler does not replace the loops by calls of memcpy or memset, which use
  * them. */

@@ -6,7 +6,6 @@
 #ifndef MTRACE_COLLECTOR_ARCH_I386_H
 #define MTRACE_COLLECTOR_ARCH_I386_H
 
-#include "collector/arch/unwritten_code.h"
 #include "collector/arch/x86.h"
 
 #include <elf.h>

@@ -13,10 +13,8 @@
 #define ARCH_HAS_COUNTER      false /* see below */
 #define ARCH_HAS_STACK_BOTTOM 1
 
-#include "collector/arch/byte_loops.h"
 #include "collector/arch/code_frame.h"
 #include "collector/arch/link_register.h"
-#include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
 #include <stdbool.h>

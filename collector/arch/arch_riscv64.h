@@ -5,9 +5,7 @@
 #ifndef MTRACE_COLLECTOR_ARCH_RISCV64_H
 #define MTRACE_COLLECTOR_ARCH_RISCV64_H
 
-#include "collector/arch/byte_loops.h"
 #include "collector/arch/link_register.h"
-#include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
 #include <stdbool.h>

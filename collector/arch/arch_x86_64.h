@@ -87,6 +87,8 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
 /* ---- code that is written ----------------------------------------------------------------------
  */
 
+#define ARCH_HAS_CODE_PATCHES 1
+
 enum {
     ARCH_JUMP_BYTES = 5,
     ARCH_STUB_BYTES = 24,

@@ -85,6 +85,8 @@ static inline uint64_t arch_counter_after(void)
 /* ---- bytes -------------------------------------------------------------------------------------
  */
 
+#define ARCH_HAS_BLOCK_COPY 1
+
 /* No loops: the compiler would make them calls of memcpy and memset, which use these. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {

@@ -5,7 +5,6 @@
 #include "collector/events/embedded_patch.h"
 #include "collector/events/record.h"
 #include "collector/events/recursion_guard.h"
-#include "collector/os/auxiliary.h"
 #include "collector/os/clock.h"
 #include "collector/os/sys.h"
 #include "collector/thread/state.h"

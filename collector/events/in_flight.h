@@ -15,7 +15,7 @@
  *        caller, may hold a thread up for ever; an abandoned recording (TH-4) never ends.
  *   UE-3 The other threads do no work for this and never wait.
  *
- * Threads: any. Signals are blocked (quiet.h), except during naps. Events that the calling thread
+ * Threads: any. Signals are blocked (state.h), except during naps. Events that the calling thread
  * itself began are not waited for. Returns false on failure.
  */
 #ifndef MTRACE_COLLECTOR_IN_FLIGHT_H

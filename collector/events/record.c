@@ -3,18 +3,14 @@
 
 #include "collector/arch/arch.h"
 #include "collector/events/capture.h"
-#include "collector/events/draft.h"
 #include "collector/events/reservation.h"
-#include "collector/events/side.h"
 #include "collector/groups/event_callbacks.h"
 #include "collector/groups/groups.h"
-#include "collector/log/collector_commands.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
 #include "collector/os/real.h"
 #include "collector/sampling/sampled_blocks.h"
 #include "collector/sampling/sampler.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "lib/abi/invariant.h"
 

@@ -3,7 +3,7 @@
  * record: turns a call into an event of the calling thread's segment.
  *
  * A wrapper passes the call and its origin (struct unwind_origin). This module takes the stack and the
- * time, reserves space (reservation.h), writes the words (draft.h) and commits them.
+ * time, reserves space, writes the words (reservation.h) and commits them.
  *
  * Invariants
  *   RC-1 record_free returns before the real free is called; record_alloc is called after the real

@@ -2,7 +2,7 @@
 #include "collector/events/reservation.h"
 
 #include "collector/groups/groups.h"
-#include "collector/log/collector_commands.h"
+#include "collector/log/segment.h"
 #include "collector/os/clock.h"
 
 /* RO-3: a second or two with today's counters, more where they are slow */
@@ -164,4 +164,98 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
         write_next_owner(thread, *ticks);
     settle_group(thread, *ticks);
     return true;
+}
+
+/* ---- the words of an event ---- */
+
+bool g_draft_has_chunk_headers;
+
+void draft_alloc(struct draft *draft, const void *block, const struct draft_extent *extent,
+                 size_t alignment)
+{
+    uint64_t *words = draft->words;
+
+    words[1] = draft_address(block);
+    if (extent->is_narrow && alignment == 0) {
+        words[0] = LOG_ALLOC;
+        words[2] = extent->narrow_word;
+        draft->n_words = 3;
+        return;
+    }
+    words[0] = LOG_ALLOC_WIDE;
+    words[2] = extent->flags
+               | (alignment ? (uint64_t)__builtin_ctzll((unsigned long long)alignment) << 8 : 0);
+    words[3] = extent->size_bytes;
+    words[4] = extent->usable_bytes;
+    draft->n_words = 5;
+}
+
+void draft_realloc(struct draft *draft, const void *block, const void *old,
+                   const struct draft_extent *extent, uint64_t took_ticks)
+{
+    uint64_t *words = draft->words;
+
+    words[1] = draft_address(block);
+    if (extent->is_narrow && took_ticks >> LOG_DURATION_BITS == 0) {
+        words[0] = LOG_REALLOC;
+        words[2] = extent->narrow_word;
+        words[3] = draft_address(old) | took_ticks << LOG_ADDRESS_BITS;
+        draft->n_words = 4;
+        return;
+    }
+    words[0] = LOG_REALLOC_WIDE;
+    words[2] = extent->flags | took_ticks << 8;
+    words[3] = draft_address(old);
+    words[4] = extent->size_bytes;
+    words[5] = extent->usable_bytes;
+    draft->n_words = 6;
+}
+
+/* ---- the shared fallback segment ---- */
+
+enum {
+    RECORD_BYTES = sizeof(struct log_side_record),
+    FULL_BYTES = LOG_SEGMENT_PAYLOAD_BYTES / RECORD_BYTES * RECORD_BYTES,
+};
+
+static struct segment_shared g_shared = {.kind = LOG_SEGMENT_SIDE};
+
+void side_forget(void)
+{
+    atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
+}
+
+/* log_side_record.words */
+static void write_group_of_record(struct log_side_record *record, uint32_t group)
+{
+    uint64_t code = log_group_code(group);
+
+    record->words[0] |= (code & 0xffffff) << 8;
+    record->words[1] |= code >> 24 << LOG_ADDRESS_BITS;
+}
+
+bool side_reserve(struct side_place *ret)
+{
+    ret->record = segment_reserve(&g_shared, RECORD_BYTES, &ret->segment);
+    atomic_signal_fence(memory_order_seq_cst); /* SD-3 */
+    return ret->record != NULL;
+}
+
+void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
+                uint64_t ticks, uint32_t thread, uint32_t group)
+{
+    struct log_side_record *record = place->record;
+    uint32_t done_bytes;
+
+    for (unsigned i = 0; i < n_words; i++)
+        record->words[i] = words[i];
+    write_group_of_record(record, group);
+    record->ticks = ticks;
+    record->thread = thread;
+    atomic_store_explicit(&record->valid, LOG_SIDE_VALID, memory_order_release);
+    /* In a SIDE segment committed_bytes counts whole records, wherever they are (SD-2). */
+    done_bytes = atomic_fetch_add_explicit(&place->segment->committed_bytes, RECORD_BYTES,
+                                           memory_order_acq_rel);
+    if (done_bytes + RECORD_BYTES == FULL_BYTES)
+        segment_seal(place->segment);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reservation: space for the next event of a thread in its segment, and the time of the event.
+ * reservation: the words of an event, space for it in the segment of its thread, and its time.
  *
  * A recording reserves space, writes the words of one event there and commits them with one release
  * store. The slow path begins a segment, a time base or a group before the event.
@@ -11,20 +11,27 @@
  *   RO-2 The slow path commits all that it writes before it reserves the space for the event.
  *   RO-3 When sampling, a segment fills slowly. It is sealed when a block is drawn LATE_TICKS after
  *        the segment began, so that the recorder gets all samples except those of the last seconds.
+ *   SD-1 A record of the shared fallback segment is complete before its `valid` is stored.
+ *   SD-2 The writer that completes the last record seals that segment, so never while a record is
+ *        being written.
+ *   SD-3 The space of such a record is reserved before its time is taken, so that in_flight.h finds
+ *        every record that was stamped.
  *
- * Threads: inside the recursion guard (thread.h). An abandoned reservation is covered by TH-5.
- * Failures are counted as dropped events.
+ * Threads: reservation_* inside the recursion guard (thread.h); an abandoned reservation is covered by
+ * TH-5. side_* in any thread, async-signal-safe and reentrant. Failures are counted as dropped events.
  */
 #ifndef MTRACE_COLLECTOR_RESERVATION_H
 #define MTRACE_COLLECTOR_RESERVATION_H
 
 #include "collector/log/segment.h"
+#include "collector/os/real.h"
 #include "collector/thread/thread.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -76,5 +83,96 @@ static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks
     out[1] = word1 | (delta >> 24) << 48;
     return out;
 }
+
+/* ---- the words of an event ---- */
+
+/* An event without its time. words[0] and words[1] get it when the event is written. */
+struct draft {
+    uint64_t words[RESERVATION_MOST_WORDS];
+    unsigned n_words;
+};
+
+static inline uint64_t draft_address(const void *block)
+{
+    return (uintptr_t)block & (((uint64_t)1 << LOG_ADDRESS_BITS) - 1);
+}
+
+/* Written by record_init. */
+extern MTRACE_HIDDEN bool g_draft_has_chunk_headers;
+
+struct draft_usable {
+    size_t size_bytes; /* 0 = unknown */
+    unsigned flags;    /* LOG_CHUNK_* */
+};
+
+/* glibc stores the size of a chunk in the word before the block. Its low bits: 1 the previous chunk
+ * is in use, 2 the chunk is a mapping of its own, 4 it is not in the main arena. The size includes
+ * that word; a mapped chunk has one more. */
+static inline struct draft_usable draft_usable_of(const void *block)
+{
+    struct draft_usable usable = {0, 0};
+    size_t word;
+
+    if (!g_draft_has_chunk_headers) {
+        if (g_real.malloc_usable_size)
+            usable.size_bytes = g_real.malloc_usable_size((void *)(uintptr_t)block);
+        return usable;
+    }
+    word = ((const size_t *)block)[-1];
+    usable.size_bytes = (word & ~(size_t)7) - (word & 2 ? 2 * sizeof(word) : sizeof(word));
+    usable.flags =
+        LOG_CHUNK_KNOWN | (word & 2 ? LOG_CHUNK_MMAPPED : 0) | (word & 4 ? LOG_CHUNK_NON_MAIN : 0);
+    return usable;
+}
+
+/* The third word of an allocation. is_narrow: the values fit into that word. */
+struct draft_extent {
+    uint64_t size_bytes;
+    uint64_t usable_bytes;
+    uint64_t flags; /* enum log_call and LOG_CHUNK_* */
+    uint64_t narrow_word;
+    bool is_narrow;
+};
+
+/* known: the usable size, if the caller knows it; NULL: the allocator is asked. */
+static inline struct draft_extent draft_extent_of(const void *block, size_t size_bytes,
+                                                  unsigned call, const struct draft_usable *known)
+{
+    struct draft_usable usable = known ? *known : draft_usable_of(block);
+    uint64_t slack = usable.size_bytes - size_bytes;
+    uint64_t flags = call | usable.flags;
+
+    return (struct draft_extent){
+        .size_bytes = size_bytes,
+        .usable_bytes = usable.size_bytes,
+        .flags = flags,
+        .narrow_word =
+            size_bytes | slack << LOG_SIZE_BITS | flags << (LOG_SIZE_BITS + LOG_SLACK_BITS),
+        .is_narrow = (uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && slack >> LOG_SLACK_BITS == 0,
+    };
+}
+
+/* The caller puts the stack id into the high half of words[0]. */
+void draft_alloc(struct draft *draft, const void *block, const struct draft_extent *extent,
+                 size_t alignment);
+void draft_realloc(struct draft *draft, const void *block, const void *old,
+                   const struct draft_extent *extent, uint64_t took_ticks);
+
+/* ---- the shared fallback segment ---- */
+
+/* All callers without a usable thread state share it. Reserved space for one record. */
+struct side_place {
+    struct log_side_record *record;
+    struct log_segment *segment;
+};
+
+bool side_reserve(struct side_place *ret);
+
+/* Writes an event of at most six words, whose time bits are zero. */
+void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
+                uint64_t ticks, uint32_t thread, uint32_t group);
+
+/* In a fork child: forgets the segment. */
+void side_forget(void);
 
 #endif

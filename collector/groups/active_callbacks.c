@@ -3,7 +3,6 @@
 
 #include "collector/arch/arch.h"
 #include "collector/os/memory.h"
-#include "collector/os/other_thread.h"
 #include "collector/os/sys.h"
 
 #include <errno.h>

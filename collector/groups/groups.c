@@ -6,7 +6,6 @@
 #include "collector/log/segment.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "lib/abi/attr.h"
 

@@ -28,7 +28,7 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
 uint32_t groups_check(uint32_t group);
 
 /* Writes the definition into the log of this process, unless it is there already. Call all
- * functions that define inside a recording or a quiet section (quiet.h). */
+ * functions that define inside a recording or a quiet section (state.h). */
 void groups_define(uint32_t group);
 
 /* Id of a LOG_DEF_MARKER. 0: no memory, or not recording. */

@@ -12,6 +12,9 @@
  *   OW-3 At most OBJECT_WALK_STACK_BYTES of stack lie between a root and a nested visit.
  *   OW-4 Members by value are visited only if they fit into their object and are not empty. So a
  *        walk ends after at most as many visits as there are bytes, for each level of the tree.
+ *   OR-1 A root is registered once. Registering it again replaces its description.
+ *   OR-2 Removing a root takes no lock and cannot fail: the object may be freed next, and no walk that
+ *        begins afterwards sees it.
  *
  * Threads: one at a time for each walk. Not async-signal-safe. What fails is left out, with a
  * warning.
@@ -24,6 +27,30 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- roots ---- */
+
+/*
+ * The objects at which walks begin, registered by the program and its libraries. Any thread, also while
+ * walks run: a walk sees a root or not. Async-signal-safe. On failure false, or no root: there are too
+ * many, or the lock is taken (rare_lock.h).
+ */
+enum {
+    OBJECT_ROOTS_MOST = 4096
+};
+
+/* The object and its name must live as long as the object is registered. *root is copied. */
+bool object_roots_add(const struct mtrace_root *root);
+
+void object_roots_remove(const void *object);
+
+/* Number of places. Each may have a root. */
+size_t object_roots_count(void);
+
+/* The root at place i. Its object is NULL if there is none. */
+struct mtrace_root object_roots_at(size_t i);
+
+/* ---- walks ---- */
 
 enum {
     OBJECT_WALK_WARNINGS = 64, /* texts kept */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_table: the functions that a program calls through include/mtrace.h.
+ * api_table: the functions that a program calls through include/mtrace.h and include/mtrace_objects.h,
+ * and those of bytehound's API.
  *
  * Like the wrappers, each calls lifecycle_is_ready first. While nothing is recorded, ids and scopes
  * are maintained: recording may be switched on later.
@@ -8,23 +9,28 @@
 #include "collector/events/record.h"
 #include "collector/groups/event_callbacks.h"
 #include "collector/groups/groups.h"
+#include "collector/groups/object_walk.h"
 #include "collector/groups/scopes.h"
-#include "collector/hooks/api_objects.h"
 #include "collector/hooks/api_pools.h"
 #include "collector/log/segment.h"
+#include "collector/os/fmt.h"
 #include "collector/process/lifecycle.h"
 #include "collector/process/self_report.h"
 #include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "include/mtrace.h"
+#include "include/mtrace_objects.h"
 #include "lib/abi/attr.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-/* In this order: the first call lets a fork child detect that it is one. */
+/* True also before a log is written: recording may be switched on later.
+ * In this order: the first call lets a fork child detect that it is one. */
 static bool is_present(void)
 {
     return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
@@ -165,6 +171,113 @@ static int report(const char *question, int fd)
     return lifecycle_is_ready() ? self_report_ask(question, fd) : ENOTCONN;
 }
 
+/* ---- objects -----------------------------------------------------------------------------------
+ */
+
+/* Copies a structure as the program knows it. Members of later versions are zero. */
+static void read_known(void *ret, size_t ret_bytes, const void *known, size_t known_bytes)
+{
+    const size_t both_bytes = known_bytes < ret_bytes ? known_bytes : ret_bytes;
+
+    memset(ret, 0, ret_bytes);
+    memcpy(ret, known, both_bytes);
+}
+
+static struct mtrace_root root_of(const void *known, size_t known_bytes)
+{
+    struct mtrace_root root;
+
+    read_known(&root, sizeof(root), known, known_bytes);
+    return root;
+}
+
+static bool roots_add(const struct mtrace_root *roots, size_t n_roots, size_t root_bytes)
+{
+    const unsigned char *known = (const unsigned char *)roots;
+    bool all = true;
+
+    for (size_t i = 0; i < n_roots; i++, known += root_bytes) {
+        struct mtrace_root root = root_of(known, root_bytes);
+        all &= object_roots_add(&root);
+    }
+    return all;
+}
+
+static struct mtrace_walk *walk_new(void)
+{
+    return is_present() ? object_walk_new(false) : NULL;
+}
+
+static void walk_roots(struct mtrace_walk *walk)
+{
+    const size_t n = object_roots_count();
+
+    for (size_t i = 0; i < n; i++) {
+        struct mtrace_root root = object_roots_at(i);
+        if (root.object)
+            object_walk_object(walk, &root);
+    }
+}
+
+static void walk_object(struct mtrace_walk *walk, const struct mtrace_root *object,
+                        size_t root_bytes)
+{
+    const struct mtrace_root root = root_of(object, root_bytes);
+
+    object_walk_object(walk, &root);
+}
+
+static void visit(struct mtrace_visitor *visitor, const struct mtrace_member *known,
+                  size_t member_bytes)
+{
+    struct mtrace_member member;
+
+    read_known(&member, sizeof(member), known, member_bytes);
+    object_walk_visit(visitor, &member);
+}
+
+static size_t walk_warnings(const struct mtrace_walk *walk, const char *const **ret_texts)
+{
+    if (ret_texts)
+        *ret_texts = walk->warnings;
+    return walk->n_warnings;
+}
+
+static int walk_record(const struct mtrace_walk *walk, const char *name)
+{
+    (void)lifecycle_is_ready(); /* a fork child detects here that it is one */
+    return object_walk_record(walk, name);
+}
+
+static uint64_t size_of_unique(const struct mtrace_root *object, size_t root_bytes)
+{
+    struct mtrace_walk *walk = is_present() ? object_walk_new(true) : NULL;
+    uint64_t bytes;
+
+    if (!walk)
+        return 0;
+    walk_object(walk, object, root_bytes);
+    bytes = walk->unique_bytes;
+    object_walk_free(walk);
+    return bytes;
+}
+
+static const struct mtrace_objects_api api_objects = {
+    .size_bytes = sizeof(api_objects),
+    .roots_add = roots_add,
+    .roots_remove = object_roots_remove,
+    .walk_new = walk_new,
+    .walk_free = object_walk_free,
+    .walk_roots = walk_roots,
+    .walk_object = walk_object,
+    .visit = visit,
+    .walk_total_bytes = object_walk_total_bytes,
+    .walk_warnings = walk_warnings,
+    .walk_print = object_walk_print,
+    .walk_record = walk_record,
+    .size_of_unique = size_of_unique,
+};
+
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
@@ -221,3 +334,49 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {
     .tracker_remove = tracker_remove,
     .report = report,
 };
+
+/* ---- bytehound's API, for programs that declare it ---------------------------------------------
+ */
+
+void memory_profiler_start(void);
+void memory_profiler_stop(void);
+void memory_profiler_sync(void);
+void memory_profiler_set_marker(uint32_t value);
+void memory_profiler_override_next_timestamp(uint64_t timestamp_us);
+
+MTRACE_EXPORT void memory_profiler_start(void)
+{
+    mtrace_api_2.tracking(true);
+}
+
+MTRACE_EXPORT void memory_profiler_stop(void)
+{
+    mtrace_api_2.tracking(false);
+}
+
+/* Nothing to wait for: an event is in the log when its call returns. */
+MTRACE_EXPORT void memory_profiler_sync(void)
+{
+}
+
+MTRACE_EXPORT void memory_profiler_set_marker(uint32_t value)
+{
+    char text[16];
+    struct fmt name = FMT_BUFFER(text);
+
+    fmt_decimal(&name, value);
+    mtrace_api_2.marker(text);
+}
+
+/* Not supported: times come from the clock only, since they order the threads and never decrease in
+ * one. */
+MTRACE_EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us)
+{
+    static _Atomic bool is_reported;
+
+    (void)timestamp_us;
+    if (!atomic_exchange_explicit(&is_reported, true, memory_order_relaxed))
+        quiet_message(
+            CONFIG_LEVEL_WARN,
+            "memory_profiler_override_next_timestamp is not followed: times are the clock's");
+}

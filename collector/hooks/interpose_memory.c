@@ -7,16 +7,13 @@
  * it is where modules end.
  */
 #include "collector/arch/arch.h"
-#include "collector/events/heap_extent.h"
-#include "collector/events/mapped_path.h"
+#include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
 #include "collector/events/recursion_guard.h"
-#include "collector/events/resident_pages.h"
 #include "collector/log/modules.h"
 #include "collector/os/outward.h"
 #include "collector/os/real.h"
 #include "collector/process/lifecycle.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 #include "collector/unwind/own_stacks.h"

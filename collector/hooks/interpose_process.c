@@ -7,9 +7,11 @@
  * from main, too (lifecycle.c). vfork cannot be wrapped, because it returns twice into its caller's
  * frame. Its child is recognized when it execs: its PID is not the log's.
  */
-#include "collector/events/heap_extent.h"
+#include "collector/hooks/interpose_process.h"
+
+#include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
-#include "collector/hooks/forking.h"
+#include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/os/memory.h"
 #include "collector/os/real.h"
@@ -19,8 +21,9 @@
 #include "collector/process/end.h"
 #include "collector/process/environment.h"
 #include "collector/process/exec_target.h"
+#include "collector/process/got_rebinding.h"
 #include "collector/process/lifecycle.h"
-#include "collector/thread/quiet.h"
+#include "collector/sampling/sampler.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 #include "lib/abi/attr.h"
@@ -33,6 +36,24 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+bool forking_begins(void)
+{
+    control_commands_handle_early();
+    sampler_fork_begins();
+    return state_is_recording() && thread_fork_begins();
+}
+
+void forking_ended(bool is_child, bool is_nested)
+{
+    if (is_child && !state_is_own_process()) {
+        got_rebinding_forget();
+        modules_forget_unloads();
+    }
+    sampler_fork_ended(is_child);
+    if (is_nested)
+        thread_fork_ended(is_child);
+}
 
 static bool is_following(void)
 {

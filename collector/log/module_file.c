@@ -2,8 +2,6 @@
 #include "collector/log/module_file.h"
 
 #include "collector/log/definition.h"
-#include "collector/log/message.h"
-#include "collector/os/bytes.h"
 #include "collector/os/elf_lookup.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"

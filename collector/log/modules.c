@@ -2,11 +2,9 @@
 #include "collector/log/modules.h"
 
 #include "collector/log/definition.h"
-#include "collector/log/message.h"
 #include "collector/log/module_file.h"
 #include "collector/log/module_table.h"
 #include "collector/log/segment.h"
-#include "collector/os/bytes.h"
 #include "collector/os/elf_lookup.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"

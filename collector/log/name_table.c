@@ -2,7 +2,7 @@
 #include "collector/log/name_table.h"
 
 #include "collector/log/definition.h"
-#include "collector/os/bytes.h"
+#include "collector/os/fmt.h"
 #include "collector/os/memory.h"
 #include "lib/abi/attr.h"
 

@@ -377,7 +377,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     end_filling(segment);
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
-    /* A late writer to an earlier SIDE filling must find no space (side.c), nor a writer to this
+    /* A late writer to an earlier SIDE filling must find no space (reservation.c), nor a writer to this
      * one before it is zeroed. */
     atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
     if (kind != LOG_SEGMENT_EVENTS && is_used)

@@ -2,7 +2,7 @@
 #include "collector/os/code_patch.h"
 
 #include "collector/arch/arch.h"
-#include "collector/os/bytes.h"
+#include "collector/os/fmt.h"
 #include "collector/os/sys.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/os/elf_lookup.h"
 
-#include "collector/os/auxiliary.h"
 #include "collector/os/fmt.h"
+#include "collector/os/sys.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/os/fmt.h"
 
+#include "collector/arch/arch.h"
+
+#include <string.h>
+
 void fmt_char(struct fmt *fmt, char c)
 {
     if (fmt->size_bytes + 1 >= fmt->capacity_bytes) {
@@ -88,4 +92,30 @@ bool fmt_parse_decimal(const char **text, uint64_t *ret_value)
     *text = at;
     *ret_value = value;
     return true;
+}
+
+/* ---- bytes ---- */
+
+bool bytes_equal(const void *a, const void *b, size_t size_bytes)
+{
+    const unsigned char *left = a;
+    const unsigned char *right = b;
+
+    for (size_t i = 0; i < size_bytes; i++)
+        if (left[i] != right[i])
+            return false;
+    return true;
+}
+
+/* Hidden by -fvisibility: these serve the calls that GCC makes for struct copies and loops. */
+void *memcpy(void *restrict to, const void *restrict from, size_t size_bytes)
+{
+    arch_copy(to, from, size_bytes);
+    return to;
+}
+
+void *memset(void *to, int value, size_t size_bytes)
+{
+    arch_fill(to, value, size_bytes);
+    return to;
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fmt: builds text in the caller's buffer without allocation, locale or stdio. Async-signal-safe.
+ * fmt: text and bytes without libc: no allocation, locale or stdio. Async-signal-safe.
  *
- * The text always ends with NUL. Text that does not fit is cut, and is_cut is set.
+ * fmt_* build text in the caller's buffer. It always ends with NUL. Text that does not fit is cut, and is_cut is
+ * set. The module also defines the collector's own memcpy and memset.
+ *
+ *   BY-1 memcpy and memset bind inside the library, also for GCC's implicit calls. A memcpy of the
+ *        program is never called from here.
  */
 #ifndef MTRACE_COLLECTOR_FMT_H
 #define MTRACE_COLLECTOR_FMT_H
@@ -32,5 +36,7 @@ bool fmt_is_equal(const char *a, const char *b);
 const char *fmt_after_prefix(const char *text, const char *prefix);
 /* Parses digits and moves *text past them. False: no digit, or too large. */
 bool fmt_parse_decimal(const char **text, uint64_t *ret_value);
+
+bool bytes_equal(const void *a, const void *b, size_t size_bytes);
 
 #endif

@@ -2,7 +2,7 @@
 #include "collector/os/module_bounds.h"
 
 #include "collector/arch/arch.h"
-#include "collector/os/auxiliary.h"
+#include "collector/os/sys.h"
 
 #include <dlfcn.h>
 

@@ -2,7 +2,7 @@
 #include "collector/os/sys.h"
 
 #include "collector/arch/arch.h"
-#include "collector/os/auxiliary.h"
+#include "collector/os/fmt.h"
 #include "lib/abi/file_systems.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -503,4 +504,117 @@ long sys_block_signals(struct sys_signals *ret_mask)
 long sys_unblock_signals(struct sys_signals mask)
 {
     return call(SYS_rt_sigprocmask, SIG_SETMASK, word(&mask), 0, sizeof(mask), 0, 0);
+}
+
+/* ---- another thread ---- */
+
+enum {
+    PATH_BYTES = 64,
+    LINE_BYTES = 256,
+};
+
+/* The last hexadecimal number (0x…) before `end`; *ret_start: where it begins. 0: there is none. */
+static uint64_t last_number(const char *line, const char *end, const char **ret_start)
+{
+    uint64_t value = 0;
+    unsigned shift = 0;
+
+    for (; end > line && end[-1] != ' '; end--, shift += 4) {
+        char c = end[-1];
+        if (c == 'x')
+            continue;
+        if (shift >= 64 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return 0;
+        value |= (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10) << shift;
+    }
+    *ret_start = end;
+    return value;
+}
+
+/* "running", or "NUMBER ARGUMENTS… 0xSP 0xPC" */
+static uintptr_t parse(const char *line, size_t size_bytes)
+{
+    const char *end = line + size_bytes;
+    const char *start = line;
+
+    while (end > line && (end[-1] == '\n' || end[-1] == '\0'))
+        end--;
+    if (last_number(line, end, &start) == 0 || start <= line)
+        return 0;
+    return (uintptr_t)last_number(line, start - 1, &start);
+}
+
+uintptr_t other_thread_stack_pointer(long tid)
+{
+    char text[PATH_BYTES];
+    char line[LINE_BYTES];
+    struct fmt path = FMT_BUFFER(text);
+    long size_bytes;
+    long fd;
+
+    fmt_string(&path, "/proc/self/task/");
+    fmt_decimal(&path, (uint64_t)tid);
+    fmt_string(&path, "/syscall");
+    fd = sys_open(text, O_RDONLY, 0);
+    if (fd < 0)
+        return 0;
+    size_bytes = sys_read((int)fd, line, sizeof(line));
+    sys_close((int)fd);
+    return size_bytes > 0 ? parse(line, (size_t)size_bytes) : 0;
+}
+
+/* ---- memory that the program passes to an exec ---- */
+
+static uintptr_t page_of(uintptr_t at)
+{
+    return at & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
+}
+
+enum {
+    NO_PAGE = 1
+};
+
+/* *page was found readable before. Neighbours are mostly on one page. */
+static bool is_readable(uintptr_t at, uintptr_t *page)
+{
+    if (page_of(at) == *page)
+        return true;
+    if (!sys_is_readable(page_of(at)))
+        return false;
+    *page = page_of(at);
+    return true;
+}
+
+static bool is_string(const char *text, uintptr_t *page)
+{
+    for (;; text++) {
+        if (!is_readable((uintptr_t)text, page))
+            return false;
+        if (!*text)
+            return true;
+    }
+}
+
+bool readable_string(const char *text)
+{
+    uintptr_t page = NO_PAGE;
+
+    return is_string(text, &page);
+}
+
+bool readable_strings(char *const *array)
+{
+    uintptr_t page_of_array = NO_PAGE;
+    uintptr_t page_of_strings = NO_PAGE;
+
+    for (;; array++) {
+        const uintptr_t first = (uintptr_t)array;
+        if (!is_readable(first, &page_of_array)
+            || !is_readable(first + sizeof(*array) - 1, &page_of_array))
+            return false;
+        if (!*array)
+            return true;
+        if (!is_string(*array, &page_of_strings))
+            return false;
+    }
 }

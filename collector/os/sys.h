@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys: all system calls of the collector. Async-signal-safe. Functions return a negative errno value on
- * failure, as the kernel does.
+ * sys: all system calls of the collector, and what it asks the kernel by them. Async-signal-safe. Functions
+ * that return long return a negative errno value on failure, as the kernel does.
  *
  *   SY-1 errno is not changed.
  *   SY-2 After sys_forbid no system call is made and all functions return -EPERM: a seccomp filter may end
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 
 struct sys_file_id {
     uint64_t device;
@@ -114,5 +115,37 @@ bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high);
 /* Blocks all signals of the thread and returns the old mask for sys_unblock_signals. */
 long sys_block_signals(struct sys_signals *ret_mask);
 long sys_unblock_signals(struct sys_signals mask);
+
+/* ---- another thread ---- */
+
+/* The stack pointer of a thread that waits in the kernel. 0: the thread runs or has exited, or the
+ * kernel does not tell (no /proc, a seccomp filter, another user). The thread may have moved when
+ * this returns. */
+uintptr_t other_thread_stack_pointer(long tid);
+
+/* ---- memory that the program passes to an exec ---- */
+
+/*
+ * The kernel answers EFAULT for unreadable memory, so the collector must not read it first. False also
+ * after sys_forbid. Also in a vfork child. Another thread may still unmap what was readable.
+ */
+
+/* The string, up to its NUL. */
+bool readable_string(const char *text);
+
+/* The array, up to its NULL, and each string in it. */
+bool readable_strings(char *const *array);
+
+/* ---- the auxiliary vector ---- */
+
+/* By libc's reserved name, as a program may define its own `getauxval`. No header declares it.
+ * NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+unsigned long __getauxval(unsigned long type);
+
+/* 0: there is no such value. */
+static inline unsigned long auxiliary_value(unsigned long type)
+{
+    return __getauxval(type);
+}
 
 #endif

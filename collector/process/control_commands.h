@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_commands: begins and ends windows, and executes the commands of the recorder.
+ * control_commands: begins and ends windows, executes the commands of the recorder, and sees whether
+ * the recorder is alive.
  *
  * A window is a time in which allocations are recorded. Frees of blocks that were allocated in one
  * are recorded at all times. A LOG_TRACING event marks each begin and end. A command
- * (log/collector_commands.h) is executed by the first thread that finds it during an event.
+ * (collector_commands_get) is executed by the first thread that finds it during an event.
+ *
+ * The recorder has a PID, which may be reused or belong to another PID namespace. It also has a
+ * heartbeat, which stands still while the recorder is stopped. To see whether it is alive, one look
+ * is not enough: the caller looks again, and decides how long it waits.
  *
  * Invariants
  *   CT-1 A command is executed once, by one thread at a time, with signals blocked. No thread waits
@@ -23,6 +28,9 @@
  *        frees, and another one two seconds later. It stays if a toggle signal or mtrace_tracking
  *        may switch it on. It also stays if its recorder runs in another PID namespace (PS-1) and
  *        may be stopped.
+ *   PS-1 If the heartbeat advances although the PID does not exist here, the recorder runs in
+ *        another PID namespace. Its PID is ignored from then on, and it never counts as gone, since
+ *        it may be stopped.
  *
  * Threads: any. Async-signal-safe. Without space for its event, which is counted, a window begins
  * or ends nevertheless.
@@ -33,6 +41,24 @@
 #include "lib/abi/log_format.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* ---- is the recorder alive? ---- */
+
+enum presence {
+    PRESENCE_HEARTBEATS, /* the heartbeat has advanced since the last look */
+    PRESENCE_STILL,      /* it has not, but the PID exists, or is ignored */
+    PRESENCE_NONE,       /* it has not, and the PID does not exist */
+};
+
+/* Looks at the recorder of this process' log, which must exist. *heartbeat: of the last look, and
+ * then of this one; 0 before the first. */
+enum presence presence_look(uint32_t *heartbeat);
+
+/* For a new log. */
+void presence_forget(void);
+
+/* ---- windows and commands ---- */
 
 /* Only in a process that records. */
 void control_commands_switch(bool is_on, enum log_switch reason);

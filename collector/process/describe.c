@@ -3,15 +3,12 @@
 
 #include "collector/events/embedded_allocator.h"
 #include "collector/log/definition.h"
-#include "collector/log/message.h"
 #include "collector/log/segment.h"
-#include "collector/os/auxiliary.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
 #include "collector/process/output.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 
 #include <fcntl.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/process/end.h"
 
-#include "collector/events/heap_extent.h"
+#include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
-#include "collector/events/resident_pages.h"
 #include "collector/log/segment.h"
 #include "collector/os/sys.h"
 #include "collector/process/environment.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 

@@ -2,12 +2,11 @@
 #include "collector/process/environment.h"
 
 #include "collector/log/segment.h"
-#include "collector/os/bytes.h"
+#include "collector/os/fmt.h"
 #include "collector/os/memory.h"
-#include "collector/os/readable.h"
 #include "collector/os/real.h"
+#include "collector/os/sys.h"
 #include "collector/process/output.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 

@@ -2,11 +2,9 @@
 #include "collector/process/exec_target.h"
 
 #include "collector/arch/arch.h"
-#include "collector/os/bytes.h"
 #include "collector/os/config.h"
 #include "collector/os/fmt.h"
 #include "collector/os/memory.h"
-#include "collector/os/readable.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
 #include "collector/thread/state.h"

@@ -302,7 +302,7 @@ static uint32_t count_elsewhere(void)
     return n;
 }
 
-/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet.h is not used
+/* Signals are blocked: a handler that does not return would leave ld.so locked. quiet_begin is not used
  * because it tests whether this process records, which may begin a fork child's log. Slots are
  * restored also where there is no log. */
 struct look {

@@ -3,14 +3,11 @@
 
 #include "collector/events/capture.h"
 #include "collector/events/embedded_allocator.h"
-#include "collector/events/heap_extent.h"
-#include "collector/events/mapped_path.h"
+#include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
 #include "collector/events/recursion_guard.h"
-#include "collector/events/resident_pages.h"
 #include "collector/groups/event_callbacks.h"
 #include "collector/log/definition.h"
-#include "collector/log/message.h"
 #include "collector/log/module_file.h"
 #include "collector/log/modules.h"
 #include "collector/log/segment.h"
@@ -29,10 +26,8 @@
 #include "collector/process/output.h"
 #include "collector/sampling/live_block_index.h"
 #include "collector/sampling/sampled_blocks.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
-#include "collector/thread/thread_numbers.h"
 #include "collector/unwind/own_stacks.h"
 
 #include <signal.h>

@@ -6,7 +6,6 @@
 #include "collector/os/module_bounds.h"
 #include "collector/os/sys.h"
 #include "collector/process/got_rebinding.h"
-#include "collector/thread/quiet.h"
 #include "collector/thread/state.h"
 
 #include <stdatomic.h>

@@ -2,10 +2,10 @@
 #include "collector/process/output.h"
 
 #include "collector/arch/arch.h"
-#include "collector/log/message.h"
+#include "collector/log/definition.h"
 #include "collector/log/segment.h"
-#include "collector/os/bytes.h"
 #include "collector/os/clock.h"
+#include "collector/os/fmt.h"
 #include "collector/os/sys.h"
 #include "lib/abi/file_systems.h"
 

@@ -17,7 +17,7 @@
  *   OU-3 No two logs of a run are packed into one file: a name is taken only if no packed log has
  *        it.
  *
- * Failure: false, and the reason is reported (message.h).
+ * Failure: false, and the reason is reported (definition.h).
  */
 #ifndef MTRACE_COLLECTOR_OUTPUT_H
 #define MTRACE_COLLECTOR_OUTPUT_H

@@ -6,8 +6,7 @@
 #include "collector/log/segment.h"
 #include "collector/os/fmt.h"
 #include "collector/os/sys.h"
-#include "collector/process/presence.h"
-#include "collector/thread/quiet.h"
+#include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 

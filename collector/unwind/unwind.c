@@ -7,7 +7,6 @@
 #include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_cache.h"
 #include "collector/unwind/unwind_full.h"
-#include "collector/unwind/unwind_stack.h"
 #include "collector/unwind/unwind_state.h"
 #include "collector/unwind/unwind_step.h"
 #include "collector/unwind/unwind_verify.h"

@@ -2,7 +2,6 @@
 #include "collector/unwind/unwind_cfi.h"
 
 #include "collector/log/modules.h"
-#include "collector/os/auxiliary.h"
 #include "collector/os/sys.h"
 #include "collector/unwind/exidx.h"
 #include "collector/unwind/unwind_cache.h"

@@ -8,7 +8,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_CODE_H
 #define MTRACE_COLLECTOR_UNWIND_CODE_H
 
-#include "collector/unwind/cfi_row.h"
+#include "collector/unwind/cfi_program.h"
 
 #include <stdbool.h>
 #include <stddef.h>

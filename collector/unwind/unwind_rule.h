@@ -11,7 +11,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_RULE_H
 #define MTRACE_COLLECTOR_UNWIND_RULE_H
 
-#include "collector/unwind/cfi_row.h"
+#include "collector/unwind/cfi_program.h"
 
 #include <stdint.h>
 

@@ -4,12 +4,17 @@
  *
  * Each thread has its own; the recursion guard (thread.h) prevents nested captures. NULL without
  * memory.
+ *
+ * The state has a private stack for functions that need more space than the fast path.
+ *
+ *   UK-1 No signal handler of the program runs on a stack of ours: signals are blocked while the stack
+ *        pointer is on it.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STATE_H
 #define MTRACE_COLLECTOR_UNWIND_STATE_H
 
 #include "collector/arch/arch.h"
-#include "collector/os/block_pool.h"
+#include "collector/os/memory.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_frames.h"
 #include "collector/unwind/unwind_types.h"
@@ -104,5 +109,8 @@ const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory
                                               size_t *ret_n_frames);
 /* Their root: LOG_NODE_COMPLETE, _TRUNCATED or _GUESSED. */
 uint32_t unwind_last_root(const struct unwind_memory *memory);
+
+/* Runs function(state): on the program's stack if it has enough space, else on a private one. */
+void unwind_stack_run(struct unwind_state *state, void (*function)(void *state));
 
 #endif

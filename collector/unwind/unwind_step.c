@@ -6,7 +6,7 @@
 #include "collector/os/sys.h"
 #include "collector/unwind/own_stacks.h"
 #include "collector/unwind/unwind_code.h"
-#include "collector/unwind/unwind_stack.h"
+#include "collector/unwind/unwind_state.h"
 
 enum {
     MAX_PROBED_PAGES = 4096, /* per probe; a foreign stack beyond 16 MiB is cut */

@@ -4,7 +4,7 @@
 #include "importer/cli/incremental_import.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/monotonic.h"
-#include "lib/process/patient_open.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
 #include "importer/read/log_set.h"
 #include "lib/base/monotonic.h"
 #include "lib/process/cut_request.h"
-#include "lib/process/own_cpu.h"
 
 #include <errno.h>
 #include <malloc.h>

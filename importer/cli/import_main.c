@@ -5,7 +5,7 @@
 #include "importer/cli/import.h"
 #include "importer/cli/ring_import.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/base/option_place.h"
+#include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "lib/process/output_file.h"
 

@@ -5,7 +5,7 @@
 #include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/process/own_cpu.h"
+#include "lib/base/monotonic.h"
 
 #include <stdlib.h>
 #include <string.h>

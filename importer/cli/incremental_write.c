@@ -9,7 +9,7 @@
 #include "importer/cli/incremental_import_parts.h"
 #include "importer/read/log_set_parts.h"
 #include "lib/logfile/left_out.h"
-#include "lib/process/child_time_limit.h"
+#include "lib/process/child_process.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,11 +2,11 @@
 #include "importer/log/checkpoint_file.h"
 
 #include "importer/log/log_family.h"
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/pack.h"
 #include "lib/process/output_file.h"
-#include "lib/process/patient_open.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@
 
 #include "importer/log/text_arena.h"
 #include "lib/abi/log_format.h"
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 enum {
     LOG_NAMES_PAGE = 256,          /* nodes per page */

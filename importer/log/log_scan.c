@@ -3,7 +3,7 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/columns.h"
-#include "lib/process/punched_hole.h"
+#include "lib/logfile/log_header.h"
 
 #include <stdlib.h>
 #include <string.h>

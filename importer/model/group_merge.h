@@ -20,7 +20,7 @@
 
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 struct group_merge {
     struct log_input *const *inputs;

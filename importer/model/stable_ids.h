@@ -25,7 +25,6 @@
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
 #include "lib/base/hash_map.h"
-#include "lib/base/id_table.h"
 
 struct stable_ids_log;
 

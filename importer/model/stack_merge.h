@@ -20,7 +20,7 @@
 
 #include "importer/log/log_names.h"
 #include "importer/model/definitions.h"
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 struct stack_merge_node {
     uint32_t parent; /* tree node */

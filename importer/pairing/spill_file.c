@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/spill_file.h"
 
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

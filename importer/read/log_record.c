@@ -5,8 +5,7 @@
 #include "importer/read/event_words.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
-#include "lib/totals/lifetime_class.h"
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 
 /* Length of the record at `words`, of which n_left words follow; 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)

@@ -4,9 +4,7 @@
 #include "importer/totals/facts_parts.h"
 #include "importer/totals/memory_samples.h"
 #include "lib/abi/attr.h"
-#include "lib/totals/lifetime_class.h"
-#include "lib/totals/report_grid.h"
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 
 enum {
     REPORTED_UNITS = 8

@@ -7,7 +7,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/lower_bound.h"
-#include "lib/totals/report_grid.h"
+#include "lib/totals/report_classes.h"
 
 #include <stddef.h>
 #include <stdlib.h>

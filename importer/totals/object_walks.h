@@ -28,7 +28,7 @@
 #include "importer/totals/stable_numbers.h"
 #include "importer/totals/totals.h"
 #include "lib/base/error.h"
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 #include <stdbool.h>
 

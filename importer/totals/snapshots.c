@@ -3,7 +3,7 @@
 
 #include "importer/pairing/spill_file.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/totals/report_grid.h"
+#include "lib/totals/report_classes.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 #include "importer/log/checkpoint_io.h"
 #include "lib/abi/attr.h"
 #include "lib/base/error.h"
-#include "lib/totals/report_grid.h"
+#include "lib/totals/report_classes.h"
 #include "lib/totals/sample_weight.h"
 
 #include <stdbool.h>

@@ -4,8 +4,7 @@
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"
 #include "lib/base/dynamic_array.h"
-#include "lib/totals/lifetime_class.h"
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 
 #include <stdlib.h>
 #include <string.h>

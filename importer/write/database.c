@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/write/database.h"
 
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 #include "lib/process/output_file.h"
 #include "lib/sqlite/database_file.h"
 #include "lib/sqlite/database_guard.h"

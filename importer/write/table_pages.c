@@ -3,7 +3,7 @@
 
 #include "importer/write/database.h"
 #include "lib/abi/attr.h"
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 
 #include <endian.h>
 #include <errno.h>

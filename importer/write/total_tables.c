@@ -5,8 +5,7 @@
 #include "importer/totals/heap_pins.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
-#include "lib/totals/lifetime_class.h"
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 
 #include <stdlib.h>
 

@@ -429,7 +429,7 @@ enum log_event_kind {
     LOG_ELIDED_LIVES = LOG_EVENT_KIND(
         2,
         11), /* recorder only: of the blocks of LOG_ELIDED so many had lifetimes of one class: node field: class
-                   (lib/totals/lifetime_class.h); address field: n; word 2: bytes of them */
+                   (lib/totals/report_classes.h); address field: n; word 2: bytes of them */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -448,7 +448,7 @@ enum log_event_kind {
     LOG_ELIDED_SIZES = LOG_EVENT_KIND(
         3,
         6), /* recorder only: of the blocks of LOG_ELIDED_MIXED so many had sizes of one class: node field: class
-                   (lib/totals/size_class.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
+                   (lib/totals/report_classes.h); address field: n 24 | how many of them were temporary 24; word 2: bytes of
                    them; word 3: their slack */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(

@@ -2,7 +2,7 @@
 #include "lib/base/error.h"
 
 #include "lib/abi/file_systems.h"
-#include "lib/base/printable.h"
+#include "lib/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * error. The function that knows most about the failure fills it. Libraries never print; main does.
  *
  * A message is one line without a full stop. It names the subject in single quotes and ends with
- * "; " and a hint where there is one. Bytes that are not printable become "?" (printable.h).
+ * "; " and a hint where there is one. Bytes that are not printable become "?" (utf8.h).
  * These functions do not allocate.
  */
 #ifndef MTRACE_LIB_ERROR_H

@@ -1,19 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_map: a hash map whose elements begin with their key.
+ * hash_map: hash tables: a map whose elements begin with their key, and the table of ids that it is made of.
  *
- * Elements are in a dynamic array in the order of insertion; an id_table maps hashes to their indexes.
- * A zeroed struct is an empty map. Every call passes the same sizes of key and element; as constants
- * they make hashing and comparing a few instructions.
- * Keys are compared as bytes, so their padding must be zero. An element keeps its index, but moves when
- * another one is added. Not thread-safe. Without memory functions return NULL.
+ * A hash_map has its elements in a dynamic array in the order of insertion. Every call passes the same sizes
+ * of key and element; as constants they make hashing and comparing a few instructions. Keys are compared as
+ * bytes, so their padding must be zero. An element keeps its index, but moves when another one is added.
+ *
+ * An id_table finds ids of elements in its owner's array, which compares their content. It uses open
+ * addressing over pairs (hash, id); id 0 means none. It is at most 7/8 full, so about 8 to 18 bytes per id.
+ *
+ * All zero is an empty map or table. Not thread-safe. Without memory functions return NULL or ERROR_NOMEM.
  */
 #ifndef MTRACE_LIB_HASH_MAP_H
 #define MTRACE_LIB_HASH_MAP_H
 
-#include "lib/base/id_table.h"
-
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+/* ---- tables of ids ---- */
+
+struct id_table_slot {
+    uint32_t hash;
+    uint32_t id;
+};
+
+struct id_table {
+    struct id_table_slot *slots;
+    size_t n_slots; /* a power of two, or 0 */
+    size_t n_ids;
+};
+
+typedef bool id_table_equal_fn(const void *context, uint32_t id, const void *key);
+
+void id_table_done(struct id_table *table);
+
+/* The id whose content equals key, or 0. Inline, so that is_equal is inlined, too. */
+static inline uint32_t id_table_find(const struct id_table *table, uint64_t hash,
+                                     id_table_equal_fn *is_equal, const void *context,
+                                     const void *key)
+{
+    size_t mask = table->n_slots - 1;
+
+    if (table->n_slots == 0)
+        return 0;
+    for (size_t i = hash & mask; table->slots[i].id != 0; i = (i + 1) & mask) {
+        const struct id_table_slot *slot = &table->slots[i];
+        if (slot->hash == (uint32_t)hash && is_equal(context, slot->id, key))
+            return slot->id;
+    }
+    return 0;
+}
+
+/* Adds an id that is not in the table. Returns 0 or ERROR_NOMEM. */
+int id_table_add(struct id_table *table, uint64_t hash, uint32_t id);
+
+/* Mixes two words into a hash. */
+static inline uint64_t id_table_hash(uint64_t a, uint64_t b)
+{
+    uint64_t x = (a ^ (b >> 32) ^ (b << 32)) * 0x9e3779b97f4a7c15u + b;
+
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    x = (x ^ (x >> 29)) * 0xd6e8feb86659fd93u;
+    return x ^ (x >> 32);
+}
+
+/* ---- maps ---- */
 
 struct hash_map {
     void *elements;

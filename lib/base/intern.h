@@ -13,7 +13,7 @@
 #ifndef MTRACE_LIB_INTERN_H
 #define MTRACE_LIB_INTERN_H
 
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 #include <stddef.h>
 #include <stdint.h>

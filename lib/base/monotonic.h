@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monotonic: CLOCK_MONOTONIC in nanoseconds. Async-signal-safe.
+ * monotonic: CLOCK_MONOTONIC, and the processor time of this process, in nanoseconds. Async-signal-safe.
  */
 #ifndef MTRACE_LIB_MONOTONIC_H
 #define MTRACE_LIB_MONOTONIC_H
@@ -13,6 +13,15 @@ static inline uint64_t monotonic_now_ns(void)
     struct timespec now = {0};
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* For work that pauses in proportion to it. */
+static inline uint64_t own_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 

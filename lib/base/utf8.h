@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8: characters of texts that may contain any bytes. */
+/*
+ * utf8: characters of texts that may contain any bytes, and how to make such a text safe for a terminal.
+ *
+ * A program, or the other end of a connection, may send any bytes: a line break would begin a line
+ * in our name, and an escape sequence could move the cursor or rename the window. Any thread.
+ */
 #ifndef MTRACE_LIB_UTF8_H
 #define MTRACE_LIB_UTF8_H
 
@@ -8,5 +13,9 @@
 /* Bytes of the well-formed character at text, which ends with NUL; 0 if it is invalid. Overlong
  * forms, surrogates and values above U+10FFFF are invalid. NUL is a character of one byte. */
 size_t utf8_length(const char *text);
+
+/* Replaces invalid characters and control characters (U+0000 to U+001F, U+007F to U+009F) by
+ * '?'. */
+void printable_clean(char *text);
 
 #endif

@@ -4,9 +4,9 @@
 #include "lib/abi/file_systems.h"
 #include "lib/abi/invariant.h"
 #include "lib/base/fault_point.h"
-#include "lib/base/link_target.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
-#include "lib/process/patient_open.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,7 @@
 #include "lib/abi/log_format.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/full_io.h"
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 
 #include <dirent.h>

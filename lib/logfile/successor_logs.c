@@ -6,7 +6,6 @@
 #include "lib/logfile/live_log.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/log_rotation.h"
-#include "lib/process/patient_open.h"
 #include "lib/process/writer_liveness.h"
 
 #include <dirent.h>

@@ -2,8 +2,9 @@
 #include "lib/process/writer_liveness.h"
 
 #include "lib/abi/file_systems.h"
-#include "lib/base/link_target.h"
-#include "lib/process/process_maps.h"
+#include "lib/base/file_io.h"
+#include "lib/base/monotonic.h"
+#include "lib/process/proc_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -456,4 +458,54 @@ bool writer_liveness_find_status(pid_t pid, int *ret_wait_status)
 
     return last && at[1] == 'Z' && sscanf(last, "%d", ret_wait_status) == 1
            && *ret_wait_status != 0;
+}
+
+/* ---- the lock of a packed log ---------------------------------------------------------------- */
+
+bool file_lock_take(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+bool file_lock_is_held(int fd)
+{
+    bool is_held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (!is_held)
+        (void)flock(fd, LOCK_UN);
+    return is_held;
+}
+
+bool file_lock_is_taken(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    bool is_taken;
+
+    if (fd < 0)
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    is_taken = file_lock_is_held(fd);
+    close(fd);
+    return is_taken;
+}
+
+/* ---- opening a log --------------------------------------------------------------------------- */
+
+static const uint64_t time_limit_ns = 2000000000;
+
+int patient_open_at(int folder, const char *name, int flags)
+{
+    static const struct timespec pause = {.tv_nsec = 500000};
+    const uint64_t until_ns = monotonic_now_ns() + time_limit_ns;
+    int fd = openat(folder, name, flags);
+
+    while (fd < 0 && errno == EWOULDBLOCK && monotonic_now_ns() < until_ns) {
+        nanosleep(&pause, NULL);
+        fd = openat(folder, name, flags);
+    }
+    return fd;
+}
+
+int patient_open(const char *path, int flags)
+{
+    return patient_open_at(AT_FDCWD, path, flags);
 }

@@ -9,6 +9,14 @@
  *   - If the file system does not report that, the process is found by its namespace and its PID
  *     there. /proc shows both to processes of the namespaces above.
  *
+ * A packed log has a file lock while it is written. The writer holds an exclusive lock. A reader tries a
+ * shared lock for a moment, so that readers do not mistake each other for a writer. In that moment the
+ * writer may fail to get its lock; it then tries again later.
+ *
+ * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that conflicts
+ * with it fails immediately. So logs are opened by patient_open, which tries again until the lease is
+ * released, and does not wait for a writer of a pipe.
+ *
  * Invariants
  *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign
  *        /proc, a namespace that is not below ours, a file system that does not report.
@@ -70,7 +78,7 @@ enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file 
 
 /* Does the recorder that the header names pack the log in this file? It then has the file mapped. A
  * PID of another namespace than the program's is not found; use the lock of the packed file
- * (file_lock.h) or writer_liveness_heartbeats. */
+ * (file_lock_is_taken) or writer_liveness_heartbeats. */
 enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd);
 
 /* Does a recorder, in whatever namespace, update the heartbeat of this raw log? Takes a third of a
@@ -87,5 +95,26 @@ bool writer_liveness_has_waited(pid_t pid);
 
 /* The wait status of a process that its parent has not waited for yet; false: unknown. */
 bool writer_liveness_find_status(pid_t pid, int *ret_wait_status);
+
+/* ---- the lock of a packed log ---- */
+
+/* Holds the lock until the file is closed. False: another process has it just now; try again. True
+ * also where there are no locks: there a file never seems locked. */
+bool file_lock_take(int fd);
+
+/* Another process holds the lock of this open file. */
+bool file_lock_is_held(int fd);
+
+/* A process writes the file. Also true if this cannot be determined because no descriptor is
+ * left. */
+bool file_lock_is_taken(const char *path);
+
+/* ---- opening a log ---- */
+
+/* flags: include O_NONBLOCK, without O_CREAT. Fails like open; EWOULDBLOCK after two seconds. */
+int patient_open(const char *path, int flags);
+
+/* The same for a name in a folder. */
+int patient_open_at(int folder, const char *name, int flags);
 
 #endif

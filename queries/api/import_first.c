@@ -3,7 +3,7 @@
 
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
-#include "lib/base/link_target.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/sqlite/database_file.h"
 #include "queries/db/rundb.h"

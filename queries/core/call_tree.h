@@ -17,7 +17,7 @@
 #ifndef MTRACE_QUERIES_CALL_TREE_H
 #define MTRACE_QUERIES_CALL_TREE_H
 
-#include "lib/base/id_table.h"
+#include "lib/base/hash_map.h"
 
 struct error;
 struct query;

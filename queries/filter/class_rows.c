@@ -3,8 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/saturating.h"
-#include "lib/totals/lifetime_class.h"
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 #include "queries/db/rundb.h"
 #include "queries/filter/row_feed.h"
 

@@ -4,7 +4,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
 #include "lib/base/units.h"
-#include "lib/totals/lifetime_class.h"
+#include "lib/totals/report_classes.h"
 #include "queries/core/command.h"
 #include "queries/core/headline.h"
 #include "queries/core/query.h"

@@ -6,7 +6,7 @@
 #    include "lib/base/dynamic_array.h"
 #    include "lib/base/fault_point.h"
 #    include "lib/base/monotonic.h"
-#    include "lib/process/thread_status.h"
+#    include "lib/process/proc_files.h"
 #    include "lib/process/writer_liveness.h"
 #    include "recorder/attach/call_stub.h"
 #    include "recorder/attach/remote_call.h"

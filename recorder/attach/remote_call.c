@@ -5,7 +5,7 @@
 
 #    include "lib/base/fault_point.h"
 #    include "lib/base/monotonic.h"
-#    include "lib/base/printable.h"
+#    include "lib/base/utf8.h"
 #    include "recorder/attach/call_stub.h"
 
 #    include <errno.h>

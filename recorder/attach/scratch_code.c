@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/attach/scratch_code.h"
 
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 
 #include <elf.h>
 #include <string.h>

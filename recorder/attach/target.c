@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/attach/target.h"
 
-#include "lib/process/process_maps.h"
-#include "lib/process/thread_status.h"
+#include "lib/process/proc_files.h"
 #include "recorder/patch/elf_file.h"
 
 #include <elf.h>

@@ -4,7 +4,7 @@
 #if defined(__x86_64__)
 
 #    include "lib/base/monotonic.h"
-#    include "lib/process/thread_status.h"
+#    include "lib/process/proc_files.h"
 #    include "recorder/attach/call_stub.h"
 #    include "recorder/attach/target.h"
 

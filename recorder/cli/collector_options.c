@@ -3,7 +3,6 @@
 
 #include "lib/abi/log_format.h"
 #include "lib/abi/settings.h"
-#include "lib/base/option_place.h"
 #include "lib/base/option_value.h"
 #include "recorder/session/options.h"
 

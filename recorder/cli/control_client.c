@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/cli/control_client.h"
 
-#include "lib/base/printable.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/log_name.h"
-#include "lib/process/process_maps.h"
-#include "lib/process/thread_status.h"
+#include "lib/process/proc_files.h"
 
 #include <errno.h>
 #include <limits.h>

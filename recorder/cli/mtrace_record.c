@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-record: runs a program with the collector and packs its log while it grows. */
-#include "lib/base/printable.h"
+#include "lib/base/utf8.h"
 #include "recorder/cli/control_client.h"
 #include "recorder/cli/offline.h"
 #include "recorder/cli/record_arguments.h"

@@ -2,7 +2,6 @@
 #include "recorder/cli/record_arguments.h"
 
 #include "lib/abi/log_format.h"
-#include "lib/base/option_place.h"
 #include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "recorder/cli/collector_options.h"

@@ -3,7 +3,7 @@
 
 #include "lib/abi/attr.h"
 #include "lib/base/lower_bound.h"
-#include "lib/totals/report_grid.h"
+#include "lib/totals/report_classes.h"
 #include "recorder/pack/elide_clock.h"
 #include "recorder/pack/elide_totals.h"
 #include "recorder/pack/instants.h"

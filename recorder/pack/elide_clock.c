@@ -2,7 +2,7 @@
 #include "recorder/pack/elide_clock.h"
 
 #include "lib/base/both_clocks.h"
-#include "lib/totals/report_grid.h"
+#include "lib/totals/report_classes.h"
 
 enum {
     MARGIN_NS = 2000, /* error of a reading */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/elide_totals.h"
 
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 #include "recorder/pack/elide_clock.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@
 #define MTRACE_RECORDER_ELIDE_TOTALS_H
 
 #include "lib/abi/log_format.h"
-#include "lib/totals/lifetime_class.h"
+#include "lib/totals/report_classes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

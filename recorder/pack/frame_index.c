@@ -2,10 +2,9 @@
 #include "recorder/pack/frame_index.h"
 
 #include "lib/base/dynamic_array.h"
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
-#include "lib/process/punched_hole.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -21,7 +21,7 @@ struct frame_index {
     size_t n_bytes;
     size_t *offsets; /* of valid frames */
     size_t n_frames;
-    uint64_t punched_hole; /* 0, or offset of the first frame (punched_hole.h) */
+    uint64_t punched_hole; /* 0, or offset of the first frame (log_header.h) */
     size_t damaged_bytes;  /* outside of valid frames */
 };
 

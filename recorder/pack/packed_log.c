@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/pack/packed_log.h"
 
-#include "lib/base/full_io.h"
-#include "lib/process/file_lock.h"
-#include "lib/process/patient_open.h"
-#include "lib/process/punched_hole.h"
+#include "lib/base/file_io.h"
+#include "lib/logfile/log_header.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  *
  * Invariants
  *   PL-1 Below end_offset there are only complete frames.
- *   PL-2 The file is new and locked (file_lock.h) until packed_log_close; an existing file is never
+ *   PL-2 The file is new and locked (writer_liveness.h) until packed_log_close; an existing file is never
  *        opened for writing.
  *
  * Notes: `force` replaces a log, and no other kind of file. If the lock is not available, it is
@@ -60,7 +60,7 @@ void packed_log_close(struct packed_log *log);
  * one. */
 int packed_log_rename(struct packed_log *log, const char *path, struct error *err);
 
-/* Continues writing after `until`; the part before has only a mark (lib/process/punched_hole.h). */
+/* Continues writing after `until`; the part before has only a mark (lib/logfile/log_header.h). */
 int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err);
 
 void packed_log_remove(const struct packed_log *log);

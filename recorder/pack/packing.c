@@ -5,7 +5,7 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/fault_point.h"
 #include "lib/base/monotonic.h"
-#include "lib/base/printable.h"
+#include "lib/base/utf8.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_totals.h"
 #include "recorder/pack/instants.h"

@@ -2,9 +2,9 @@
 #include "recorder/session/attachment.h"
 
 #include "lib/abi/attach_answer.h"
-#include "lib/base/link_target.h"
+#include "lib/base/file_io.h"
 #include "lib/base/monotonic.h"
-#include "lib/process/process_maps.h"
+#include "lib/process/proc_files.h"
 #include "recorder/attach/attaching.h"
 #include "recorder/attach/target.h"
 #include "recorder/session/collector_commands.h"

@@ -3,7 +3,7 @@
 
 #include "lib/abi/file_systems.h"
 #include "lib/base/error.h"
-#include "lib/base/link_target.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/successor_logs.h"
 #include "lib/process/writer_liveness.h"
 #include "recorder/pack/process_tree.h"

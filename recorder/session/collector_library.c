@@ -2,7 +2,7 @@
 #include "recorder/session/collector_library.h"
 
 #include "lib/abi/log_format.h"
-#include "lib/base/link_target.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 
 #include <limits.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/mapped_log.h"
 
-#include "lib/base/link_target.h"
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/log_name.h"
-#include "lib/process/file_lock.h"
 #include "lib/process/writer_liveness.h"
 
 #include <fcntl.h>

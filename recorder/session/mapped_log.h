@@ -19,7 +19,7 @@
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
 #include "lib/logfile/live_log.h"
-#include "lib/process/process_maps.h"
+#include "lib/process/proc_files.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

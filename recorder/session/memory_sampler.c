@@ -3,7 +3,7 @@
 
 #include "lib/abi/glibc_heap.h"
 #include "lib/base/monotonic.h"
-#include "lib/process/process_maps.h"
+#include "lib/process/proc_files.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -2,12 +2,11 @@
 #include "recorder/session/output_path.h"
 
 #include "lib/base/fault_point.h"
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/log_name.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/successor_logs.h"
-#include "lib/process/file_lock.h"
 #include "lib/process/writer_liveness.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/session/periodic_reports.h"
 
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 #include "recorder/session/exit_summary.h"
 #include "recorder/session/program.h"
 

@@ -6,7 +6,6 @@
 #include "lib/logfile/log_name.h"
 #include "lib/logfile/log_rotation.h"
 #include "lib/logfile/successor_logs.h"
-#include "lib/process/file_lock.h"
 #include "lib/process/writer_liveness.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/process_tree.h"

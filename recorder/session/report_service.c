@@ -4,7 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/left_out.h"
-#include "lib/process/child_time_limit.h"
+#include "lib/process/child_process.h"
 #include "lib/process/cut_request.h"
 #include "recorder/session/question_words.h"
 

@@ -2,7 +2,7 @@
 #include "lib/abi/elf_loader.h"
 #include "lib/abi/settings.h"
 #include "lib/logfile/log_name.h"
-#include "lib/process/thread_status.h"
+#include "lib/process/proc_files.h"
 #include "recorder/session/collector_library.h"
 #include "recorder/session/exit_summary.h"
 #include "recorder/session/output_path.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-gather: receives logs from mtrace-record while programs run. */
 #include "lib/base/error.h"
-#include "lib/base/option_place.h"
+#include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "remote/receiver/object_store.h"
 #include "remote/receiver/receiver.h"

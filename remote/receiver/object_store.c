@@ -2,7 +2,7 @@
 #include "remote/receiver/object_store.h"
 
 #include "lib/base/error.h"
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/base/error.h"
-#include "lib/base/full_io.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/log_header.h"
-#include "lib/process/file_lock.h"
+#include "lib/process/writer_liveness.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -15,7 +15,7 @@
  *        recording.
  *   ST-4 The files never take more than max_bytes together.
  *   ST-5 A file is locked while it is received, as while it is recorded, so that others see that it
- *        grows (file_lock.h).
+ *        grows (writer_liveness.h).
  *
  * Notes: mtrace-record uses the same names, so logs of one run are imported together. If the lock
  * of ST-5 is not available, it is tried again with the next data.

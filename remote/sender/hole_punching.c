@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/hole_punching.h"
 
-#include "lib/base/full_io.h"
-#include "lib/process/punched_hole.h"
+#include "lib/base/file_io.h"
+#include "lib/logfile/log_header.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

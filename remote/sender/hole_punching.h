@@ -4,7 +4,7 @@
  *
  * Whole frames that the receiver has on its disk become a hole, except the last HOLE_PUNCHING_KEPT
  * bytes, by which both sides resynchronize (wire_hash). A mark in place of the first frame says
- * where the rest begins (lib/process/punched_hole.h), for later readers and for a restarted sender.
+ * where the rest begins (lib/logfile/log_header.h), for later readers and for a restarted sender.
  *
  * Invariants
  *   GB-1 Only bytes that the receiver reported as synced (SYNCED) are punched out.

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/log_tail.h"
 
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
-#include "lib/process/punched_hole.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,7 @@ enum {
 struct log_tail {
     int fd; /* -1: not open */
     uint64_t end;
-    uint64_t punched_hole; /* 0, or where the remaining part begins (lib/process/punched_hole.h) */
+    uint64_t punched_hole; /* 0, or where the remaining part begins (lib/logfile/log_header.h) */
     uint64_t device, inode;
     bool has_trailer; /* the recorder has finished it: the last frame is a trailer */
     char program[LOG_TAIL_PROGRAM_BYTES]; /* base name, from the log; "": not yet */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/sender/mapped_objects.h"
 
-#include "lib/base/regular_file.h"
-#include "lib/process/process_maps.h"
+#include "lib/base/file_io.h"
+#include "lib/process/proc_files.h"
 
 #include <limits.h>
 #include <stdio.h>

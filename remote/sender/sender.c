@@ -2,8 +2,8 @@
 #include "remote/sender/sender.h"
 
 #include "lib/base/monotonic.h"
-#include "lib/base/printable.h"
 #include "lib/base/units.h"
+#include "lib/base/utf8.h"
 #include "lib/logfile/log_name.h"
 #include "remote/sender/hole_punching.h"
 #include "remote/sender/sender_process.h"

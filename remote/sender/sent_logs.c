@@ -5,7 +5,7 @@
 #include "lib/base/error.h"
 #include "lib/logfile/log_name.h"
 #include "lib/logfile/successor_logs.h"
-#include "lib/process/file_lock.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "remote/sender/sent_objects.h"
 
 #include "lib/base/dynamic_array.h"
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 #include "lib/logfile/definition_parts.h"
 #include "lib/logfile/pack.h"
 #include "remote/sender/mapped_objects.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remote/wire/security.h"
 
-#include "lib/base/regular_file.h"
+#include "lib/base/file_io.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
@@ -295,7 +295,7 @@ int security_start(const struct security *security, bool is_server, const char *
     return 0;
 }
 
-/* Stricter than printable.h: a name stands in the middle of a line and must not look like further
+/* Stricter than printable_clean: a name stands in the middle of a line and must not look like further
  * text. */
 static void make_one_word(char *text)
 {

@@ -2,7 +2,7 @@
 #include "tests/lib/log_builder.h"
 
 #include "lib/logfile/pack.h"
-#include "lib/process/file_lock.h"
+#include "lib/process/writer_liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

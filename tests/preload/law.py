@@ -26,7 +26,7 @@ from harness import Failure, Skip  # noqa: E402
 
 MOST_STACK_BYTES = 512
 WRAPPER_BYTES = 192  # below which the real function begins; realloc holds there what trackers are told of
-MOST_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_stack.c goes elsewhere where little more is left
+MOST_RARE_BYTES = 2048  # a rule is made, the segment changes; unwind_state.c goes elsewhere where little more is left
 
 
 def preloaded(tools, log):

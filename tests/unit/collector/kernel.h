@@ -6,7 +6,6 @@
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_KERNEL_H
 
-#include "collector/os/other_thread.h"
 #include "collector/os/sys.h"
 
 #include <pthread.h>

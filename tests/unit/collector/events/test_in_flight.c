@@ -2,7 +2,7 @@
 /* Events that are held up between their stamp and their commit, at the places where that can be. */
 #include "collector/events/in_flight.h"
 #include "collector/events/record.h"
-#include "collector/events/side.h"
+#include "collector/events/reservation.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
 #include "collector/os/real.h"

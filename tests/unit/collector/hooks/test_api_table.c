@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program is told when the log has no room: nothing is half done, and it goes on when there is room again. */
 #include "collector/events/record.h"
-#include "collector/hooks/api_objects.h"
 #include "collector/log/segment.h"
 #include "collector/os/real.h"
 #include "collector/thread/thread.h"
 #include "include/mtrace.h"
+#include "include/mtrace_objects.h"
 #include "tests/unit/collector/recording_fixture.h"
 
 #include <malloc.h>
@@ -201,11 +201,11 @@ static void use_pool(void)
 /* Its beginning, whose name is lost, and its end. */
 static void walk(void)
 {
-    struct mtrace_walk *walk = api_objects.walk_new();
+    struct mtrace_walk *walk = mtrace_api_2.objects->walk_new();
 
     assert_non_null(walk);
-    assert_int_equal(api_objects.walk_record(walk, "nor for that of a walk"), 0);
-    api_objects.walk_free(walk);
+    assert_int_equal(mtrace_api_2.objects->walk_record(walk, "nor for that of a walk"), 0);
+    mtrace_api_2.objects->walk_free(walk);
 }
 
 static void what_finds_no_room_for_its_name_is_counted(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lock waits for who is kept from running, and for nobody who is not there. */
-#include "collector/groups/object_roots.h"
+#include "collector/groups/object_walk.h"
 #include "collector/os/rare_lock.h"
 #include "collector/os/sys.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
 #include "collector/events/recursion_guard.h"
-#include "collector/log/collector_commands.h"
+#include "collector/log/segment.h"
 #include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
 #include "lib/abi/log_format.h"

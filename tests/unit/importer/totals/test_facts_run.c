@@ -2,7 +2,7 @@
 /* Runs of events are counted as each by itself: random programs, both ways, and every sum compared. */
 #include "importer/totals/facts_parts.h"
 #include "importer/totals/facts_run.h"
-#include "lib/totals/lifetime_class.h"
+#include "lib/totals/report_classes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

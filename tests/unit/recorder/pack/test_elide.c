@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is left out plus what is kept is what was, for every stack. */
-#include "lib/totals/size_class.h"
+#include "lib/totals/report_classes.h"
 #include "recorder/pack/elide.h"
 #include "recorder/pack/elide_clock.h"
 #include "recorder/pack/elide_totals.h"

@@ -6,7 +6,7 @@
  * keeps what was read of it until then, and harms not the recorder.
  */
 #include "lib/base/fault_point.h"
-#include "lib/process/file_lock.h"
+#include "lib/process/writer_liveness.h"
 #include "recorder/cli/offline.h"
 #include "recorder/pack/frame_index.h"
 #include "recorder/pack/packed_log.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is given back is never without the mark that says so, whenever the power fails. */
 #include "lib/base/error.h"
+#include "lib/logfile/log_header.h"
 #include "lib/logfile/pack.h"
-#include "lib/process/punched_hole.h"
 #include "remote/sender/hole_punching.h"
 
 #include <errno.h>

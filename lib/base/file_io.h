@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_io: full reads and writes, regular files, and symbolic links. Any thread.
+ *
+ * full_io_* are pread and pwrite of all bytes, retried after short transfers and EINTR. They return 0 or an
+ * errno value. *ret_n is the number of bytes transferred, also on failure.
+ *
+ * regular_file_* open a regular file for reading where the name may be of anything. The file that is
+ * checked is the file that is read, and opening a pipe does not wait for a writer. The message says
+ * what the name is instead.
+ */
+#ifndef MTRACE_LIB_FILE_IO_H
+#define MTRACE_LIB_FILE_IO_H
+
+#include "lib/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* ret_n may be NULL. */
+int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
+
+/* *ret_n is less than n_bytes at the end of the file. */
+int full_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
+
+/* ---- regular files ---- */
+
+/* `otherwise` is the error code for what is not a file. *ret_fd is -1 on failure. */
+int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
+                      struct stat *ret_status, struct error *err);
+
+/* The same for an untrusted name from a program: opens only a regular file, and does not follow a
+ * link at its end. Opening a device or pipe would have side effects. *ret_fd -1: not a regular
+ * file. */
+void regular_file_open_foreign(const char *path, int *ret_fd, struct stat *ret_status);
+
+/* ---- links ---- */
+
+/* The text of the link, cut to n_bytes - 1 and NUL-terminated. False: no such link; the text is
+ * "". */
+bool link_target(const char *path, char *ret_target, size_t n_bytes);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* A block belongs to one thread at a time, and comes back as it was given. */
+#include "collector/os/memory.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_THREADS = 8,
+    N_ROUNDS = 20000,
+    BLOCK_BYTES = 8192,
+    MOST_KEPT = 4
+};
+
+struct block {
+    struct block_link link;
+    _Atomic uint32_t n_owners;
+    uint64_t n_uses;
+};
+
+static struct block_pool g_pool = {.block_bytes = BLOCK_BYTES, .most_kept = MOST_KEPT};
+
+static bool is_mapped(void *page)
+{
+    unsigned char is_resident;
+
+    return mincore(page, 4096, &is_resident) == 0;
+}
+
+static void put(struct block *block)
+{
+    (void)block_pool_keeps(&g_pool, block);
+    block_pool_put(&g_pool, block);
+}
+
+static void the_last_put_is_the_first_taken_as_it_was(void **state)
+{
+    struct block *first = block_pool_take(&g_pool);
+    struct block *second = block_pool_take(&g_pool);
+
+    (void)state;
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(first->n_uses, 0);
+    first->n_uses = 1;
+    second->n_uses = 2;
+    put(first);
+    put(second);
+    assert_ptr_equal(block_pool_take(&g_pool), second);
+    assert_ptr_equal(block_pool_take(&g_pool), first);
+    assert_int_equal(first->n_uses, 1);
+    assert_int_equal(second->n_uses, 2);
+    put(first);
+    put(second);
+}
+
+/* BP-1: what was kept once stays, what comes over the limit goes. */
+static void a_crowd_leaves_no_more_than_the_limit(void **state)
+{
+    struct block *blocks[3 * MOST_KEPT];
+    unsigned n_mapped = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+        blocks[i] = block_pool_take(&g_pool);
+    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+        put(blocks[i]);
+    for (unsigned i = 0; i < 3 * MOST_KEPT; i++)
+        n_mapped += is_mapped(blocks[i]);
+    assert_int_equal(n_mapped, MOST_KEPT);
+}
+
+static void *take_and_put(void *ret_n_wrong)
+{
+    uintptr_t n_wrong = 0;
+
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        struct block *block = block_pool_take(&g_pool);
+        n_wrong += block == NULL || atomic_fetch_add(&block->n_owners, 1) != 0;
+        block->n_uses++;
+        n_wrong += atomic_fetch_sub(&block->n_owners, 1) != 1;
+        put(block);
+    }
+    *(uintptr_t *)ret_n_wrong = n_wrong;
+    return NULL;
+}
+
+static void no_two_threads_have_one_block(void **state)
+{
+    pthread_t threads[N_THREADS];
+    uintptr_t n_wrong[N_THREADS];
+
+    (void)state;
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_put, &n_wrong[i]), 0);
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(n_wrong[i], 0);
+    }
+}
+
+static void a_child_forgets_what_is_not_mapped_there(void **state)
+{
+    struct block *kept = block_pool_take(&g_pool);
+    struct block *fresh;
+
+    (void)state;
+    put(kept);
+    block_pool_forget(&g_pool);
+    fresh = block_pool_take(&g_pool);
+    assert_ptr_not_equal(fresh, kept);
+    put(fresh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_put_is_the_first_taken_as_it_was),
+        cmocka_unit_test(a_crowd_leaves_no_more_than_the_limit),
+        cmocka_unit_test(no_two_threads_have_one_block),
+        cmocka_unit_test(a_child_forgets_what_is_not_mapped_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

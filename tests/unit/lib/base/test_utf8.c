@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* needs the headers above */
+#include <cmocka.h>
+
+static void check(const char *text, const char *expected)
+{
+    char copy[64];
+
+    strcpy(copy, text);
+    printable_clean(copy);
+    assert_string_equal(copy, expected);
+}
+
+static void test_what_a_terminal_obeys_goes(void **state)
+{
+    (void)state;
+    check("", "");
+    check("a line, as it is", "a line, as it is");
+    check("a\x1b[1m\n\xc3\xa4\x7f", "a?[1m?\xc3\xa4?");
+    check("\xc2\x9b"
+          "2J\xc2\xa0",
+          "??2J\xc2\xa0"); /* CSI in one character, and what is none */
+    check("\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80");
+}
+
+static void test_what_is_no_character_goes(void **state)
+{
+    (void)state;
+    check("\x9b"
+          "2J",
+          "?2J");
+    check("\xc0\x8a\xe2\x82", "????");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_terminal_obeys_goes),
+        cmocka_unit_test(test_what_is_no_character_goes),
+    };
+
+    return cmocka_run_group_tests_name("printable", tests, NULL, NULL);
+}

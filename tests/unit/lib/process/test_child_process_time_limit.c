@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Who works, however slowly, is waited for; who stays stopped is ended, and who goes on is not. */
+#include "lib/process/child_process.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void sleep_ms(long ms)
+{
+    const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&nap, NULL);
+}
+
+/* Stops n times, each time until somebody lets it go on, and ends with 7. Holds an end of the pipe until then. */
+static pid_t start(int n, int *ret_fd)
+{
+    int fds[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    if (pid == 0) {
+        while (n-- > 0)
+            (void)raise(SIGSTOP);
+        sleep_ms(300);
+        _exit(7);
+    }
+    assert_true(pid > 0);
+    close(fds[1]);
+    *ret_fd = fds[0];
+    return pid;
+}
+
+/* Lets the child go on whenever it has stopped. */
+static pid_t start_to_continue(pid_t child)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        for (;;) {
+            sleep_ms(50);
+            (void)kill(child, SIGCONT);
+        }
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void who_works_is_waited_for(void **state)
+{
+    int fd, status;
+    pid_t pid = start(0, &fd);
+
+    (void)state;
+    assert_true(child_time_limit_await(pid, fd));
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    close(fd);
+}
+
+static void who_goes_on_is_waited_for(void **state)
+{
+    int fd, status;
+    pid_t pid = start(5, &fd);
+    pid_t other = start_to_continue(pid);
+
+    (void)state;
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    end(other);
+    close(fd);
+}
+
+/* CP-1 */
+static void who_stays_stopped_is_ended(void **state)
+{
+    int fd, status;
+    pid_t pid = start(1, &fd);
+
+    (void)state;
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(fd);
+    pid = start(1, &fd);
+    assert_true(child_time_limit_await(pid, fd));
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    close(fd);
+}
+
+/* We may have been stopped with it meanwhile. */
+static void a_time_without_a_look_counts_little(void **state)
+{
+    struct child_time_limit time_limit = {0};
+    siginfo_t info;
+    int fd;
+    pid_t pid = start(1, &fd);
+
+    (void)state;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    assert_false(child_time_limit_is_over(&time_limit, pid));
+    time_limit.looked_ns -= 10 * CHILD_TIME_LIMIT_NS;
+    assert_false(child_time_limit_is_over(&time_limit, pid));
+    assert_in_range(time_limit.stopped_ns, 1, CHILD_TIME_LIMIT_NS / 2);
+    end(pid);
+    close(fd);
+}
+
+static void receive(int number)
+{
+    (void)number;
+}
+
+/* It is the caller's to look why it came. */
+static void a_signal_ends_the_wait_for_words(void **state)
+{
+    struct sigaction action = {.sa_handler = receive};
+    const struct timespec soon = {.tv_nsec = 50000000};
+    const struct itimerspec when = {.it_value = soon, .it_interval = soon};
+    timer_t timer;
+    int fd, status;
+    pid_t pid = start(1, &fd);
+
+    (void)state;
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
+    assert_int_equal(timer_settime(timer, 0, &when, NULL), 0);
+    assert_false(child_time_limit_await(pid, fd));
+    assert_int_equal(errno, EINTR);
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_int_equal(timer_delete(timer), 0);
+    close(fd);
+}
+
+static void nobody_is_waited_for_twice(void **state)
+{
+    int fd, status;
+    pid_t pid = start(0, &fd);
+
+    (void)state;
+    assert_true(child_time_limit_wait(pid, &status));
+    assert_false(child_time_limit_wait(pid, &status));
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_works_is_waited_for),
+                                       cmocka_unit_test(who_goes_on_is_waited_for),
+                                       cmocka_unit_test(who_stays_stopped_is_ended),
+                                       cmocka_unit_test(a_time_without_a_look_counts_little),
+                                       cmocka_unit_test(a_signal_ends_the_wait_for_words),
+                                       cmocka_unit_test(nobody_is_waited_for_twice)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
