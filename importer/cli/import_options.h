@@ -3,7 +3,7 @@
 #ifndef MTRACE_IMPORTER_IMPORT_OPTIONS_H
 #define MTRACE_IMPORTER_IMPORT_OPTIONS_H
 
-#include "importer/log/log_damage.h"
+#include "importer/log/log_file.h"
 #include "importer/symbols/symbols.h"
 #include "lib/logfile/left_out.h"
 #include "lib/logfile/unreached.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/log_set.h"
 
-#include "importer/log/log_grown.h"
+#include "importer/log/log_input.h"
 #include "importer/model/definitions_build.h"
 #include "importer/model/definitions_cut.h"
 #include "importer/model/group_merge.h"

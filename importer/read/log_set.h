@@ -23,7 +23,7 @@
 #define MTRACE_IMPORTER_LOG_SET_H
 
 #include "importer/log/clock_map.h"
-#include "importer/log/log_damage.h"
+#include "importer/log/log_file.h"
 #include "importer/model/definitions.h"
 #include "importer/read/stream_state.h"
 #include "lib/base/error.h"
@@ -131,7 +131,7 @@ bool log_set_is_asked(const struct log_set *set);
 bool log_set_holds_files(const struct log_set *set);
 
 /* Keeps everything listed readable although other processes remove files that are not open
- * (log_grown.h). ERROR_IO, ERROR_NOMEM or 0. */
+ * (log_input.h). ERROR_IO, ERROR_NOMEM or 0. */
 int log_set_hold_pools(struct log_set *set, struct error *err);
 
 /* Number of event segments. */

@@ -11,7 +11,7 @@
 #ifndef MTRACE_IMPORTER_LOG_SET_PARTS_H
 #define MTRACE_IMPORTER_LOG_SET_PARTS_H
 
-#include "importer/log/log_damage.h"
+#include "importer/log/log_file.h"
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
 #include "importer/read/heaptrack_reader.h"
