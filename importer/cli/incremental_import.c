@@ -3,7 +3,7 @@
 
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import_parts.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/process/own_cpu.h"
 
