@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/cli/import.h"
 
-#include "importer/cli/import_parts.h"
 #include "importer/read/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/embedded_symbols.h"
