@@ -3,7 +3,7 @@
 
 #include "importer/model/definitions.h"
 #include "importer/pairing/lifetimes.h"
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/table_pages.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/batch_queue.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/write/total_tables.h"
 
-#include "importer/totals/facts_parts.h"
-#include "importer/totals/heap_pins.h"
+#include "importer/totals/heap_pages.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
 #include "lib/abi/log_format.h"
