@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_search: tries the places where this machine may have a debug file (debug_files.h).
+ * debug_search: tries the places where this machine may have a debug file (debug_files.h), then the
+ * servers in DEBUGINFOD_URLS.
  *
- * The first file that matches is used.
+ * The first file that matches is used. libdebuginfod is loaded only on a lookup and if the variable
+ * is set: mtrace does not depend on it and does not use the network on its own. The library caches
+ * what it fetched. Any thread; each call has its own client.
  */
 #ifndef MTRACE_SYMBOLIZER_DEBUG_SEARCH_H
 #define MTRACE_SYMBOLIZER_DEBUG_SEARCH_H

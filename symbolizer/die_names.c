@@ -3,7 +3,6 @@
 
 #include "lib/base/dynamic_array.h"
 #include "symbolizer/demangle.h"
-#include "symbolizer/die_strings.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -81,7 +80,7 @@ static const void *key_of(Dwarf_Die *die)
 {
     Dwarf_Die origin = *die;
 
-    return dwarf_hasattr(die, DW_AT_linkage_name) || !die_strings_follow(&origin) ? die->addr
+    return dwarf_hasattr(die, DW_AT_linkage_name) || !scope_names_follow(&origin) ? die->addr
                                                                                   : origin.addr;
 }
 
@@ -89,7 +88,7 @@ static int find_name(struct die_names *names, Dwarf_Die die, struct function_nam
                      struct error *err)
 {
     bool is_plain;
-    const char *raw = die_strings_name(&die, &is_plain);
+    const char *raw = scope_names_raw(&die, &is_plain);
     char *qualified = NULL;
     int status = 0;
 

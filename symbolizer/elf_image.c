@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <lzma.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,4 +313,23 @@ void elf_image_close(struct elf_image *image)
     free(image->build_id);
     free(image->memory);
     *image = ELF_IMAGE_NONE;
+}
+
+static const struct known_machine {
+    uint16_t number;
+    struct elf_machine machine;
+} known_machines[] = {
+    {EM_ARM, {.mode_bits = 1, .call_bytes = 1}},
+    {EM_MIPS, {.mode_bits = 1, .call_bytes = 8}},
+};
+
+struct elf_machine elf_image_machine(Elf *elf)
+{
+    GElf_Ehdr header;
+
+    if (elf && gelf_getehdr(elf, &header))
+        for (size_t i = 0; i < sizeof(known_machines) / sizeof(known_machines[0]); i++)
+            if (known_machines[i].number == header.e_machine)
+                return known_machines[i].machine;
+    return (struct elf_machine){.mode_bits = 0, .call_bytes = 1};
 }

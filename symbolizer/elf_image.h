@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_image: an open ELF file, or the vdso, and its identity.
+ * elf_image: an open ELF file, or the vdso, its identity, and properties of its processor.
+ *
+ * A code address may have bits that select an instruction set (Thumb, MIPS16), which debug info and
+ * symbol sizes do not have. A return address is after the call; call_bytes before it is a byte of
+ * the call. On MIPS that is the instruction before the delay slot, which belongs to the call
+ * whatever line it is from.
  *
  * Invariants
  *   EI-1 elf is NULL exactly when nothing is open.
@@ -68,5 +73,13 @@ bool elf_image_is_same_build(const struct elf_image *a, const struct elf_image *
 bool elf_image_checksum(const struct elf_image *image, uint32_t *ret_checksum);
 
 void elf_image_close(struct elf_image *image);
+
+struct elf_machine {
+    uint64_t mode_bits;  /* instruction set bits of code addresses */
+    uint64_t call_bytes; /* distance from a return address back into its call */
+};
+
+/* `elf` may be NULL: the result then fits most processors. */
+struct elf_machine elf_image_machine(Elf *elf);
 
 #endif

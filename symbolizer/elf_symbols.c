@@ -3,7 +3,7 @@
 
 #include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
-#include "symbolizer/elf_machine.h"
+#include "symbolizer/elf_image.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -217,7 +217,7 @@ static int add_dynamic(struct elf_symbols *table, Elf *elf, struct error *err)
     size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
     Elf_Data *symbols = loaded_bytes(elf, tables.symbols, n * entry_bytes, ELF_T_SYM);
     Elf_Data *strings = loaded_bytes(elf, tables.strings, tables.n_string_bytes, ELF_T_BYTE);
-    uint64_t mode_bits = elf_machine_of(elf).mode_bits;
+    uint64_t mode_bits = elf_image_machine(elf).mode_bits;
     GElf_Sym symbol;
     int status = 0;
 
@@ -239,7 +239,7 @@ int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err)
 {
     GElf_Shdr header;
     Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
-    uint64_t mode_bits = elf_machine_of(elf).mode_bits;
+    uint64_t mode_bits = elf_image_machine(elf).mode_bits;
     Elf_Data *data;
     size_t n_symbols;
 

@@ -4,12 +4,53 @@
 #include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 #include "symbolizer/demangle.h"
-#include "symbolizer/die_strings.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    LONGEST_CHAIN = 16 /* of origins and specifications; compilers need three */
+};
+
+static const char *read_string(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+
+    return text && *text ? text : NULL;
+}
+
+bool scope_names_follow(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+
+    if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute)
+        && !dwarf_attr(die, DW_AT_specification, &attribute))
+        return false;
+    return dwarf_formref_die(&attribute, die) != NULL;
+}
+
+const char *scope_names_raw(Dwarf_Die *die, bool *ret_is_plain)
+{
+    const char *plain = NULL;
+
+    *ret_is_plain = false;
+    for (int i = 0; i < LONGEST_CHAIN; i++) {
+        const char *linkage = read_string(die, DW_AT_linkage_name);
+        if (!linkage)
+            linkage = read_string(die, DW_AT_MIPS_linkage_name);
+        if (linkage)
+            return linkage;
+        if (!plain)
+            plain = read_string(die, DW_AT_name);
+        if (!scope_names_follow(die))
+            break;
+    }
+    *ret_is_plain = plain != NULL;
+    return plain;
+}
 
 enum {
     DEEPEST = 64, /* enclosing scopes of a function */
@@ -290,7 +331,7 @@ static bool add_part(struct scope_names *scopes, struct parts *parts, struct sco
     char *text = NULL;
 
     move_die(die, path->scopes[i].at);
-    name = die_strings_name(die, &is_plain);
+    name = scope_names_raw(die, &is_plain);
     if (name && !is_plain && path->scopes[i].tag == DW_TAG_subprogram)
         text = demangle_qualified(name);
     path->n = text ? 0 : i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope_names: the C++ scopes of a function without a linkage name.
+ * scope_names: the name of a function's DIE, and the C++ scopes of one without a linkage name.
  *
+ * The name may be on the DIE itself, its abstract origin or its specification.
  * Compilers omit linkage names of functions that no other unit can name: members of local classes,
  * lambdas, and templates instantiated with them. Debug info says "operator()"; with its scopes the
  * name is "main::{lambda#1}::operator()". A DIE does not know its parent. So the entries of the
@@ -18,6 +19,9 @@
 
 #include "lib/base/error.h"
 #include "symbolizer/die_reader.h"
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
 
 struct scope_entry {
     const unsigned char *at;
@@ -42,5 +46,12 @@ int scope_names_qualify(struct scope_names *scopes, Dwarf_Die *die, const char *
 void scope_names_forget(struct scope_names *scopes);
 
 void scope_names_done(struct scope_names *scopes);
+
+/* Goes from a DIE to its origin or specification; false: it has none. */
+bool scope_names_follow(Dwarf_Die *die);
+
+/* Returns the linkage name, else the plain one (ret_is_plain), else NULL. Moves the DIE to the last
+ * one that was examined: for a plain name that is the declaration. */
+const char *scope_names_raw(Dwarf_Die *die, bool *ret_is_plain);
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/base/dynamic_array.h"
 #include "symbolizer/debug_files.h"
 #include "symbolizer/die_names.h"
-#include "symbolizer/elf_machine.h"
+#include "symbolizer/elf_image.h"
 #include "symbolizer/elf_symbols.h"
 #include "symbolizer/inline_chain.h"
 #include "symbolizer/unit_index.h"
@@ -173,7 +173,7 @@ int symbolizer_open(const struct symbolizer_options *options,
     s->lines.sources = &s->sources;
     s->options = options;
     status = debug_files_open(options, object, &s->files, err);
-    s->machine = elf_machine_of(s->files.object.elf ? s->files.object.elf : s->files.debug.elf);
+    s->machine = elf_image_machine(s->files.object.elf ? s->files.object.elf : s->files.debug.elf);
     s->is_bare = s->files.note && s->files.object.elf;
     if (status == 0)
         status = debug_files_identify(&s->files, &s->identity, err);

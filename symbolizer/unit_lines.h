@@ -2,7 +2,12 @@
 /*
  * unit_lines: files, lines and columns of one compilation unit.
  *
- * Uses the line table as libdw decodes it. The normalized path of a file is made on first use.
+ * Uses the line table as libdw decodes it. The normalized path of a file is made on first use, so
+ * that each file has one spelling. Debug info names a file relative to the folder of the compiler,
+ * often through several "..", and two units may spell it differently. The path is joined to that
+ * folder, and "//", "." and ".." are resolved as text. The disk is not used: the sources are
+ * usually not on this machine.
+ *
  * Invariants
  *   UL-1 A path is valid as long as the struct intern that contains it.
  */
@@ -46,5 +51,11 @@ int unit_lines_file(struct unit_lines *lines, size_t file, const char **ret_sour
                     struct error *err);
 
 void unit_lines_done(struct unit_lines *lines);
+
+/* Writes the normalized path, NUL-terminated, and returns its length; 0 if it does not fit in
+ * `size` bytes. directory may be NULL. If both are relative the result is relative, without "./" in
+ * front. */
+size_t unit_lines_normalize_path(const char *directory, const char *file, char *ret_path,
+                                 size_t size);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The checkpoint of an incremental import: results so far, and what is needed to continue. */
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/incremental_import_parts.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/columns.h"
 

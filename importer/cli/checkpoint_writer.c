@@ -2,7 +2,7 @@
 #include "importer/cli/checkpoint_writer.h"
 
 #include "importer/log/checkpoint_file.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/base/monotonic.h"
 #include "lib/logfile/log_rotation.h"
 

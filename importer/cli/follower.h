@@ -34,7 +34,7 @@
 #ifndef MTRACE_IMPORTER_FOLLOWER_H
 #define MTRACE_IMPORTER_FOLLOWER_H
 
-#include "importer/cli/import_options.h"
+#include "importer/cli/import.h"
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
 

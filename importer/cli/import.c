@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/cli/import.h"
 
-#include "importer/cli/import_parts.h"
 #include "importer/read/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/embedded_symbols.h"
@@ -9,6 +8,7 @@
 #include "importer/symbols/site_tables.h"
 #include "importer/totals/facts_run.h"
 #include "importer/write/process_filter.h"
+#include "importer/write/row_writer.h"
 #include "importer/write/stack_index.h"
 #include "importer/write/total_tables.h"
 #include "lib/abi/attr.h"

@@ -2,8 +2,7 @@
 #include "importer/cli/incremental_import.h"
 
 #include "importer/cli/import.h"
-#include "importer/cli/incremental_import_parts.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/monotonic.h"
 

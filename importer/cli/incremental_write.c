@@ -6,8 +6,7 @@
  */
 #include "importer/cli/import.h"
 #include "importer/cli/incremental_import.h"
-#include "importer/cli/incremental_import_parts.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/logfile/left_out.h"
 #include "lib/process/child_process.h"
 

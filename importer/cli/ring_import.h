@@ -17,7 +17,7 @@
 #ifndef MTRACE_IMPORTER_RING_IMPORT_H
 #define MTRACE_IMPORTER_RING_IMPORT_H
 
-#include "importer/cli/import_options.h"
+#include "importer/cli/import.h"
 #include "lib/base/error.h"
 #include "lib/base/progress.h"
 

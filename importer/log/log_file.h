@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_file: one file of a log, raw or packed: its kind, its segments and their bytes.
+ * log_file: one file of a log, raw or packed: its kind, its segments and their bytes; and the
+ * report of damage found inside logs.
  *
  * log_file_open recognizes the file by its first bytes, log_scan.h lists its segments,
  * log_file_read reads one payload. The file is not trusted: only segments with a valid header are
  * listed.
+ *
+ * A damage report counts everything and keeps the first LOG_DAMAGE_KEPT entries, so that a garbage
+ * file costs no memory. Its paths and texts are not copied; they live with the set (log_set.h).
  *
  * Invariants
  *   FR-1 A listed segment lies inside the file: offset + stored bytes <= size_bytes. Only the last
@@ -12,13 +16,12 @@
  *   FR-2 raw_bytes <= LOG_SEGMENT_PAYLOAD_BYTES, and a multiple of 8.
  *   FR-3 The file is not mapped: if it shrinks, reads are short and no SIGBUS occurs.
  *
- * Threads: log_file_read from one thread at a time.
+ * Threads: log_file_read from one thread at a time; a report has one thread.
  */
 #ifndef MTRACE_IMPORTER_LOG_FILE_H
 #define MTRACE_IMPORTER_LOG_FILE_H
 
 #include "importer/log/clock_map.h"
-#include "importer/log/log_damage.h"
 #include "importer/log/text_arena.h"
 #include "lib/abi/log_format.h"
 #include "lib/base/error.h"
@@ -27,6 +30,45 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum log_damage_kind {
+    LOG_DAMAGE_TRUNCATED,     /* the file is shorter than its headers say */
+    LOG_DAMAGE_CHECKSUM,      /* a frame of a packed file does not match its checksum */
+    LOG_DAMAGE_HEADER,        /* invalid header of a segment or frame */
+    LOG_DAMAGE_RECORD,        /* invalid record in a segment; the rest of it is lost */
+    LOG_DAMAGE_UNKNOWN,       /* record of an unknown kind; skipped */
+    LOG_DAMAGE_NODE,          /* undefined stack node, module or parent */
+    LOG_DAMAGE_TIME,          /* time decreased; the event got the last time */
+    LOG_DAMAGE_MISSING_CHILD, /* a child's log is missing or unreadable */
+    LOG_DAMAGE_MISSING_PART,  /* a rotated log is missing, or removed ones had losses */
+    LOG_DAMAGE_KINDS,
+};
+
+struct log_damage {
+    enum log_damage_kind kind;
+    const char *path;
+    uint64_t offset; /* in the file */
+    uint64_t bytes;  /* unusable bytes of the file */
+    const char *what;
+};
+
+enum {
+    LOG_DAMAGE_KEPT = 64
+};
+
+struct log_damage_report {
+    uint64_t count[LOG_DAMAGE_KINDS];
+    uint64_t lost_bytes; /* sum of log_damage.bytes */
+    size_t n_kept;
+    struct log_damage kept[LOG_DAMAGE_KEPT];
+};
+
+/* Counts an entry, and keeps it if there is space. */
+void log_damage_add(struct log_damage_report *report, enum log_damage_kind kind, const char *path,
+                    uint64_t offset, uint64_t bytes, const char *what);
+
+/* Name of a kind for messages and meta keys: 'truncated', 'checksum', … */
+const char *log_damage_name(enum log_damage_kind kind);
 
 /* Location of a segment, or of a part of one. */
 struct log_segment_ref {

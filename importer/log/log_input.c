@@ -2,8 +2,6 @@
 #include "importer/log/log_input.h"
 
 #include "importer/log/log_family.h"
-#include "importer/log/log_generations.h"
-#include "importer/log/log_grown.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/logfile/log_rotation.h"
 
@@ -32,7 +30,16 @@ static char *partner_path(const char *path)
 
 int log_input_add_file(struct log_input *input, struct log_file_reader *file)
 {
-    return log_generations_add_file(input, file);
+    struct log_file_reader **files = dynamic_array_reserve(
+        input->files, &input->files_capacity, input->n_files + 1, sizeof(*input->files));
+
+    if (!files) {
+        log_file_close(file);
+        return ERROR_NOMEM;
+    }
+    input->files = files;
+    files[input->n_files++] = file;
+    return 0;
 }
 
 /* The packed file comes first. A pool of another run is ignored. */

@@ -7,22 +7,79 @@
  * are removed. `segments` holds all EVENTS and SIDE segments by (sequence, file). A second entry
  * with the same sequence is the spare of the first (LF-2).
  *
+ * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
+ * events (recorder/pack/elide.h): the frame then has other records, more or fewer, that add up to
+ * the same. log_grown.c reads such segments.
+ *
+ *     listed while it was filled --> copied immediately: only part of it existed
+ *     listed when it was sealed ---> read in place or, after it was recycled, its whole frame
+ *
  * Invariants
  *   LI-1 All files of a log have the same run_id.
- *   LI-2 A segment listed in the pool can be read, wherever it is by then (log_grown.h). For each
+ *   LI-2 A segment listed in the pool can be read, wherever it is by then (GR-1). For each
  *        thread, all segments up to some time not before the opening are listed.
  *   LI-3 DEFS and NODES are read from every file that has them; each file supplies what others
  *        lack.
  *   LI-4 Times of events and clock readings do not change when a segment is packed: they are
  *        rounded to multiples of 1 << time_shift ticks.
  *   LI-5 A log that has its end is listed as after the end: with all its events.
+ *   GR-1 A segment is read either as the program wrote it or as its frame, never a mixture.
+ *   GR-2 After a segment was read as a frame, its list entry is that of the frame.
+ *   GR-3 Records stamped before watermark_ticks (read before the pool was listed) are the same
+ *        words at the beginning of a listed segment and of its frame. So a reader that stopped
+ *        there may continue in either. (log_packing.watermark_ticks, PG-5)
  *
  * Threads: one at a time.
  */
 #ifndef MTRACE_IMPORTER_LOG_INPUT_H
 #define MTRACE_IMPORTER_LOG_INPUT_H
 
-#include "importer/log/log_input_parts.h"
+#include "importer/log/clock_map.h"
+#include "importer/log/log_file.h"
+#include "importer/log/log_names.h"
+#include "importer/log/log_scan.h"
+
+/* A frame of samples. */
+struct log_samples_ref {
+    uint64_t offset;
+    uint32_t file;
+};
+
+struct log_input {
+    /* packed file, rotated logs, pool; or a pool alone, then files packed since it was opened */
+    struct log_file_reader **files;
+    size_t n_files, files_capacity;
+    /* listed ones: files[1] … files[n_generations]; later ones follow the pool */
+    size_t n_generations;
+    uint32_t last_generation; /* the last one that was opened; 0: none */
+    bool is_growing;          /* it was still being written when it was opened */
+    bool had_writer;          /* the same, but it may have been finished during opening */
+    bool has_lost_events;     /* a part of it was unreadable */
+    struct log_file header;   /* the latest value of each field */
+    struct clock_map clock;
+    bool has_time_shift;      /* time_shift is known: it is or was being packed */
+    unsigned time_shift;      /* then; else 0 */
+    uint64_t watermark_ticks; /* GR-3; 0: the whole pool */
+    struct log_names names;
+    struct log_samples_ref *samples; /* sorted by time */
+    size_t n_samples, samples_capacity;
+    struct log_segment_list segments;
+    struct log_segment_list grown; /* packed since then; searched for LI-2 only */
+    uint64_t **copies;             /* of pool segments as they were listed */
+    size_t n_copies, copies_capacity;
+};
+
+/* The packed file, whose name the other names begin with; or the only file. */
+static inline const struct log_file_reader *log_input_packed(const struct log_input *input)
+{
+    return input->files[input->n_files > 1 && input->files[0]->header.form == LOG_FORM_RAW];
+}
+
+/* The log is bounded: some events may be only in its checkpoint (lib/logfile/log_rotation.h). */
+static inline bool log_input_is_ring(const struct log_input *input)
+{
+    return (log_input_packed(input)->header.flags & LOG_FLAG_RING) != 0;
+}
 
 /* Opens the log that `path` belongs to, and reads everything except its events. */
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
@@ -71,5 +128,48 @@ int log_input_read_samples(const struct log_input *input, size_t index, struct p
  * entry that was read; it is updated if the segment moved. ERROR_FORMAT: neither is readable. */
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
                    size_t *ret_index, struct error *err);
+
+/* ---- segments of a live pool (log_grown.c) ---- */
+
+/* Call it before the pool `file` is listed. *ret_sequence: number of the next segment that the
+ * program begins; 0: unknown. */
+int log_grown_begin(struct log_input *input, struct log_file_reader *file, uint64_t *ret_sequence,
+                    struct error *err);
+
+/* Call it after the pool was listed. */
+int log_grown_end(struct log_input *input, struct log_file_reader *file, struct error *err);
+
+/* Copies the listed segments that were being filled. */
+int log_grown_copy(struct log_input *input, struct log_segment_list *list, struct pack *pack,
+                   struct error *err);
+
+/* Keeps listed segments of the pool readable although files that are not open are removed: copies
+ * at most LOG_GROWN_HELD segments. */
+int log_grown_hold(struct log_input *input, struct pack *pack, struct error *err);
+
+/* Reads an entry that has a copy. */
+int log_grown_read_copy(const struct log_input *input, size_t index, void *payload);
+
+/* Reads a segment that was recycled after it was listed, as its frame. ERROR_FORMAT: not found. */
+int log_grown_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
+                   struct error *err);
+
+void log_grown_done(struct log_input *input);
+
+enum {
+    LOG_GROWN_HELD = 1024 /* 64 MiB: eight times what a pool has while its recorder keeps up */
+};
+
+/* ---- rotated logs (log_grown.c) ---- */
+
+/* Adds rotated log `number` after all files, if it belongs to the log. If it is removed
+ * concurrently, the checkpoint that is read afterwards contains it (RI-1). A file whose header is
+ * not written yet is empty. */
+int log_generations_open(struct log_input *input, uint32_t number, struct text_arena *arena,
+                         bool *ret_is_ours, struct error *err);
+
+/* Closes the descriptor of a file if too many are open: without a follower a log has thousands of
+ * rotated logs, more than a process may have descriptors. */
+void log_generations_rest(const struct log_input *input, size_t index);
 
 #endif

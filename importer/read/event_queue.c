@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/event_queue.h"
 
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "lib/base/batch_queue.h"
 
 #include <stdlib.h>

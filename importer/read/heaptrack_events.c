@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The second pass: allocations and frees, with generated times and addresses. */
-#include "importer/read/heaptrack_parts.h"
 #include "importer/read/heaptrack_reader.h"
 #include "lib/base/dynamic_array.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules of a raw recording, which repeats the whole list after each change. */
-#include "importer/read/heaptrack_parts.h"
+#include "importer/read/heaptrack_reader.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/lower_bound.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/heaptrack_reader.h"
 
-#include "importer/read/heaptrack_parts.h"
 #include "lib/base/dynamic_array.h"
+#include "lib/base/lower_bound.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,6 +47,68 @@ bool heaptrack_reader_is_stump(const char *path)
 
     heaptrack_text_close(&text);
     return is_stump;
+}
+
+/* ---- stacks that heaptrack cut ---- */
+
+/*
+ * heaptrack keeps the innermost 64 frames, two or four of them its own, and does not mark a cut. A
+ * cut stack begins in the middle of the program, so every stack with its outermost frame has the
+ * same length. Where a complete stack begins, shorter ones begin, too.
+ */
+
+enum {
+    FEWEST_CUT_FRAMES = 60,
+    MOST_CUT_FRAMES = 64, /* longer ones are not from heaptrack */
+};
+
+/* Adds the latest trace below `parent`. ERROR_NOMEM or 0. */
+static int add_to_stack(struct heaptrack_reader *reader, uint64_t parent)
+{
+    uint32_t number = reader->grammar.n_traces;
+    struct heaptrack_trace *traces = dynamic_array_reserve(reader->traces, &reader->traces_capacity,
+                                                           number + 1u, sizeof(*traces));
+
+    if (!traces)
+        return ERROR_NOMEM;
+    reader->traces = traces;
+    traces[number] = (struct heaptrack_trace){.root = number, .n_frames = 1};
+    if (parent > 0 && parent < number) {
+        uint8_t n_outer = traces[parent].n_frames;
+        traces[number].root = traces[parent].root;
+        traces[number].n_frames = n_outer < UINT8_MAX ? (uint8_t)(n_outer + 1) : n_outer;
+    }
+    return 0;
+}
+
+/* Notes that an allocation uses this trace. */
+static void note_use(struct heaptrack_reader *reader, uint64_t trace)
+{
+    struct heaptrack_trace *root;
+    uint8_t n_frames;
+
+    if (trace == 0 || trace > reader->grammar.n_traces)
+        return;
+    n_frames = reader->traces[trace].n_frames;
+    root = &reader->traces[reader->traces[trace].root];
+    if (n_frames < FEWEST_CUT_FRAMES || n_frames > MOST_CUT_FRAMES)
+        root->has_short = true;
+    else
+        root->has_long = true;
+}
+
+/* After the last line: marks the stacks that heaptrack cut. */
+static void mark_cut_stacks(struct heaptrack_reader *reader)
+{
+    for (uint32_t i = 1; i <= reader->grammar.n_traces; i++) {
+        const struct heaptrack_trace *trace = &reader->traces[i];
+        struct node_note *node;
+        if (trace->root != i || trace->has_short || !trace->has_long)
+            continue;
+        node = log_names_find_node(&reader->input->names, i + LOG_NODE_FIRST - 1);
+        if (node)
+            node->parent = LOG_NODE_TRUNCATED;
+    }
 }
 
 /* ---- definitions ---- */
@@ -169,7 +231,7 @@ static int add_trace(struct heaptrack_reader *reader, const struct heaptrack_lin
 {
     struct log_node node = {0};
 
-    if (heaptrack_stacks_add(reader, line->is_bad ? 0 : line->b) != 0)
+    if (add_to_stack(reader, line->is_bad ? 0 : line->b) != 0)
         return ERROR_NOMEM;
     if (line->is_bad)
         return 0;
@@ -200,7 +262,7 @@ static int add_info(struct heaptrack_reader *reader, const struct heaptrack_line
     infos[n - 1] = (struct heaptrack_info){
         .size = line->a,
         .trace = line->b < UINT32_MAX / 2 && !line->is_bad ? (uint32_t)line->b : UINT32_MAX};
-    heaptrack_stacks_use(reader, infos[n - 1].trace);
+    note_use(reader, infos[n - 1].trace);
     return 0;
 }
 
@@ -300,7 +362,7 @@ static int take_good(struct heaptrack_reader *reader, struct heaptrack_line *lin
         return add_suppression(reader, line);
     case HEAPTRACK_ALLOC:
         if (heaptrack_grammar_has_addresses(&reader->grammar))
-            heaptrack_stacks_use(reader, line->b);
+            note_use(reader, line->b);
         reader->n_events++;
         return 0;
     case HEAPTRACK_FREE:
@@ -393,7 +455,7 @@ static int read_definitions(struct heaptrack_reader *reader, struct log_damage_r
     r = r == 0 && more < 0 ? more : r;
     if (reader->is_listing_modules)
         heaptrack_modules_settle(reader);
-    heaptrack_stacks_settle(reader);
+    mark_cut_stacks(reader);
     if (r == 0 && add_damage(reader, damage, &text) != 0)
         r = out_of_memory(err);
     reader->input->files[0]->size_bytes = text.size_bytes;
@@ -516,4 +578,116 @@ const struct log_sample *heaptrack_reader_samples(const struct heaptrack_reader 
 {
     *ret_n = reader->n_samples;
     return reader->samples;
+}
+
+/* ---- names of an interpreted recording for its frames, after the first pass ---- */
+
+/* A place in code, and its frame or ip. */
+struct place {
+    uint64_t offset;
+    uint32_t object;
+    uint32_t number;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static struct place *list_ips(const struct heaptrack_reader *reader)
+{
+    const struct log_names *names = &reader->input->names;
+    struct place *places = calloc((size_t)reader->grammar.n_ips + 1, sizeof(*places));
+
+    for (uint32_t i = 1; places && i <= reader->grammar.n_ips; i++) {
+        const struct heaptrack_ip *ip = &reader->ips[i];
+        places[i - 1] = (struct place){
+            .offset = (ip->address + 1) & ~LOG_NODE_EXACT,
+            .object = ip->module ? names->modules[ip->module].object : 0,
+            .number = i,
+        };
+    }
+    if (places && reader->grammar.n_ips > 1)
+        qsort(places, reader->grammar.n_ips, sizeof(*places), compare_places);
+    return places;
+}
+
+/* The first ip at the frame's place, NULL if there is none. */
+static const struct heaptrack_ip *find_ip(const struct heaptrack_reader *reader,
+                                          const struct place *places,
+                                          const struct definitions_frame *frame)
+{
+    struct place wanted = {.offset = frame->offset, .object = frame->object};
+    size_t i;
+
+    if (frame->label)
+        return NULL;
+    LOWER_BOUND(i, reader->grammar.n_ips, compare_places(&places[i], &wanted) < 0);
+    if (i == reader->grammar.n_ips || places[i].offset != frame->offset
+        || places[i].object != frame->object)
+        return NULL;
+    return &reader->ips[places[i].number];
+}
+
+static const char *text_of(const struct heaptrack_reader *reader, uint32_t string)
+{
+    return string ? reader->strings[string] : NULL;
+}
+
+static void add_levels(const struct heaptrack_reader *reader, const struct heaptrack_ip *ip,
+                       uint32_t frame, size_t *n)
+{
+    for (uint32_t k = 0; k < ip->n_levels; k++) {
+        const struct heaptrack_level *level = &reader->levels[ip->first_level + k];
+        reader->named[(*n)++] = (struct definitions_level){
+            .frame = frame,
+            .inline_level = k,
+            .function = text_of(reader, level->function),
+            .source = text_of(reader, level->source),
+            .line = level->line,
+        };
+    }
+}
+
+static int name_frames(struct heaptrack_reader *reader, struct definitions *definitions)
+{
+    struct place *places = list_ips(reader);
+    size_t n = 0;
+
+    /* Frames are distinct places, so each ip serves one of them at most. */
+    reader->named = calloc(reader->n_levels + 1, sizeof(*reader->named));
+    if (!places || !reader->named) {
+        free(places);
+        return ERROR_NOMEM;
+    }
+    for (uint32_t frame = 1; frame <= definitions->n_frames; frame++) {
+        const struct heaptrack_ip *ip = find_ip(reader, places, &definitions->frames[frame]);
+        if (ip)
+            add_levels(reader, ip, frame, &n);
+    }
+    free(places);
+    definitions->levels = reader->named;
+    definitions->n_levels = n;
+    return 0;
+}
+
+int heaptrack_reader_finish(struct heaptrack_reader *reader, struct definitions *definitions,
+                            struct error *err)
+{
+    definitions->recorder = "heaptrack";
+    definitions->suppressions = reader->suppressions;
+    definitions->n_suppressions = reader->n_suppressions;
+    definitions->has_no_addresses = !heaptrack_grammar_has_addresses(&reader->grammar);
+    if (reader->grammar.is_raw)
+        return 0;
+    definitions->has_names = true;
+    definitions->n_modules = 0; /* their addresses are unknown */
+    return name_frames(reader, definitions) == 0 ? 0 : error_set(err, ERROR_NOMEM, "out of memory");
 }

@@ -2,7 +2,6 @@
 #include "importer/read/log_record.h"
 
 #include "importer/model/definitions.h"
-#include "importer/read/event_words.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/log_format.h"
 #include "lib/totals/report_classes.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/log_set.h"
 
-#include "importer/log/log_grown.h"
+#include "importer/log/log_input.h"
 #include "importer/model/definitions_build.h"
-#include "importer/model/definitions_cut.h"
 #include "importer/model/group_merge.h"
 #include "importer/read/log_record.h"
-#include "importer/read/log_set_members.h"
 #include "lib/base/dynamic_array.h"
 #include "lib/base/monotonic.h"
 

@@ -4,9 +4,11 @@
  * damage.
  *
  * The caller names one or more logs. The live pool (PATH.live) of a packed file is used, too, and
- * the other way round. Logs of children are found through LOG_DEF_CHILD, first beside the parent's
- * log, then where the collector wrote them. Opening reads all definitions and an index of the
- * segments. merge.h reads the events, segment by segment.
+ * the other way round. Logs of children and of images after an exec are found through
+ * LOG_DEF_CHILD, first beside the parent's log, then where the collector wrote them, or by file
+ * name and header. Opening reads all definitions and an index of the segments. merge.h reads the
+ * events, segment by segment: `order` lists every EVENTS and SIDE segment once, by the first time
+ * it can contain.
  *
  * Invariants
  *   LS-1 A log is in the set once, by run_id, however often it was named or found.
@@ -15,6 +17,7 @@
  *   LS-3 Memory: the definitions, and about 64 bytes per segment.
  *   LS-4 A listed segment stays readable when its recorder packs and removes the file. Up to 512
  *        pools stay open; if a file is removed before it is opened, the folder is searched again.
+ *   LP-1 No event of order[i] is before order[i].first_time, except in damaged logs.
  *
  * Errors: a named file that is not a log; the message says what it is. A missing or unreadable log
  * of a child, and damage inside a log, are entries of the damage report.
@@ -23,8 +26,10 @@
 #define MTRACE_IMPORTER_LOG_SET_H
 
 #include "importer/log/clock_map.h"
-#include "importer/log/log_damage.h"
+#include "importer/log/log_file.h"
+#include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
+#include "importer/read/heaptrack_reader.h"
 #include "importer/read/stream_state.h"
 #include "lib/base/error.h"
 
@@ -60,7 +65,7 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
 /* Accepts NULL. Close event streams of the set first. */
 void log_set_close(struct log_set *set);
 
-/* Limits the set to a recording that was cut at this time (definitions_cut.h). until_marker: of the
+/* Limits the set to a recording that was cut at this time (definitions_cut). until_marker: of the
  * events at exactly that time, keep those up to the first marker of this name, which has that time;
  * NULL: keep all. Call it before a stream is read to its end. */
 int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker,
@@ -131,10 +136,76 @@ bool log_set_is_asked(const struct log_set *set);
 bool log_set_holds_files(const struct log_set *set);
 
 /* Keeps everything listed readable although other processes remove files that are not open
- * (log_grown.h). ERROR_IO, ERROR_NOMEM or 0. */
+ * (log_input.h). ERROR_IO, ERROR_NOMEM or 0. */
 int log_set_hold_pools(struct log_set *set, struct error *err);
 
 /* Number of event segments. */
 uint64_t log_set_n_segments(const struct log_set *set);
+
+/* ---- members (log_set_members.c) ---- */
+
+/* Adds a log and takes ownership. If its run is in the set already (LS-1), or without memory
+ * (ERROR_NOMEM), the log is closed. */
+int log_set_add_input(struct log_set *set, struct log_input *input, struct error *err);
+
+/* Adds the logs of these paths and, unless `only`, all that belong to them. Returns 0 or the error
+ * of log_input_open. */
+int log_set_find_members(struct log_set *set, const char *const *paths, size_t n_paths, bool only,
+                         struct error *err);
+
+/* ---- for the readers of its events ---- */
+
+/* A realloc record is stored where its call ended; the segment may have begun during the call. LF-8
+ * limits this to LOG_EARLY_TICKS, which is shorter than this at 66 million ticks per second or
+ * more. */
+#define LOG_SET_SLACK_NS 1000000ull
+
+struct segment_place {
+    uint64_t first_time; /* ns since time 0 << CLOCK_MAP_FRACTION_BITS */
+    uint32_t input;
+    uint32_t ref; /* index in its segments */
+};
+
+struct log_set {
+    struct text_arena arena;
+    struct log_input **inputs; /* by start of the process; its id is the index + 1 */
+    size_t n_inputs, inputs_capacity;
+    size_t n_open_pools; /* pools that stay open */
+    struct definitions definitions;
+    struct log_damage_report damage;
+    struct log_damage_report opening_damage; /* damage before any event was read */
+    bool is_growing;
+    bool is_frugal;          /* as log_set_be_frugal */
+    bool keeps_later;        /* as in log_set_options */
+    bool is_damage_complete; /* a stream was read to its end */
+    char *until_marker;      /* of log_set_cut; owned */
+    uint64_t until_ns;
+    bool has_later;     /* as log_set_has_later */
+    uint64_t origin_ns; /* CLOCK_MONOTONIC at time 0 */
+    uint64_t opened_ns; /* CLOCK_MONOTONIC before anything was read */
+    struct segment_place *order;
+    size_t n_order, order_capacity;
+    size_t n_segments;    /* including skipped ones */
+    uint64_t n_events;    /* as log_set_estimated_events */
+    uint64_t total_bytes; /* payloads of `order` */
+    struct pack *pack;    /* for reading in the caller's thread */
+    /* source of events and samples instead of segments; or NULL */
+    struct heaptrack_reader *heaptrack;
+};
+
+/* True if a time is after the requested end. */
+static inline bool log_set_is_behind(const struct log_set *set, uint64_t time_ns)
+{
+    return set->until_ns != 0 && time_ns > set->until_ns;
+}
+
+/* Converts ticks of a log to time since time 0, with CLOCK_MAP_FRACTION_BITS of a nanosecond. */
+static inline uint64_t log_set_time(const struct log_set *set, const struct log_input *input,
+                                    struct clock_cursor *cursor, uint64_t ticks)
+{
+    uint64_t origin = set->origin_ns << CLOCK_MAP_FRACTION_BITS;
+    uint64_t time = clock_map_fixed_ns(&input->clock, cursor, ticks);
+    return time > origin ? time - origin : 0;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/read/log_set_members.h"
-
+/* Part of log_set: finds the logs that belong to a set. */
 #include "importer/log/log_family.h"
+#include "importer/read/log_set.h"
 #include "lib/base/dynamic_array.h"
 
 #include <errno.h>

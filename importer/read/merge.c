@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/merge.h"
 
-#include "importer/read/plain_run.h"
 #include "importer/read/segment_source.h"
 #include "lib/abi/attr.h"
 #include "lib/abi/invariant.h"

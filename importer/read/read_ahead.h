@@ -16,7 +16,7 @@
 #ifndef MTRACE_IMPORTER_READ_AHEAD_H
 #define MTRACE_IMPORTER_READ_AHEAD_H
 
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 
 enum {
     READ_AHEAD_SEGMENTS = 12

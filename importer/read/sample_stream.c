@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/read/sample_stream.h"
 
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 
 #include <stdlib.h>
 #include <string.h>

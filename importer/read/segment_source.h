@@ -6,8 +6,15 @@
  * were written. Those of a SIDE segment are sorted first, because threads wrote them concurrently.
  * A windowed source keeps 16 KiB of its payload in memory and reads it again for more.
  *
+ * A run is the fast path for allocations and frees of one thread while no other thread has an
+ * event. Nearly all events are LOG_ALLOC and LOG_FREE records, many of one thread in a row. For
+ * those, one loop does the work of log_record_next, segment_source_advance and segment_source_event
+ * with the same thread, group, clock and process. Any other record, also a damaged one, ends the
+ * run and is left to those functions.
+ *
  * Invariants
  *   SS-1 The time of a source never decreases; stamps that did are counted.
+ *   PN-1 Source, sums and events are the same as without a run, event by event.
  *
  * Threads: one; read_ahead.h has its own.
  * Errors: memory. Invalid data ends the source and is reported as damage.
@@ -17,7 +24,7 @@
 
 #include "importer/model/event.h"
 #include "importer/read/log_record.h"
-#include "importer/read/log_set_parts.h"
+#include "importer/read/log_set.h"
 #include "importer/read/read_ahead.h"
 #include "importer/read/stream_state.h"
 
@@ -81,5 +88,20 @@ bool segment_source_advance(struct segment_sources *all, struct segment_source *
 /* Decodes the source's current event, without its time. */
 void segment_source_event(struct segment_sources *all, struct segment_source *source,
                           struct event *ret);
+
+/* Limits of a run and its result. */
+struct plain_run {
+    uint64_t bound;     /* keys must be less */
+    uint64_t last_time; /* time of the last event of the stream */
+    size_t most;        /* events */
+    size_t n;           /* events stored */
+    /* True: the source is at the next event. False: it is at the last stored one and must be
+     * advanced. */
+    bool is_at_next;
+};
+
+/* Stores events from the source's current one on; its key is below the bound. */
+void plain_run_take(struct segment_sources *all, struct segment_source *source,
+                    struct plain_run *run, struct event *events);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_totals.h"
 
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/database.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/saturating.h"

@@ -1,15 +1,98 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_cache.h"
 
+#include "lib/base/dynamic_array.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+/* ---- store ---- */
+
+void symbol_store_done(struct symbol_store *store)
+{
+    free(store->levels);
+    free(store->name_of_raw);
+    intern_done(&store->raw_names);
+    intern_done(&store->names);
+    intern_done(&store->sources);
+    memset(store, 0, sizeof(*store));
+}
+
+static bool grow_levels(struct symbol_store *store, size_t n_more)
+{
+    struct symbol_level *levels =
+        store->n_levels + n_more < SYMBOL_NONE
+            ? dynamic_array_reserve(store->levels, &store->n_levels_allocated,
+                                    store->n_levels + n_more + 1, sizeof(*levels))
+            : NULL;
+
+    if (levels)
+        store->levels = levels;
+    return levels != NULL;
+}
+
+static bool keep_name(struct symbol_store *store, uint32_t raw, const char *name)
+{
+    uint32_t *names = dynamic_array_reserve(store->name_of_raw, &store->n_raw_allocated,
+                                            (size_t)raw + 1, sizeof(*names));
+    int64_t number;
+
+    if (!names)
+        return false;
+    store->name_of_raw = names;
+    number = intern_add(&store->names, name, strlen(name));
+    names[raw] = (uint32_t)number;
+    return number >= 0;
+}
+
+bool symbol_store_add_function(struct symbol_store *store, const char *raw_name, const char *name,
+                               uint32_t *ret_function)
+{
+    uint32_t n_before = store->raw_names.n_strings;
+    int64_t raw = intern_add(&store->raw_names, raw_name, strlen(raw_name));
+
+    *ret_function = (uint32_t)raw;
+    return raw >= 0 && (raw != n_before || keep_name(store, n_before, name));
+}
+
+static bool fill_level(struct symbol_store *store, struct symbol_level *level,
+                       const struct symbolizer_level *found)
+{
+    int64_t source = SYMBOL_NONE;
+
+    *level = (struct symbol_level){
+        .function = SYMBOL_NONE, .line = found->line, .column = found->column};
+    if (found->source)
+        source = intern_add(&store->sources, found->source, strlen(found->source));
+    level->source = (uint32_t)source;
+    if (source < 0)
+        return false;
+    return !found->raw_name
+           || symbol_store_add_function(store, found->raw_name, found->function, &level->function);
+}
+
+bool symbol_store_add(struct symbol_store *store, const struct symbolizer_level *levels,
+                      size_t n_levels, struct symbol_span *ret_span)
+{
+    if (!grow_levels(store, n_levels))
+        return false;
+    for (size_t i = 0; i < n_levels; i++)
+        if (!fill_level(store, &store->levels[store->n_levels + i], &levels[i]))
+            return false;
+    *ret_span = (struct symbol_span){.first_level = (uint32_t)store->n_levels,
+                                     .n_levels = (uint32_t)n_levels};
+    store->n_levels += n_levels;
+    return true;
+}
 
 static const char magic[8] = "mtrsym\n";
 
@@ -310,4 +393,97 @@ bool symbol_cache_save(const char *dir, const char *build_id, const char *identi
     is_written = replace_file(path, &header, body, size);
     free(body);
     return is_written;
+}
+
+/* ---- limits of the folder ---- */
+
+enum {
+    TEMPORARY_AGE_S = 24 * 3600
+};
+
+struct cache_file {
+    char *name;
+    uint64_t size_bytes;
+    time_t used;
+};
+
+struct cache_files {
+    struct cache_file *list;
+    size_t n, capacity;
+    uint64_t size_bytes;
+};
+
+static const char ending[] = ".symbols";
+
+/* "ID.symbols" is a cache file, "ID.symbols.XXXXXX" is one being written or left by a killed
+ * import. */
+static bool is_ours(const char *name, bool *ret_is_temporary)
+{
+    const char *at = strstr(name, ending);
+
+    *ret_is_temporary = at && at[sizeof(ending) - 1] == '.';
+    return at && at != name && (at[sizeof(ending) - 1] == '\0' || *ret_is_temporary);
+}
+
+/* Without memory the file is ignored. */
+static void add(struct cache_files *files, const char *name, const struct stat *status)
+{
+    struct cache_file *list =
+        dynamic_array_reserve(files->list, &files->capacity, files->n + 1, sizeof(*list));
+    char *copy = list ? strdup(name) : NULL;
+
+    if (list)
+        files->list = list;
+    if (!copy)
+        return;
+    files->list[files->n++] = (struct cache_file){
+        .name = copy, .size_bytes = (uint64_t)status->st_size, .used = status->st_mtime};
+    files->size_bytes += (uint64_t)status->st_size;
+}
+
+static void read_folder(DIR *folder, time_t max_age_s, time_t now, struct cache_files *files)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat status;
+        bool is_temporary;
+        if (!is_ours(entry->d_name, &is_temporary)
+            || fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0
+            || !S_ISREG(status.st_mode))
+            continue;
+        if (now - status.st_mtime > (is_temporary ? TEMPORARY_AGE_S : max_age_s))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        else if (!is_temporary)
+            add(files, entry->d_name, &status);
+    }
+}
+
+static int compare_use(const void *left, const void *right)
+{
+    const struct cache_file *a = left;
+    const struct cache_file *b = right;
+
+    return (a->used > b->used) - (a->used < b->used);
+}
+
+void symbol_cache_prune(const char *dir, uint64_t max_bytes, time_t max_age_s, time_t now)
+{
+    struct cache_files files = {0};
+    DIR *folder = opendir(dir);
+
+    if (!folder)
+        return;
+    read_folder(folder, max_age_s, now, &files);
+    if (files.n > 1)
+        qsort(files.list, files.n, sizeof(*files.list), compare_use);
+    for (size_t i = 0; i < files.n; i++) {
+        if (files.size_bytes > max_bytes) {
+            unlinkat(dirfd(folder), files.list[i].name, 0);
+            files.size_bytes -= files.list[i].size_bytes;
+        }
+        free(files.list[i].name);
+    }
+    free(files.list);
+    closedir(folder);
 }

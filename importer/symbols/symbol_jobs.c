@@ -2,7 +2,6 @@
 #include "importer/symbols/symbol_jobs.h"
 
 #include "importer/symbols/symbol_cache.h"
-#include "importer/symbols/symbol_cache_prune.h"
 #include "symbolizer/debug_index.h"
 
 #include <pthread.h>

@@ -14,14 +14,23 @@
 #ifndef MTRACE_IMPORTER_SYMBOL_JOBS_H
 #define MTRACE_IMPORTER_SYMBOL_JOBS_H
 
-#include "importer/symbols/symbol_store.h"
-#include "importer/symbols/symbols_options.h"
+#include "importer/symbols/symbol_cache.h"
 #include "lib/base/error.h"
+#include "lib/base/progress.h"
 #include "symbolizer/kept_file.h"
 #include "symbolizer/symbolizer.h"
+#include "symbolizer/symbolizer_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* How functions and lines are looked up. */
+struct symbols_options {
+    struct symbolizer_options symbolizer;
+    unsigned n_threads;        /* at most; 0: as many as there are processors */
+    const char *cache_dir;     /* results of earlier imports, by build-id; NULL: no cache */
+    struct progress *progress; /* polled a few times a second; NULL: none */
+};
 
 struct symbol_job {
     int64_t object_id;

@@ -18,7 +18,7 @@
 #ifndef MTRACE_IMPORTER_SYMBOLS_H
 #define MTRACE_IMPORTER_SYMBOLS_H
 
-#include "importer/symbols/symbols_options.h"
+#include "importer/symbols/symbol_jobs.h"
 #include "lib/base/error.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* facts_blocks: the sink of the pairing; counts what happens to each block. */
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 
 #include <string.h>

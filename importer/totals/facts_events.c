@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* facts_events: handles each event and sample of pass 1. */
-#include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 

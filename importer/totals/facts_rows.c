@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* facts_rows: pass 2 and its rows, after numbers were replaced by ids. */
-#include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 

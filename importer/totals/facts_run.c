@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/facts_run.h"
 
-#include "importer/totals/facts_parts.h"
 #include "importer/totals/memory_samples.h"
+#include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
 #include "lib/totals/report_classes.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* facts_state: saves and loads the state of pass 1. */
-#include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 
 enum {

@@ -3,7 +3,8 @@
  * heap_pages: the pages of the heaps at one time, and the six parts of their footprint.
  *
  * The blocks that were live at that time are added in any order. A block occupies the pages of
- * [address, address + usable). lib/totals/heap_parts.h defines overhead.
+ * [address, address + usable). lib/totals/heap_parts.h defines overhead. A pin is the pages whose
+ * live blocks may have one call site (HP-3), summed by process and stack.
  *
  * Invariants
  *   HP-1 The parts of every heap sum to its extent.
@@ -17,6 +18,10 @@
  *        pages, and 150 per heap.
  *   HP-5 A page is in at most one element of `pages`. If blocks overlap because events were
  *        dropped, the lowest run keeps it.
+ *   HN-1 There is one pin per process, stack and number of frames that the stacks of a page share
+ *        (0: pages of this stack alone). Pages without a shared frame or with possible unseen
+ *        blocks (HR-4) are in no pin.
+ *   HN-2 Its example is a block in its page with the fewest live bytes, the lowest if several.
  *
  * Threads: one at a time.
  * Errors: memory.
@@ -101,5 +106,20 @@ int heap_pages_copy(struct heap_pages *to, const struct heap_pages *from, struct
 /* Computes the parts. moment_ns[process] is the time, which determines the extent of the heaps.
  * Afterwards pages[0..n_pages) are the used pages in order. */
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err);
+
+struct heap_pin {
+    uint32_t node;
+    uint32_t common_frames; /* 0: all, there is one stack */
+    uint32_t heap;          /* one of its process's heaps */
+    uint64_t n_pages;
+    uint64_t live_bytes;
+    uint64_t emptiest_bytes;
+    uint64_t example_id;
+};
+
+/* After heap_pages_finish. Sorted by process, node and common_frames. The caller frees *ret with
+ * free(); it is NULL after a failure. */
+int heap_pins_make(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
+                   struct error *err);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * mappings: mmap, munmap and mremap of one process as pieces, each with one lifetime.
  *
- * Live pieces are kept in order of address. A mapping or unmapping of a part of a piece splits it:
+ * Live pieces are kept in order of address, in chunks: inserting or removing a piece moves only the
+ * rest of its chunk. A mapping or unmapping of a part of a piece splits it:
  * the part that ends is emitted to a sink, the rest lives on as pieces of the same call. mremap
  * ends what it moves and begins a new call that links to it.
  *
@@ -14,6 +15,9 @@
  *   MA-4 Ids are given when a piece or the rest of a split begins, and used once.
  *   MA-5 An event costs the pieces that it ends, and log n of the live ones. A RESIDENT event of a
  *        process costs up to MAPPINGS_MAX_LOOK pieces and splits at its bounds.
+ *   ML-1 Pieces in the list do not overlap; no chunk is empty.
+ *   ML-2 Memory: 152 bytes per slot. Full chunks are split in halves, and slots of removed pieces
+ *        are kept while their chunk exists.
  *
  * Threads: one at a time.
  * Errors: memory, or those of the sink.
@@ -23,11 +27,44 @@
 
 #include "importer/log/checkpoint_io.h"
 #include "importer/model/event.h"
-#include "importer/totals/mapping_list.h"
+#include "importer/totals/stable_numbers.h"
 #include "lib/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define MAPPINGS_NEVER UINT64_MAX
+
+/* A row of mmaps. */
+struct mapping {
+    uint64_t mmap_id;
+    uint64_t call_id;
+    uint64_t address, length;
+    int64_t file_offset;
+    const char *path; /* lives as long as the definitions; NULL: none */
+    uint64_t mapped_ns;
+    uint64_t unmapped_ns;               /* MAPPINGS_NEVER: never unmapped */
+    uint64_t remapped_from_id;          /* 0: none */
+    uint64_t peak_rss_bytes;            /* MAPPINGS_NEVER: not sampled */
+    uint64_t sampled_ns, sampled_bytes; /* the latest sample; private */
+    uint32_t process;
+    uint32_t thread, node;
+    uint32_t unmap_thread, unmap_node; /* 0: none */
+    int32_t prot, flags, fd;
+};
+
+/*
+ * The live pieces in order of address: chunks of up to MAPPING_LIST_CHUNK pieces, found by the end
+ * of their last piece. Zero-initialized: an empty list.
+ */
+struct mapping_list {
+    struct mapping_chunk **chunks;
+    size_t n_chunks, max_chunks;
+};
+
+/* Saves or loads a piece (checkpoint_io.h). */
+void mapping_visit(struct mapping *piece, const struct statistics_room *room,
+                   struct checkpoint_io *io);
 
 enum {
     MAPPINGS_MAX_LOOK = 1024 /* pieces among which one RESIDENT event is divided */

@@ -1,10 +1,121 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/statistics.h"
 
-#include "importer/totals/facts_parts.h"
+#include "lib/base/dynamic_array.h"
 
 #include <malloc.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+/* ---- totals of realloc chains ---- */
+
+enum {
+    KEY_BYTES = offsetof(struct chain_totals_entry, chains)
+};
+
+int chain_totals_add(struct hash_map *totals, const struct pairing_chain *chain, bool leaked,
+                     struct error *err)
+{
+    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {chain->process, chain->first_node};
+    struct chain_totals_entry *entry = hash_map_get(totals, key, KEY_BYTES, sizeof *entry);
+
+    if (!entry)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of chains");
+    entry->chains++;
+    entry->leaked_chains += leaked;
+    entry->reallocs += chain->length - 1;
+    entry->moves += chain->moves;
+    entry->copied_bytes += chain->copied_bytes;
+    if (chain->length > entry->longest)
+        entry->longest = chain->length;
+    entry->first_bytes += chain->first_size;
+    entry->last_bytes += chain->last_size;
+    return 0;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct chain_totals_entry *a = left;
+    const struct chain_totals_entry *b = right;
+
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return (a->first_node > b->first_node) - (a->first_node < b->first_node);
+}
+
+void chain_totals_sort(struct hash_map *totals)
+{
+    if (totals->n)
+        qsort(totals->elements, totals->n, sizeof(struct chain_totals_entry), compare_entries);
+}
+
+void chain_totals_visit(struct hash_map *totals, uint32_t n_processes, uint32_t n_nodes,
+                        struct checkpoint_io *io)
+{
+    const struct chain_totals_entry *entries;
+
+    state_keyed(io, totals, KEY_BYTES, sizeof *entries);
+    entries = totals->elements;
+    for (size_t i = 0; i < totals->n; i++)
+        state_check(io, entries[i].process <= n_processes && entries[i].first_node <= n_nodes,
+                    "totals of chains");
+}
+
+/* ---- blocks that are live at the end ---- */
+
+static void left_blocks_done(struct left_blocks *blocks)
+{
+    free(blocks->list);
+    *blocks = (struct left_blocks){0};
+}
+
+int left_blocks_add(struct left_blocks *blocks, const struct live_block *block, uint32_t group,
+                    enum pairing_ended_by ended_by, struct error *err)
+{
+    struct left_block *list =
+        dynamic_array_reserve(blocks->list, &blocks->capacity, blocks->n + 1, sizeof *list);
+
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu live blocks", blocks->n);
+    blocks->list = list;
+    list[blocks->n++] =
+        (struct left_block){.block = *block, .group = group, .ended_by = (uint8_t)ended_by};
+    return 0;
+}
+
+static int by_id(const void *left, const void *right)
+{
+    uint64_t a = ((const struct left_block *)left)->block.allocation_id;
+    uint64_t b = ((const struct left_block *)right)->block.allocation_id;
+
+    return (a > b) - (a < b);
+}
+
+bool left_blocks_next(struct left_blocks *blocks, struct allocation *ret)
+{
+    if (!blocks->is_sorted && blocks->n > 1)
+        qsort(blocks->list, blocks->n, sizeof *blocks->list, by_id);
+    blocks->is_sorted = true;
+    if (blocks->n_reported == blocks->n)
+        return false;
+    const struct left_block *left = &blocks->list[blocks->n_reported++];
+    const struct live_block *block = &left->block;
+    *ret = (struct allocation){.allocation_id = block->allocation_id,
+                               .alloc_ns = block->alloc_ns,
+                               .lifetime_ns = PAIRING_UNKNOWN,
+                               .address = block->address,
+                               .size_bytes = block->size,
+                               .slack_bytes = live_block_slack(block),
+                               .intervening = PAIRING_UNKNOWN,
+                               .node = block->node,
+                               .thread = block->thread,
+                               .group = left->group,
+                               .free_group = left->group,
+                               .call = (uint8_t)block->call,
+                               .alignment_log2 = (uint8_t)block->alignment_log2,
+                               .ended_by = left->ended_by};
+    return true;
+}
 
 /* ---- making and freeing ---- */
 

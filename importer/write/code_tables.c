@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* code_tables: writes processes, threads and code as the log defines them, and data about the
  * import. */
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/bulk_insert.h"
 #include "importer/write/database.h"
 #include "importer/write/table_pages.h"

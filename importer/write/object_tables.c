@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/database.h"
 #include "importer/write/total_tables.h"
 #include "lib/base/dynamic_array.h"

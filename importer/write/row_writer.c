@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/write/row_writer.h"
 
+#include "importer/model/definitions.h"
+#include "importer/pairing/lifetimes.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/table_pages.h"
 #include "lib/abi/log_format.h"
+#include "lib/base/batch_queue.h"
+#include "lib/base/error.h"
 
+#include <sqlite3.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+enum {
+    ROW_BATCH_ROWS = 1024,
+    ROW_RANGE_ROWS = 4096 /* rows of packed_allocation_rows per row of row_ranges */
+};
+
+struct row_batch {
+    size_t n_rows;
+    size_t n_links;
+    size_t n_chains;
+    size_t n_charged;
+    struct allocation rows[ROW_BATCH_ROWS];
+    uint32_t links[ROW_BATCH_ROWS]; /* indexes of rows that belong to a chain */
+    struct pairing_chain chains[ROW_BATCH_ROWS];
+    uint32_t charged[ROW_BATCH_ROWS]; /* indexes of rows whose group is not the root */
+};
 
 /* An unfinished row of row_ranges. */
 struct row_range {
@@ -37,8 +60,9 @@ static bool is_ended_by_call(const struct allocation *allocation)
     return allocation->ended_by == PAIRING_FREED || allocation->ended_by == PAIRING_REALLOCATED;
 }
 
-void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
-                   const struct pairing_chain *chain)
+/* Appends to the batch, which must have room; chain may be NULL. */
+static void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
+                          const struct pairing_chain *chain)
 {
     if (allocation->chain_id)
         batch->links[batch->n_links++] = (uint32_t)batch->n_rows;
@@ -187,8 +211,18 @@ static int open_tables(struct row_writer *writer, struct error *err)
                 : table_pages_open(writer->pages, "realloc_chains", 12, 0, &writer->chains, err);
 }
 
-int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t n_heaps,
-                   struct row_writer **ret, struct error *err)
+/* NULL is fine. */
+static void row_writer_free(struct row_writer *writer)
+{
+    if (!writer)
+        return;
+    table_pages_free(writer->pages);
+    free(writer);
+}
+
+/* Heap ids are at most n_heaps (RW-2). The definitions must live as long as the writer. */
+static int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t n_heaps,
+                          struct row_writer **ret, struct error *err)
 {
     if (definitions->n_threads >> 24 || n_heaps >> 24)
         return error_set(err, ERROR_FORMAT,
@@ -210,15 +244,8 @@ int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t 
     return 0;
 }
 
-void row_writer_free(struct row_writer *writer)
-{
-    if (!writer)
-        return;
-    table_pages_free(writer->pages);
-    free(writer);
-}
-
-int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err)
+static int row_writer_write(struct row_writer *writer, const struct row_batch *batch,
+                            struct error *err)
 {
     int code = 0;
 
@@ -233,9 +260,116 @@ int row_writer_write(struct row_writer *writer, const struct row_batch *batch, s
     return code;
 }
 
-int row_writer_finish(struct row_writer *writer, struct error *err)
+/* Completes the rows and the last range; the connection has an open transaction again. */
+static int row_writer_finish(struct row_writer *writer, struct error *err)
 {
     int code = writer->range.n_rows > 0 ? write_range(writer, err) : 0;
 
     return code ? code : table_pages_end(writer->pages, err);
+}
+
+/* ---- all rows ---- */
+
+enum {
+    N_BATCHES = 4
+};
+
+/* Fills a batch with whole allocations, in order of id. */
+static int fill_batch(void *context, void *to, struct error *err)
+{
+    struct statistics *facts = context;
+    struct row_batch *batch = to;
+    struct allocation allocation;
+    const struct pairing_chain *chain;
+    int more = 0;
+
+    batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
+    while (batch->n_rows < ROW_BATCH_ROWS
+           && (more = statistics_next_row(facts, &allocation, &chain, err)) > 0)
+        row_batch_add(batch, &allocation, chain);
+    if (more < 0)
+        return more;
+    return batch->n_rows > 0;
+}
+
+static int write_batches(struct batch_queue *queue, struct row_writer *writer, uint64_t n_total,
+                         struct progress *progress, struct error *err)
+{
+    void *batch = NULL;
+    uint64_t n_done = 0;
+    int more = 0;
+    int code = 0;
+
+    while (code == 0 && (more = batch_queue_next(queue, &batch, err)) > 0) {
+        n_done += ((const struct row_batch *)batch)->n_rows;
+        if (writer)
+            code = row_writer_write(writer, batch, err);
+        if (code == 0)
+            code = progress_update(progress, n_done, n_total, err);
+    }
+    return code ? code : more;
+}
+
+/* statistics_next_left without processes that are left out. */
+static bool next_reported(struct statistics *facts, struct allocation *ret)
+{
+    const struct definitions *definitions = facts->definitions;
+
+    while (statistics_next_left(facts, ret))
+        if (!definitions->processes[definitions->threads[ret->thread].process].is_left_out)
+            return true;
+    return false;
+}
+
+/* Writes rows of the blocks that are live at the end, if only these are known. */
+static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
+{
+    struct row_writer *writer = NULL;
+    struct row_batch *batch = malloc(sizeof *batch);
+    bool has_more = true;
+    int code = batch ? row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps),
+                                      &writer, err)
+                     : error_set(err, ERROR_NOMEM, "out of memory");
+
+    while (code == 0 && has_more) {
+        struct allocation allocation;
+        batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
+        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = next_reported(facts, &allocation)))
+            row_batch_add(batch, &allocation, NULL);
+        code = row_writer_write(writer, batch, err);
+    }
+    if (code == 0)
+        code = row_writer_finish(writer, err);
+    row_writer_free(writer);
+    free(batch);
+    return code;
+}
+
+int fact_rows_write(sqlite3 *db, struct statistics *facts, bool slim, struct progress *progress,
+                    struct error *err)
+{
+    struct row_writer *writer = NULL;
+    struct batch_queue *queue = NULL;
+    bool were_skipped = false;
+    int code = slim ? statistics_skip_rows(facts, &were_skipped, err) : 0;
+
+    if (code == 0 && were_skipped && facts->left.is_wanted)
+        return write_left(db, facts, err);
+    if (code || were_skipped)
+        return code;
+    code = statistics_begin_rows(facts, err);
+
+    if (code == 0 && !slim)
+        code =
+            row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps), &writer, err);
+    if (code == 0)
+        code =
+            batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, facts, &queue, err);
+    if (code == 0)
+        code = write_batches(queue, writer, statistics_n_allocations(facts), progress, err);
+    if (code == 0 && writer)
+        code = row_writer_finish(writer, err);
+    batch_queue_close(queue);
+    row_writer_free(writer);
+    return code ? code : statistics_end_rows(facts, err);
 }

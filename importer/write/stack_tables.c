@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stack_tables: writes totals of stacks. There may be many thousands with many columns: as
  * pages. */
-#include "importer/totals/facts_parts.h"
+#include "importer/totals/statistics.h"
 #include "importer/write/table_pages.h"
 #include "importer/write/total_tables.h"
 

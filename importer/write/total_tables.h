@@ -2,14 +2,13 @@
 /*
  * total_tables: writes completed statistics to the tables of the database.
  *
- * Rows of allocations come first: one thread joins them (pass 2 of statistics.h), the caller's
- * thread inserts. Totals and definitions follow.
+ * Rows of allocations come first (row_writer.h). Totals and definitions follow.
  *
  * Invariants
  *   FW-1 With `slim`, only the rows of allocations, chain links and chains are missing.
  *
  * Threads: one caller.
- * Errors: memory, I/O, the database; fact_rows_write also ERROR_INTERRUPTED.
+ * Errors: memory, I/O, the database.
  */
 #ifndef MTRACE_IMPORTER_TOTAL_TABLES_H
 #define MTRACE_IMPORTER_TOTAL_TABLES_H
@@ -20,11 +19,6 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* slim: writes no rows, but reads all of them to count pages, unless the statistics kept the blocks
- * for that (statistics_keep_moments). */
-int fact_rows_write(sqlite3 *db, struct statistics *facts, bool slim, struct progress *progress,
-                    struct error *err);
-
 /* Writes totals, timeline and heaps by detail level, and calls stack_tables_write and
  * code_tables_write. */
 int total_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
@@ -33,12 +27,6 @@ int total_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left
 /* Totals of stacks; called by total_tables_write. */
 int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
                        struct error *err);
-
-/* Groups, tags and phases, and their totals. */
-int group_tables_write(sqlite3 *db, const struct statistics *facts, struct error *err);
-
-/* Windows of recording. */
-int window_rows_write(sqlite3 *db, const struct statistics *facts, struct error *err);
 
 /* Pools, and unless `slim` their blocks. Once, after statistics_finish. */
 int pool_tables_write(sqlite3 *db, const struct statistics *facts, bool slim, struct error *err);

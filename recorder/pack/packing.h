@@ -26,7 +26,7 @@
  *        packed both ways; a bounded log elides all it can.
  *
  * Notes: PG-5: the follower can read segments while they are filled, and continue in the frames
- * made of them (importer/log/log_grown.h). PG-6: the totals would be counted after that time. A
+ * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time. A
  * thread takes the request slot (log_question.requester) before it stamps its marker, and from then
  * on nothing is elided; times of our own requests come by packing_hold_until. PG-7: both ways are
  * compared if recent segments of this kind were smaller unelided, and for one of PACKING_LOOK

@@ -4,7 +4,6 @@
  * large each state was. -l: no more than so many windows, phases, pairs, and ten times as many parts of walks have rows of their own. */
 #include "importer/cli/incremental_import.h"
 #include "importer/read/log_set.h"
-#include "importer/read/log_set_parts.h"
 #include "importer/totals/stable_numbers.h"
 
 #include <inttypes.h>

@@ -10,7 +10,6 @@
 #define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 
 #include "importer/read/sample_stream.h"
-#include "importer/totals/facts_parts.h"
 #include "importer/totals/statistics.h"
 #include "tests/fuzz/log_set_properties.h"
 

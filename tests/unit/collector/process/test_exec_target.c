@@ -60,6 +60,7 @@ static void make(const char *name, const void *content, size_t size_bytes)
     assert_non_null(file);
     assert_int_equal(fwrite(content, 1, size_bytes, file), size_bytes);
     assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
 }
 
 static const char g_loader[] = "/lib64/ld-linux-x86-64.so.2";
@@ -240,12 +241,19 @@ static void a_script_is_what_runs_it(void **state)
 static void a_name_is_looked_for(void **state)
 {
     char folders[2 * PATH_BYTES];
+    char path[PATH_BYTES];
 
     (void)state;
     if (ARCH_OTHER_MACHINE == EM_NONE)
         skip();
     make_program("first/both", false);
     make_program("second/both", true);
+    make_program("first/forbidden", false);
+    in_folder(path, "first/forbidden");
+    assert_int_equal(chmod(path, 0600), 0);
+    make_program("second/forbidden", true);
+    make_program("first/folder/inside", false);
+    make_program("second/folder", true);
     make_program("second/lone", true);
     assert_true(snprintf(folders, sizeof(folders), "%s/none:%s/first:%s/second", g_folder, g_folder,
                          g_folder)
@@ -253,6 +261,8 @@ static void a_name_is_looked_for(void **state)
     assert_int_equal(setenv("PATH", folders, 1), 0);
     expect("both", true, "lib/mtrace/libmtrace.so");
     expect("lone", true, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
+    expect("forbidden", true, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
+    expect("folder", true, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
     assert_int_equal(setenv("PATH", "/usr/bin:/bin", 1), 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files of the cache stay: those used last that fit, and what is not the cache's. */
-#include "importer/symbols/symbol_cache_prune.h"
+#include "importer/symbols/symbol_cache.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

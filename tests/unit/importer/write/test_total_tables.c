@@ -2,6 +2,7 @@
 /* Every word of the totals by events whose answers were worked out by hand. */
 #include "importer/write/database.h"
 #include "importer/write/event_rows.h"
+#include "importer/write/row_writer.h"
 #include "importer/write/total_tables.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolizer/source_path.h"
+#include "symbolizer/unit_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,8 @@ static void assert_path(const char *directory, const char *file, const char *exp
 {
     char path[64];
 
-    assert_int_equal(source_path_normalize(directory, file, path, sizeof(path)), strlen(expected));
+    assert_int_equal(unit_lines_normalize_path(directory, file, path, sizeof(path)),
+                     strlen(expected));
     assert_string_equal(path, expected);
 }
 
@@ -50,10 +51,10 @@ static void what_does_not_fit_is_nothing(void **state)
     char path[8];
 
     (void)state;
-    assert_int_equal(source_path_normalize(NULL, "/abcdef", path, sizeof(path)), 7);
-    assert_int_equal(source_path_normalize(NULL, "/abcdefg", path, sizeof(path)), 0);
-    assert_int_equal(source_path_normalize(NULL, "/abcdefg/..", path, sizeof(path)), 0);
-    assert_int_equal(source_path_normalize(NULL, "a", path, 1), 0);
+    assert_int_equal(unit_lines_normalize_path(NULL, "/abcdef", path, sizeof(path)), 7);
+    assert_int_equal(unit_lines_normalize_path(NULL, "/abcdefg", path, sizeof(path)), 0);
+    assert_int_equal(unit_lines_normalize_path(NULL, "/abcdefg/..", path, sizeof(path)), 0);
+    assert_int_equal(unit_lines_normalize_path(NULL, "a", path, 1), 0);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages with an owner, by process and owner: counted by hand. */
-#include "importer/totals/heap_pins.h"
+#include "importer/totals/heap_pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
