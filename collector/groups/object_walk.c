@@ -223,7 +223,7 @@ static bool claim(struct mtrace_walk *walk, const struct object_claim *wanted)
     bool is_first;
 
     if (walk->claims.n >= walk->slots.n / 2 && !grow_slots(walk)) {
-        warn(walk, wanted->node, NULL, "left out: no memory", 0);
+        warn(walk, wanted->node, NULL, "omitted: no memory", 0);
         return false;
     }
     slot = find_slot(walk, wanted->address);
@@ -233,7 +233,7 @@ static bool claim(struct mtrace_walk *walk, const struct object_claim *wanted)
         return false;
     out = object_array_next(&walk->claims, sizeof(*out));
     if (!out) {
-        warn(walk, wanted->node, NULL, "left out: no memory", 0);
+        warn(walk, wanted->node, NULL, "omitted: no memory", 0);
         return false;
     }
     *out = *wanted;
@@ -274,7 +274,7 @@ static uint32_t add_bytes(struct mtrace_walk *walk, uint32_t parent, const char 
     uint32_t child = object_tree_child(&walk->tree, parent, name, kind);
 
     if (child == OBJECT_TREE_NONE) {
-        warn(walk, parent, name, "left out: too deep, or no memory", 0);
+        warn(walk, parent, name, "omitted: too deep, or no memory", 0);
         return child;
     }
     object_tree_node(&walk->tree, child)->self_bytes += bytes;
@@ -339,7 +339,7 @@ static void visit_now_or_later(struct mtrace_walk *walk, const struct block *blo
     }
     out = object_array_next(&walk->later, sizeof(*out));
     if (!out) {
-        warn(walk, block->node, NULL, "left out: no memory", 0);
+        warn(walk, block->node, NULL, "omitted: no memory", 0);
         return;
     }
     *out = *block;
@@ -367,7 +367,7 @@ static uint32_t target_node(struct mtrace_walk *walk, uint32_t pointer,
                         : object_tree_target(&walk->tree, pointer, type);
 
     if (node == OBJECT_TREE_NONE)
-        warn(walk, pointer, type, "left out: too deep, or no memory", 0);
+        warn(walk, pointer, type, "omitted: too deep, or no memory", 0);
     return node;
 }
 
@@ -511,7 +511,7 @@ void object_walk_object(struct mtrace_walk *walk, const struct mtrace_root *obje
     walk->readable_page = 0; /* the program may have unmapped it since */
     node = object_tree_child(&walk->tree, 0, object->name, LOG_OBJECT_BLOCK);
     if (node == OBJECT_TREE_NONE) {
-        warn(walk, 0, object->name, "left out: no memory", 0);
+        warn(walk, 0, object->name, "omitted: no memory", 0);
         return;
     }
     if ((uint64_t)object->size_bytes >> LOG_SIZE_BITS != 0

@@ -237,7 +237,7 @@ static void report_overflow(const struct module_identity *identity)
     count_unreported(identity);
     if (!atomic_exchange_explicit(&g_has_overflown, true, memory_order_relaxed))
         message(CONFIG_LEVEL_WARN,
-                "more libraries are loaded at once than are told apart: code of the others has no "
+                "too many libraries are loaded at the same time: code of the others has no "
                 "names, and its stacks are slow",
                 NULL, 0);
 }

@@ -450,7 +450,7 @@ static bool open_raw(const struct config *config, const struct output_parent *pa
     atomic_store_explicit(&file->n_segments, SEGMENT_CHUNK, memory_order_relaxed);
     publish_header(file);
     if (is_elsewhere)
-        message(CONFIG_LEVEL_ERROR, "the log is not where it was asked for, but ", g_path, 0);
+        message(CONFIG_LEVEL_ERROR, "the log is not at the requested path, but at ", g_path, 0);
     return true;
 }
 

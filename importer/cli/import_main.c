@@ -57,7 +57,7 @@ static const struct argp_option argp_options[] = {
     {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* used by mtrace-record (follower.h) */
     {"keep-state", KEY_KEEP_STATE, 0, OPTION_HIDDEN, 0, 0},
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
-     "Look up functions and lines anew in an existing database", 0},
+     "Look up functions and lines again in an existing database", 0},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
      "Look for programs, libraries and debug files there, too, by build-id or name; repeatable", 0},
     {"sysroot", KEY_SYSROOT, "DIR", 0, "The machine that recorded has its files below DIR", 0},
@@ -246,7 +246,7 @@ static void warn(const struct import_result *result)
                 result->is_bounded
                     ? "; import it again whenever you want to know more: a log of --aggregate "
                       "cannot be followed"
-                    : ", and is read anew when it is asked next; 'mtrace-import --follow' or "
+                    : ", and the next query reads it again; 'mtrace-import --follow' or "
                       "'mtrace-serve --follow' keeps up with it");
     if (result->n_dropped)
         fprintf(stderr,
@@ -269,7 +269,7 @@ static void warn(const struct import_result *result)
     if (result->n_unreported > 0)
         fprintf(
             stderr,
-            "mtrace-import: note: more libraries were loaded at once than are told apart: code of %" PRIu64
+            "mtrace-import: note: too many libraries were loaded at the same time: code of %" PRIu64
             " of them has no names\n",
             result->n_unreported);
     unreached_format(&result->unreached, unreached, sizeof(unreached));

@@ -316,7 +316,7 @@ static int cut_logs(struct incremental_import *incremental, const struct import_
     if (code == 0 && !*ret_is_other && options->run_id
         && !log_set_emit_only(import->logs, options->run_id))
         code = error_set(err, ERROR_NOT_FOUND,
-                         "the log of the process that asks is not among those of its run");
+                         "the log of the requesting process is not among those of its run");
     return code;
 }
 
@@ -340,10 +340,9 @@ int incremental_import_open_cut(struct incremental_import *incremental,
     if (can_go_on)
         code = find_instant(incremental, options, &incremental->cut_ns, err);
     if (code == 0 && is_too_late(incremental)) /* nothing was changed: a later cut is possible */
-        return error_set(
-            err, ERROR_FORMAT,
-            "what came behind that instant is counted already, as the question took too"
-            " long: ask again");
+        return error_set(err, ERROR_FORMAT,
+                         "later events are counted already, because the request took too"
+                         " long: try again");
     if (can_go_on && code == 0)
         code = cut_logs(incremental, options, &is_other, err);
     if (code == 0 && incremental->is_sole && (is_other || !incremental_import_is_fit(incremental)))

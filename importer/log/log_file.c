@@ -151,8 +151,8 @@ static int check_header(const struct log_file_reader *file, struct error *err)
         r = check_range(file, "segment size", header->segment_bytes, LOG_SEGMENT_BYTES,
                         LOG_SEGMENT_BYTES, offsetof(struct log_file, segment_bytes), err);
     if (r == 0 && header->clock == 0 && header->start_ticks == 0)
-        return error_set(err, ERROR_FORMAT,
-                         "'%s' holds nothing yet: its program has not begun to record", file->path);
+        return error_set(err, ERROR_FORMAT, "'%s' is empty: its program has not begun to record",
+                         file->path);
     if (r == 0)
         r = check_range(file, "clock", header->clock, LOG_CLOCK_MONOTONIC, LOG_CLOCK_TSC,
                         offsetof(struct log_file, clock), err);

@@ -281,7 +281,7 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
         return 0;
     }
     if (table->n_numbers == MAX_BLOCKS)
-        return error_set(err, ERROR_NOMEM, "more than %d blocks live at once", MAX_BLOCKS);
+        return error_set(err, ERROR_NOMEM, "more than %d live blocks at the same time", MAX_BLOCKS);
     if (table->n_numbers == table->n_pieces * LIVE_TABLE_PIECE_BLOCKS) {
         int code = add_piece(table, err);
         if (code)

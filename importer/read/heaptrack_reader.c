@@ -417,7 +417,7 @@ static int add_damage(struct heaptrack_reader *reader, struct log_damage_report 
     if (n_bad == 0)
         return 0;
     n = snprintf(message, sizeof(message),
-                 "line %" PRIu64 " makes no sense; lines left out: %" PRIu64,
+                 "line %" PRIu64 " makes no sense; lines skipped: %" PRIu64,
                  reader->n_bad ? reader->first_bad_line : text->line_number, n_bad);
     copy = text_arena_copy(reader->arena, message, (size_t)n);
     if (!copy)

@@ -23,7 +23,7 @@ int allocation_parts_make(struct allocation_parts *allocations, uint32_t n_stack
     if (!allocations->rows)
         allocations->rows = calloc((size_t)n_stacks + 1, sizeof *allocations->rows);
     if (!pieces || !allocations->rows)
-        return error_set(err, ERROR_NOMEM, "out of memory for when blocks of %u stacks were born",
+        return error_set(err, ERROR_NOMEM, "out of memory for the allocation times of %u stacks",
                          n_stacks);
     allocations->rows[stack][part / ALLOCATION_PARTS_PER_PIECE] = (uint32_t)++allocations->n_pieces;
     return 0;

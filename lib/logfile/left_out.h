@@ -45,8 +45,8 @@ enum left_out_needs {
 };
 
 /* Message for a query of rows that a bounded log does not have. */
-#define LEFT_OUT_BOUNDED                                                                       \
-    "this question is about single blocks, which a log of --aggregate does not keep: ask for " \
+#define LEFT_OUT_BOUNDED                                                                 \
+    "this query needs single blocks, which a log of --aggregate does not keep: ask for " \
     "totals, or record without --aggregate"
 
 static const struct {

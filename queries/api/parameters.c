@@ -197,8 +197,7 @@ static const struct parameter {
     {{"peak_rss_min", NULL, "SIZE", "of mmaps: at least so much of it was resident", QUERIES_WHOSE},
      set_peak_rss_min},
     {{"blame_past", NULL, "REGEX",
-      "functions that only pass memory on, as pools: call sites are who called them",
-      QUERIES_WHOSE},
+      "functions that only pass memory on, as pools: call sites are their callers", QUERIES_WHOSE},
      set_blame_past},
     {{"sort_by", NULL, "COLUMN", "sort by a column of the answer", QUERIES_ROWS}, set_sort_by},
     {{"order", NULL, "asc|dsc", "direction [dsc for sizes, counts and intervals, else asc]",
@@ -372,7 +371,7 @@ static int check_rows(const struct query_options *options, struct error *err)
         return error_set(err, ERROR_USAGE, "after is for pages of allocations, not for %s",
                          options->fail_if ? "fail_if" : command->name);
     if (options->fail_if && options->skip > 0)
-        return error_set(err, ERROR_USAGE, "skip would leave out rows that fail_if is asked of");
+        return error_set(err, ERROR_USAGE, "skip would omit rows that fail_if tests");
     return 0;
 }
 

@@ -36,7 +36,7 @@ static char *command_help_list(int key, const char *text, void *input)
     (void)fputs(
         "\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
         "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows;\n"
-        "of --about: 4 the database lacks what is asked for, 6 the same of rows, 7 too long.",
+        "of --about: 4 the database lacks the data, 6 it lacks the rows, 7 it took too long.",
         out);
     return fclose(out) == 0 ? list : NULL;
 }
@@ -322,8 +322,8 @@ static void set_only_file(struct parser *parser, const char *path)
 static void set_to_wait(struct parser *parser)
 {
     if (parser->line->only_file && parser->rc == 0)
-        parser->rc = error_set(parser->err, ERROR_USAGE,
-                               "--await: a question of this kind waits for nobody");
+        parser->rc =
+            error_set(parser->err, ERROR_USAGE, "--await: this kind of query does not wait");
     parser->line->is_to_wait = true;
 }
 

@@ -32,9 +32,9 @@ static void format_late(int64_t n_late, char *text, size_t size)
 
     (void)snprintf(
         text, size,
-        "%s came after later ones, as a thread was held up while it wrote, and %s at the time of those: "
+        "%s arrived out of order, because a thread was delayed while it wrote, and %s the later time: "
         "nothing is lost, but lifetimes and peaks near there may be off",
-        units_format_counted(n_late, "event", events), n_late == 1 ? "is told" : "are told");
+        units_format_counted(n_late, "event", events), n_late == 1 ? "has" : "have");
 }
 
 static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
@@ -55,10 +55,11 @@ static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
     (void)units_format_bytes(sqlite3_column_int64(row, 3), all);
     if (lost_bytes)
         (void)snprintf(text, size, "log damaged: %s of %s cannot be read%s; first %.*s", bytes, all,
-                       is_cut ? ", and nobody knows how much more came behind the cut" : "",
+                       is_cut ? "; how much is missing after that is unknown" : "",
                        (int)strcspn(kinds, "\n"), kinds);
     else if (is_cut)
-        (void)snprintf(text, size, "the log has no end: %s, and what came behind is not here", all);
+        (void)snprintf(text, size, "the log has no end: %s, and everything after that is missing",
+                       all);
     else
         (void)snprintf(text, size, "log damaged: %.*s", (int)strcspn(kinds, "\n"), kinds);
     if (n_without_stack)
@@ -153,8 +154,7 @@ static void format_unreported(struct sqlite3_stmt *row, char *text, size_t size)
 {
     char modules[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size,
-                   "more libraries were loaded at once than are told apart: %s without names",
+    (void)snprintf(text, size, "too many libraries were loaded at the same time: %s without names",
                    units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
 }
 
@@ -202,21 +202,21 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
 
     (void)snprintf(
         text, size,
-        "%s recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new",
+        "%s recorded late, or not all the time: blocks of other times are not included in any number, and blocks that replace them count as new",
         units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
 /* Frees and windows beyond the limit are merged into others and remain in sums; rows of the other
  * kinds are missing. */
 static const char bounded_sql[] =
-    "WITH kind(name, told) AS (VALUES"
-    " ('frees_by_stack', 'frees by stacks that are told as one'),"
-    " ('frees_by_thread', 'frees by threads that are told as one'),"
-    " ('windows', 'windows told as one with the last'),"
+    "WITH kind(name, words) AS (VALUES"
+    " ('frees_by_stack', 'frees by stacks that share a row'),"
+    " ('frees_by_thread', 'frees by threads that share a row'),"
+    " ('windows', 'windows that share a row with the last one'),"
     " ('phases', 'phases but in phase_totals'),"
     " ('extents', 'extents of heaps'), ('samples', 'samples of memory'), ('walks', 'walks over objects'),"
     " ('moves', 'moves of blocks to other groups'), ('events', 'events that are rows of their own'))"
-    " SELECT group_concat(value || ' ' || coalesce(told, substr(key, 20)), ', ') FROM"
+    " SELECT group_concat(value || ' ' || coalesce(words, substr(key, 20)), ', ') FROM"
     " (SELECT * FROM meta LEFT JOIN kind ON name = substr(key, 20) WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
 
 static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
@@ -235,8 +235,8 @@ static void format_joined(struct sqlite3_stmt *row, char *text, size_t size)
     char threads[UNITS_TEXT_BYTES];
 
     (void)snprintf(text, size,
-                   "%s told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' "
-                   "is of several, one after the other",
+                   "%s share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' "
+                   "stands for several, one after the other",
                    units_format_counted(sqlite3_column_int64(row, 0), "thread", threads));
 }
 
@@ -392,7 +392,7 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
         query_note(
             query,
             "%s with blocks that were not recorded (heaps.unseen_blocks: from before a fork or an attach, or"
-            " born untraced): what is free or pinned there is not known",
+            " allocated untraced): what is free or pinned there is unknown",
             units_format_counted(n, "heap", heaps));
     return rc;
 }

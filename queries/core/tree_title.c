@@ -68,7 +68,7 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
         units_format_count((int64_t)weights->n, stacks), weights->n == 1 ? "stack" : "stacks");
     if (weights->suppressed_bytes > 0)
         (void)snprintf(ret_text + strlen(ret_text), size - strlen(ret_text),
-                       "; %s suppressed and left out",
+                       "; %s suppressed and omitted",
                        units_format_bytes(weights->suppressed_bytes, bytes));
     headline_filters(query, ret_text + strlen(ret_text), size - strlen(ret_text));
     return 0;

@@ -115,8 +115,8 @@ static int note_without_row(struct export_job *job, const struct export_format *
                      database->is_aggregate ? "freed" : "elided", (long long)job->process_id);
     rc = rundb_get_int64(database, sql, &n, err);
     if (rc == 0 && n > 0)
-        query_note(job->query, "%lld %s have no row and are left out of %s; totals have them",
-                   (long long)n, database->is_aggregate ? "blocks that ended" : "elided blocks",
+        query_note(job->query, "%lld %s have no row and are missing in %s; totals include them",
+                   (long long)n, database->is_aggregate ? "freed blocks" : "elided blocks",
                    format->name);
     return rc;
 }
@@ -165,7 +165,7 @@ static int run_format(struct export_job *job, const struct export_format *format
     if (rc == 0)
         rc = stack_weights_load(&job->stacks, job->query, job->process_id, measure, err);
     if (rc == 0 && job->stacks.suppressed_bytes > 0)
-        query_note(job->query, "%s leaked and suppressed are left out",
+        query_note(job->query, "%s leaked and suppressed are omitted",
                    units_format_bytes(job->stacks.suppressed_bytes, suppressed));
     return rc == 0 ? format->run(job, err) : rc;
 }

@@ -133,7 +133,7 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
                              units_format_duration(sql->end_ns, end));
     }
     if (sql->from_ns > sql->to_ns)
-        return error_set(err, ERROR_USAGE, "from is after to: nothing was born then");
+        return error_set(err, ERROR_USAGE, "from is after to: the range is empty");
     return 0;
 }
 

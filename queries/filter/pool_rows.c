@@ -79,7 +79,7 @@ static int check(const struct filter *filter, struct error *err)
         if (is_unknown(value))
             return error_set(
                 err, ERROR_USAGE,
-                "%s: '%.100s' is asked of blocks of pools, of which kinds, heaps, chains and totals of groups are not known",
+                "%s: '%.100s' cannot be used for blocks of pools: they have no kinds, heaps, chains or totals of groups",
                 value->parameter->name, value->text);
     }
     return 0;

@@ -60,7 +60,7 @@ static const struct part {
      "SELECT grown_bytes, bytes_per_s, pattern, since_ns, to_bytes, call_site_id, function, source, line, module"
      " FROM growth WHERE process_id = ?1 LIMIT 100",
      true},
-    {"temporary", "Temporary", "call sites whose blocks are freed at once",
+    {"temporary", "Temporary", "call sites whose blocks are freed immediately",
      "SELECT * FROM temporary WHERE process_id = ?1 LIMIT 200", false},
     {"hot", "Allocated most often", "call sites by how often they allocate",
      "SELECT * FROM hot WHERE process_id = ?1 LIMIT 200", false},
@@ -345,7 +345,7 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
         put_note(
             query,
             "Figures, charts, tables and flame graphs are of the blocks that pass these filters;"
-            " of processes all is told.");
+            " processes are shown whole.");
     rc = notes_of_what_is_missing(query, put_note, err);
     if (rc == 0)
         rc = put_numbers(query, process_id, err);

@@ -241,7 +241,7 @@ static void print_heap(FILE *out, const struct numbers *f, const char *at)
         else
             is_partial = true;
     }
-    (void)fputs(is_partial ? " + what nobody knows\n" : "\n", out);
+    (void)fputs(is_partial ? " + an unknown part\n" : "\n", out);
     if (strcmp(at, "peak") == 0 && number(f, "outside_heap_at_peak_live_bytes") > 0)
         (void)fprintf(out, "            and %s live in mappings of blocks' own\n",
                       bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
@@ -269,7 +269,7 @@ static void print_unseen_heaps(FILE *out, const struct numbers *f)
         (void)fprintf(
             out,
             "            %s with blocks that were not recorded: from before a fork or an attach, or"
-            " born untraced: what is free there is not known\n",
+            " allocated untraced: what is free there is unknown\n",
             counted(&t, number(f, "unseen_heaps"), "heap"));
 }
 

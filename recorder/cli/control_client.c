@@ -257,26 +257,23 @@ static int explain(const struct search *search, struct error *err)
     if (!is_there)
         return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
     if (search->silent)
-        return error_set(
-            err, ERROR_IO,
-            "mtrace-record %d does not answer; no other says that process %d is its own",
-            (int)search->silent, (int)pid);
+        return error_set(err, ERROR_IO,
+                         "mtrace-record %d does not answer; no other recorder has process %d",
+                         (int)search->silent, (int)pid);
     if (search->ended)
-        return error_set(err, ERROR_NOT_FOUND,
-                         "mtrace-record %d ended before it answered; no other says that process %d "
-                         "is its own",
-                         (int)search->ended, (int)pid);
-    if (geteuid() != 0 && search->n_of_others && !search->n_asked)
         return error_set(
             err, ERROR_NOT_FOUND,
-            "process %d is not recorded by an mtrace-record of yours; those of other users "
-            "take no orders from you",
-            (int)pid);
-    return error_set(
-        err, ERROR_NOT_FOUND,
-        "process %d is not being recorded: no running mtrace-record of yours says that it is "
-        "its own; 'mtrace-record --attach %d' records it from now on",
-        (int)pid, (int)pid);
+            "mtrace-record %d ended before it answered; no other recorder has process %d",
+            (int)search->ended, (int)pid);
+    if (geteuid() != 0 && search->n_of_others && !search->n_asked)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "process %d is not recorded by an mtrace-record of yours; recorders of "
+                         "other users do not take your commands",
+                         (int)pid);
+    return error_set(err, ERROR_NOT_FOUND,
+                     "process %d is not being recorded: no running mtrace-record of yours has it; "
+                     "'mtrace-record --attach %d' records it from now on",
+                     (int)pid, (int)pid);
 }
 
 int control_client_run(const struct control_request *request, int *ret_status, struct error *err)

@@ -53,15 +53,15 @@ static int detach(const struct control_request *request, int *ret_status, struct
     if (left.log)
         printable_clean(left.log);
     if (code == 0 && left.is_recorded)
-        (void)printf("detached; who recorded it could not be asked, and ends by itself\n");
+        (void)printf("detached; its recorder does not answer, and ends by itself\n");
     else if (code == 0 && left.log)
-        (void)printf("detached; who recorded it is gone, and left the log as '%s'%s: "
+        (void)printf("detached; its recorder has ended, and left the log as '%s'%s: "
                      "'mtrace-record --pack %s' saves it\n",
                      left.log, left.is_elsewhere ? " of its mount namespace" : "", left.log);
     else if (code == 0)
         (void)printf("detached; %s\n", left.is_removed
-                                           ? "who recorded it is gone, and so is the log"
-                                           : "nobody recorded it");
+                                           ? "its recorder has ended, and the log was removed"
+                                           : "it had no recorder");
     free(left.log);
     return code;
 }

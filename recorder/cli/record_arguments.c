@@ -37,7 +37,7 @@ static const struct argp_option sending_table[] = {
      "Also send the log there, while it grows; 'discover': to the mtrace-gather --announce of this network that has our key",
      0},
     {"psk-file", KEY_PSK, "FILE", 0,
-     "Prove who we are by a key that both sides have: 'name:key', as psktool makes", 0},
+     "Authenticate with a key that both sides have: 'name:key', as psktool makes", 0},
     {"certificate", KEY_CERTIFICATE, "FILE", 0, "Or by this certificate", 0},
     {"key", KEY_KEY, "FILE", 0, "Its private key", 0},
     {"ca", KEY_CA, "FILE", 0, "What signs the certificate of the other side, which must name HOST",
@@ -195,7 +195,7 @@ static void check_task(struct argp_state *state)
     if (!task && !options->argv)
         argp_error(state, "no program given");
     if (!options->has_receiver && (options->sent || options->sending.n_words))
-        argp_error(state, "--to HOST:PORT must say where to send");
+        argp_error(state, "--to HOST:PORT must name the receiver");
 }
 
 /* Checks that there is one task with what it needs; call after parsing. False: the task creates and

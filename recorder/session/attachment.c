@@ -149,10 +149,11 @@ static int report_refused(pid_t pid, int why, struct error *err)
                          "process %d is attached to already: 'mtrace-record --detach %d' ends that",
                          (int)pid, (int)pid);
     if (why == ATTACH_ANSWER_RECORDED) /* since a moment ago */
-        return error_set(err, ERROR_EXISTS,
-                         "process %d is recorded already by who started it: 'mtrace-record --ctl "
-                         "%d start' begins a window of it",
-                         (int)pid, (int)pid);
+        return error_set(
+            err, ERROR_EXISTS,
+            "process %d is already recorded by the mtrace-record that started it: 'mtrace-record --ctl "
+            "%d start' begins a window of it",
+            (int)pid, (int)pid);
     if (why == ATTACH_ANSWER_NO_LOADER)
         return error_set(err, ERROR_IO,
                          "process %d has an ld.so whose list of modules cannot be locked: start it "
@@ -422,7 +423,7 @@ static int detach_known(const struct attachment *attachment, const struct parts 
     if (!is_preloaded(parts))
         return report_not_attached(pid, err);
     return error_set(err, ERROR_NOT_FOUND,
-                     "process %d has the collector from its start, but nobody records it, and it "
+                     "process %d has the collector from its start, but no recorder, and it "
                      "writes no log: 'mtrace-record --attach %d' begins one",
                      (int)pid, (int)pid);
 }

@@ -196,8 +196,7 @@ static void describe_leaving(const struct control_handler *site, char *ret_text,
 
     if (site->n_unheard && n > 0 && (size_t)n < n_bytes)
         (void)snprintf(ret_text + n, n_bytes - (size_t)n,
-                       "; %" PRIu32
-                       " of its processes had nothing to do meanwhile: each ends its log "
+                       "; %" PRIu32 " of its processes were idle: each ends its log "
                        "with its next allocation",
                        site->n_unheard);
 }

@@ -116,10 +116,12 @@ static void give_up(struct control_client *client, const char *text)
     if (*text)
         answer(client, CONTROL_FAILED, text);
     else if (client->request.verb == CONTROL_REPORT)
-        answer(client, CONTROL_LATER,
-               "asked; the report takes longer than a minute: it will be beside the log");
+        answer(
+            client, CONTROL_LATER,
+            "requested; the report takes longer than a minute: it will be written next to the log");
     else
-        answer(client, CONTROL_DONE, "asked; the program does it when it next allocates or frees");
+        answer(client, CONTROL_DONE,
+               "requested; the program does it at its next allocation or free");
 }
 
 static void look(struct control_client *client, uint64_t now_ns,

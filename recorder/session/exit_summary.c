@@ -80,7 +80,7 @@ static const char no_room_text[] =
     "onto another disk, with -o; see 'ulimit -f', too";
 
 static const char left_text[] =
-    "it did nothing meanwhile: with its next allocation the log FILE.PID.N.live ends, and "
+    "it was idle: with its next allocation the log FILE.PID.N.live ends, and "
     "'mtrace-record --pack' packs it afterwards";
 
 static const char no_access_text[] =
@@ -301,7 +301,7 @@ void exit_summary_sum_up(const struct exit_summary *exit_summary)
     describe_missed(exit_summary, missed, sizeof(missed));
     if (exit_summary->is_gone) {
         exit_summary_warn(
-            "'%s' is gone: it, or its folder, was removed or renamed meanwhile, and with it "
+            "'%s' is missing: it, or its folder, was removed or renamed during the run, and with it "
             "the %s event%s that were recorded",
             exit_summary->name, grouped(n_events, events, sizeof(events)),
             n_events == 1 ? "" : "s");

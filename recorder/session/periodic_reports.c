@@ -176,7 +176,7 @@ static void look_for_end(struct periodic_reports *reports, const char *log_path)
     if (status != -1 && WIFEXITED(status))
         finish(reports, WEXITSTATUS(status), log_path);
     else
-        fail(reports, "who made it was killed");
+        fail(reports, "the process that makes it was killed");
     close(reports->fd);
 }
 
@@ -304,9 +304,9 @@ void periodic_reports_describe(const struct periodic_reports *reports, char *tex
     for (int i = 0; i < PERIODIC_REPORTS_WHYS && used < n_bytes; i++) {
         uint64_t n = reports->n_left_out[i];
         if (n)
-            used += (size_t)snprintf(text + used, n_bytes - used,
-                                     "%s%" PRIu64 " report%s left out (%s)", used ? ", " : "; ", n,
-                                     n == 1 ? "" : "s", whys[i]);
+            used +=
+                (size_t)snprintf(text + used, n_bytes - used, "%s%" PRIu64 " report%s omitted (%s)",
+                                 used ? ", " : "; ", n, n == 1 ? "" : "s", whys[i]);
     }
     if (reports->n_failed && used < n_bytes)
         (void)snprintf(text + used, n_bytes - used, "%s%" PRIu64 " report%s could not be made",

@@ -54,7 +54,7 @@ static void explain_end(const struct answering *answering, const char *program, 
 {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         (void)dprintf(answering->complaints,
-                      "not answered within %d s of a processor: ask for less, or ask the log\n",
+                      "not answered within %d s of CPU time: request less, or query the log\n",
                       MOST_ANSWER_SECONDS);
     else if (WIFSIGNALED(status))
         (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",

@@ -27,7 +27,7 @@ static int learn_place(struct discovery_responder *announcer, const struct socka
         return IN6_IS_ADDR_UNSPECIFIED(&ip6->sin6_addr)
                    ? 0
                    : error_set(err, ERROR_USAGE,
-                               "who looks for us asks by IPv4: --announce needs a --listen with an "
+                               "discovery uses IPv4: --announce needs a --listen with an "
                                "IPv4 address, or [::]");
     }
     announcer->port = ntohs(((const struct sockaddr_in *)(const void *)bound)->sin_port);
@@ -48,7 +48,7 @@ static int bind_to(struct discovery_responder *announcer, bool is_local, struct 
         && setsockopt(announcer->fd, IPPROTO_IP, IP_PKTINFO, &yes, sizeof(yes)) == 0
         && bind(announcer->fd, (const struct sockaddr *)&where, sizeof(where)) == 0)
         return 0;
-    return error_set_errno(err, errno, "cannot hear who looks for us at UDP port %u",
+    return error_set_errno(err, errno, "cannot receive discovery messages at UDP port %u",
                            announcer->port);
 }
 

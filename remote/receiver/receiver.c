@@ -278,7 +278,7 @@ static int check_time_limit(const struct connection *connection, uint64_t now_ns
     if (connection->is_leaving)
         return silent_ns > RECEIVER_LEAVE_NS ? error_set(err, ERROR_IO, "it does not leave") : 0;
     if (!is_known && silent_ns > RECEIVER_SHAKE_NS)
-        return error_set(err, ERROR_IO, "it did not say who it is in time");
+        return error_set(err, ERROR_IO, "it did not identify itself in time");
     if (silent_ns > RECEIVER_SILENCE_NS)
         return error_set(err, ERROR_IO, "it was silent for too long");
     return 0;
@@ -307,7 +307,8 @@ static bool make_place(struct receiver *receiver)
             oldest = link;
     if (!oldest)
         return false;
-    complain(receiver, (*oldest)->peer, "others want its place, and it has not said who it is");
+    complain(receiver, (*oldest)->peer,
+             "other senders need its slot, and it has not identified itself");
     drop(receiver, oldest);
     return true;
 }
@@ -399,11 +400,10 @@ static void step_announcer(struct receiver *receiver)
     discovery_responder_step(&receiver->announcer, receiver->now_ns);
     n_ignored = discovery_responder_ignored(&receiver->announcer, receiver->now_ns);
     if (n_ignored)
-        (void)fprintf(
-            stderr,
-            "mtrace-gather: ignored who looks for us %llu times: forged, replayed, or by a "
-            "clock that is more than a minute off\n",
-            (unsigned long long)n_ignored);
+        (void)fprintf(stderr,
+                      "mtrace-gather: ignored %llu discovery messages: forged, replayed, or from a "
+                      "clock that is more than a minute off\n",
+                      (unsigned long long)n_ignored);
 }
 
 /* True: a signal arrived. */

@@ -249,7 +249,7 @@ static int do_object(struct receiver_session *intake, const struct wire_head *he
     bool is_coming = intake->object.fd >= 0 || intake->is_object_unwanted;
 
     if (!intake->fetches_objects || is_coming != (head->kind != WIRE_OBJECT))
-        return error_set(err, ERROR_FORMAT, "it sends a file that nobody asked for");
+        return error_set(err, ERROR_FORMAT, "it sends a file that was not requested");
     if (head->kind == WIRE_OBJECT)
         return offered(intake, head, payload, err);
     return head->kind == WIRE_OBJECT_DATA ? add_object(intake, head, payload, err)
@@ -273,7 +273,7 @@ static int do_one(struct receiver_session *intake, const struct wire_head *head,
     place = find(intake, head->log);
     if (!place)
         return error_set(err, ERROR_FORMAT,
-                         "it speaks of a log that it has not begun, or that another one sends now");
+                         "it names a log that it has not begun, or that another sender has now");
     switch (head->kind) {
     case WIRE_AGAIN:
         return begin_again(intake, place, head, payload, err);
@@ -287,7 +287,7 @@ static int do_one(struct receiver_session *intake, const struct wire_head *head,
     case WIRE_CUT:
         return end(intake, place, head, err);
     default:
-        return error_set(err, ERROR_FORMAT, "it sends what only a receiver says");
+        return error_set(err, ERROR_FORMAT, "it sends a message that only a receiver may send");
     }
 }
 

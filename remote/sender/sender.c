@@ -96,8 +96,8 @@ static void sum_up_objects(const struct sender *sender)
     if (objects->has_missed)
         (void)fprintf(
             stderr,
-            "mtrace-record: what '%s' named before it was given back here is known only "
-            "as far as its process has it mapped: executables and debug files that it let go of, and that '%s' "
+            "mtrace-record: what '%s' named before its space was freed here is known only "
+            "as far as its process has it mapped: executables and debug files that it has unmapped, and that '%s' "
             "did not get then, are missing there (mtrace-import --debug-dir)\n",
             sender->settings->log, sender->settings->to);
 }

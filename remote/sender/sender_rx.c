@@ -92,7 +92,7 @@ static int take_synced(struct sender *sender, struct sent_log *log, uint64_t syn
                        struct error *err)
 {
     if (log->asked_sync == 0)
-        return error_set(err, ERROR_FORMAT, "the receiver says to what it was not asked");
+        return error_set(err, ERROR_FORMAT, "the receiver sends a reply without a request");
     if (!sender->has_no_holes && !hole_punching_take(log, synced)) {
         sender->has_no_holes = true;
         (void)fprintf(stderr,

@@ -153,7 +153,7 @@ int address_connect(const struct address *address, bool is_local, int timeout_ms
         return code;
     if (is_local && os_errno == EPERM)
         return refuse_other(address, err);
-    return error_set_errno(err, os_errno, "nobody answers");
+    return error_set_errno(err, os_errno, "no answer");
 }
 
 /* A name that does not resolve now may do so later. */

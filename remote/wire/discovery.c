@@ -178,10 +178,10 @@ int discovery_run(const struct security *security, uint16_t port, struct discove
     *ret_discovery = (struct discovery){.n_found = 0};
     if (security->n_keys == 0)
         return error_set(err, ERROR_USAGE,
-                         "who gathers is found by a key that both have: --psk-file");
+                         "discovery needs a key that both sides have: --psk-file");
     search.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (search.fd < 0)
-        return error_set_errno(err, errno, "cannot ask in the network");
+        return error_set_errno(err, errno, "cannot send a discovery message");
     (void)setsockopt(search.fd, SOL_SOCKET, SO_BROADCAST, &yes, sizeof(yes));
     ask_and_listen(&search);
     close(search.fd);

@@ -206,8 +206,8 @@ static int check_choice(const struct security_options *options, struct error *er
         return error_set(err, ERROR_USAGE,
                          "%s; give either --psk-file, or --certificate, --key and --ca, or, on one "
                          "machine, --insecure",
-                         n_ways ? "one way to prove who speaks is enough"
-                                : "nothing proves who speaks");
+                         n_ways ? "use one way of authentication, not two"
+                                : "no authentication is configured");
     if (has_certificates && !(options->certificate && options->key && options->ca))
         return error_set(err, ERROR_USAGE, "--certificate, --key and --ca belong together");
     return 0;

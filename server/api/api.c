@@ -170,7 +170,7 @@ static int check_method(struct exchange *exchange, const char *command, struct e
     bool is_sql = strcmp(command, "sql") == 0;
     char use[NAME_BYTES + 64];
 
-    (void)snprintf(use, sizeof(use), "%s is asked by %s", command,
+    (void)snprintf(use, sizeof(use), "%s needs the method %s", command,
                    is_sql ? "POST, the statement is the body" : "GET");
     return exchange_check_method(exchange, is_sql ? "POST" : "GET", use, err);
 }

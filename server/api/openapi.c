@@ -14,7 +14,7 @@ static const char head[] =
     "\"servers\":[{\"url\":\"/api/v1\"}],\"security\":[{},{\"token\":[]}],\n"
     "\"paths\":{\n"
     "\"/\":{\"get\":{\"operationId\":\"list\",\"summary\":\"recordings, commands and filters\","
-    "\"responses\":{\"200\":{\"description\":\"what can be asked\",\"content\":{\"application/json\":"
+    "\"responses\":{\"200\":{\"description\":\"queries and parameters\",\"content\":{\"application/json\":"
     "{\"schema\":{\"type\":\"object\"}}}}}}}";
 
 /* SQL's values under SQL's column names. */

@@ -142,7 +142,7 @@ static void open_text(struct source *source)
     struct stat status;
 
     if (!is_absolute) {
-        set_state(source, "absent", "the recording does not say in which folder it is");
+        set_state(source, "absent", "the recording does not have its folder");
     } else if (fd < 0 || fstat(fd, &status) != 0) {
         set_state(source, errno == ENOENT || errno == ENOTDIR ? "absent" : "unreadable", "%s",
                   strerror(errno));

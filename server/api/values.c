@@ -93,9 +93,10 @@ static int find_parameter(const struct exchange *exchange, struct queries_parame
     (void)queries_parameter_at((size_t)index, ret);
     if (values_has(ret))
         return 0;
-    return error_set(err, ERROR_USAGE,
-                     "parameter: nothing lists what %s may be; /api/v1 says which have values",
-                     ret->name);
+    return error_set(
+        err, ERROR_USAGE,
+        "parameter: the values of %s are not listed; /api/v1 names the parameters that have a list",
+        ret->name);
 }
 
 int values_answer(const struct request_place *place, const struct recording *recording,

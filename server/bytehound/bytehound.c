@@ -235,7 +235,7 @@ int bytehound_check_rows(const struct bytehound *self, struct error *err)
     if (self->database.sample_bytes)
         return error_set(
             err, ERROR_USAGE,
-            "'%s' was recorded with --sample-bytes, and this is made of single blocks, "
+            "'%s' was recorded with --sample-bytes, and this view needs single blocks, "
             "each of which stands for many: ask /api",
             self->recording->name);
     if (self->database.is_slim)
@@ -316,7 +316,7 @@ static int answer_open(struct bytehound *self, const char *rest, struct error *e
     int rc;
 
     if (!query_watchdog_begin(self->place->watch, &watched))
-        return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
+        return error_set(err, ERROR_INTERRUPTED, "the client has closed the connection");
     rc = bytehound_open(self, err);
     if (rc == 0)
         rc = bytehound_flag(self, "strip_template_args", &self->is_stripped, err);
@@ -408,8 +408,8 @@ int bytehound_answer(const struct request_place *place, struct exchange *exchang
 {
     int rc =
         exchange_check_method(exchange, "GET",
-                              "bytehound's interface is asked by GET; its scripts are answered "
-                              "by SQL: POST /api/v1/RECORDING/sql",
+                              "bytehound's interface takes GET only; instead of its scripts use "
+                              "SQL: POST /api/v1/RECORDING/sql",
                               err);
 
     if (rc != 0)

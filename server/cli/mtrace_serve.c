@@ -42,8 +42,7 @@ static const struct argp_option argp_options[] = {
     {"open", KEY_OPEN, 0, 0, "Show the page in the browser", 0},
     {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a statement of a client after so long [5s]",
      0},
-    {"follow", KEY_FOLLOW, 0, 0,
-     "Keep up with logs that are still written, and tell pages what is new", 0},
+    {"follow", KEY_FOLLOW, 0, 0, "Follow logs that are still written, and update pages", 0},
     {0},
 };
 

@@ -17,7 +17,7 @@ static int answer(const struct request_place *place, struct exchange *exchange, 
         return bytehound_answer(place, exchange, err);
     if (api_is_asked(exchange))
         return api_answer(place, exchange, err);
-    rc = exchange_check_method(exchange, "GET", "pages are asked by GET", err);
+    rc = exchange_check_method(exchange, "GET", "pages need the method GET", err);
     return rc == 0 ? pages_answer(exchange, err) : rc;
 }
 

@@ -219,7 +219,7 @@ static int ask_in_time(const struct request_place *place, struct queries *questi
         return rc;
     watched.is_statement = is_own_sql;
     if (!query_watchdog_begin(place->watch, &watched))
-        return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
+        return error_set(err, ERROR_INTERRUPTED, "the client has closed the connection");
     rc =
         asked->is_of_notes ? queries_ask_notes(question, err) : queries_ask(question, &output, err);
     query_watchdog_end(place->watch, &watched);

@@ -107,7 +107,7 @@ const char *auth_text(enum auth_verdict verdict)
     case AUTH_WRONG_HOST:
         return "this server answers to 127.0.0.1 and localhost only";
     case AUTH_OTHER_SITE:
-        return "pages of other sites may not ask this server";
+        return "pages of other sites may not use this server";
     case AUTH_NEEDS_TOKEN:
         return "the token that mtrace-serve printed is needed: as ?token=…, or as the header "
                "Authorization: Bearer …";

@@ -495,7 +495,7 @@ def test_totals(folder):
         if ask(log, "SELECT value FROM meta WHERE key = 'processes.partial'") != [(1,)]:
             raise Failure(f"{part}: nothing says that blocks from before are in no figure")
         said = subprocess.run([TOOLS.query, "growth", str(log.with_suffix(".db"))], capture_output=True, text=True).stderr
-        if "blocks of other times are in no figure, and what takes their place counts as new" not in said:
+        if "blocks of other times are not included in any number, and blocks that replace them count as new" not in said:
             raise Failure(f"{part}: growth of an attached process says: {said}")
     process.stdin.close()
     if process.wait(30) != 0:
@@ -1538,7 +1538,7 @@ def test_replaced(folder):
     recorder.kill()
     recorder.wait()
     (folder / "removed.dat.live").unlink()
-    if (said := detach(pid)) != "detached; who recorded it is gone, and so is the log\n":
+    if (said := detach(pid)) != "detached; its recorder has ended, and the log was removed\n":
         raise Failure(f"--detach from a log that was removed says {said!r}")
 
 

@@ -176,7 +176,7 @@ def more(tools, place):
     expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
     expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
     for name, words in (("late", "took longer than the time limit allows"), ("about", "--about: a question of this kind names no files"),
-                        ("await", "--await: a question of this kind waits for nobody")):
+                        ("await", "--await: this kind of query does not wait")):
         if words not in text[f"{name}.txt"]:
             raise Failure(f"{name}: {text[f'{name}.txt']}")
     expect("no question", text["blank.txt"].strip(), "not understood, it is empty")
@@ -558,7 +558,7 @@ def kill_a_report(process, place, number):
         kill_when_there(process.pid, "mtrace-record", None, done.exists)
         while not done.exists():
             if select.select([process.stderr], [], [], 0.01)[0]:
-                expect("said", process.stderr.readline(), f"mtrace-record: report {n} could not be made: who made it was killed\n")
+                expect("said", process.stderr.readline(), f"mtrace-record: report {n} could not be made: the process that makes it was killed\n")
                 return n
     raise Failure("no report can be killed")
 

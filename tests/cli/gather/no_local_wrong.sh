@@ -8,7 +8,7 @@ mtrace-gather --discover=0 --insecure || true
 mtrace-gather --discover --insecure
 # expect status 2
 # expect stderr
-#|mtrace-record: --to HOST:PORT must say where to send
+#|mtrace-record: --to HOST:PORT must name the receiver
 #|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
 #|mtrace-record: --max-local needs --no-local
 #|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
@@ -16,9 +16,9 @@ mtrace-gather --discover --insecure
 #|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
 #|mtrace-record: --no-local leaves no log to make reports of here
 #|Try `mtrace-record --help' or `mtrace-record --usage' for more information.
-#|mtrace-record: who gathers is found by a key that both have: --psk-file
+#|mtrace-record: discovery needs a key that both sides have: --psk-file
 #|mtrace-record: nothing was recorded; see above
 #|mtrace-gather: --announce needs --psk-file, whose keys sign it
 #|mtrace-gather: --discover is '0', but must be a port from 1 to 65535
 #|Try `mtrace-gather --help' or `mtrace-gather --usage' for more information.
-#|mtrace-gather: who gathers is found by a key that both have: --psk-file
+#|mtrace-gather: discovery needs a key that both sides have: --psk-file

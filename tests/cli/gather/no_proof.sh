@@ -1,4 +1,4 @@
 mtrace-gather folder
 # expect status 2
 # expect stderr
-#|mtrace-gather: nothing proves who speaks; give either --psk-file, or --certificate, --key and --ca, or, on one machine, --insecure
+#|mtrace-gather: no authentication is configured; give either --psk-file, or --certificate, --key and --ca, or, on one machine, --insecure

@@ -7,7 +7,7 @@ mtrace-gather folder other
 # expect status 2
 # expect stderr
 #|mtrace-gather: 'nowhere' is not HOST:PORT, as gather.example:7878 or [::1]:7878
-#|mtrace-gather: one way to prove who speaks is enough; give either --psk-file, or --certificate, --key and --ca, or, on one machine, --insecure
+#|mtrace-gather: use one way of authentication, not two; give either --psk-file, or --certificate, --key and --ca, or, on one machine, --insecure
 #|mtrace-gather: --certificate, --key and --ca belong together
 #|mtrace-gather: --max-connections is '0', but must be a number from 1 to 1024
 #|Try `mtrace-gather --help' or `mtrace-gather --usage' for more information.

@@ -66,7 +66,7 @@ mtrace-import -f --no-symbols run.dat run.db 2>&1 | grep -c warning || true
 #|mtrace-import: warning: 'run.dat.gN' at byte N: file ends inside a frame
 #|mtrace-import: warning: N bytes of the log could not be read; everything else was imported
 #|0,1
-#|mtrace-query: note: log damaged: N B of N B cannot be read, and nobody knows how much more came behind the cut; first 'run.dat.gN' at byte N: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: N B of N B cannot be read; how much is missing after that is unknown; first 'run.dat.gN' at byte N: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|== no header
 #|mtrace-import: warning: 'run.dat.gN' at byte N: this part of a log of --aggregate has no header of it; events that it alone had are lost
 #|1,1

@@ -21,7 +21,7 @@ complain mtrace-query hot rows.db --to 10h --format csv
 #|1,1,16,1.0,20000000,,,,/opt/server/lib/libwork.so,6,,
 #|status 0, lines on stderr 0
 # expect stderr
-#|mtrace-query: --from is after to: nothing was born then
+#|mtrace-query: --from is after to: the range is empty
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --alive-at: '99s' is after the end of the run at 200 ms
 #|Try 'mtrace-query --help'.

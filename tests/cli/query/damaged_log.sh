@@ -13,10 +13,10 @@ sqlite3 run.db "DELETE FROM meta WHERE key = 'log.damage.truncated'"
 mtrace-query run.db | sed -n 2p
 # expect stdout
 #|run.db  server (pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|log damaged: 2.8 KiB of 6.8 KiB cannot be read, and nobody knows how much more came behind the cut; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
 #|run.db  server (pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
-#|log damaged: 2.8 KiB of 6.8 KiB cannot be read, and nobody knows how much more came behind the cut; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 #|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 300 B suppressed; 0 events dropped; 15 % of stacks complete
 #|allocated_blocks  allocated_bytes  turnover  mean_lifetime_ns  where               site
 #|              91          9.1 KiB     1.738             88 ns  worker  libwork.so     5
@@ -29,5 +29,5 @@ mtrace-query run.db | sed -n 2p
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
 #|log damaged: 'run.dat' at byte 4096: file ends inside a frame; totals are lower bounds, leaks may be too many: import a whole copy, or record again
 # expect stderr
-#|mtrace-query: note: log damaged: 2.8 KiB of 6.8 KiB cannot be read, and nobody knows how much more came behind the cut; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
-#|mtrace-query: note: log damaged: 2.8 KiB of 6.8 KiB cannot be read, and nobody knows how much more came behind the cut; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again
+#|mtrace-query: note: log damaged: 2.8 KiB of 6.8 KiB cannot be read; how much is missing after that is unknown; first 'run.dat' at byte 4096: file ends inside a frame; 12 events without their stack; totals are lower bounds, leaks may be too many: import a whole copy, or record again

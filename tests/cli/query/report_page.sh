@@ -34,7 +34,7 @@ ls
 #|5490|f</script><script>alert(1)</script>&,Session::clone(int) const,worker
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
-#|<p class="note">Figures, charts, tables and flame graphs are of the blocks that pass these filters; of processes all is told.
+#|<p class="note">Figures, charts, tables and flame graphs are of the blocks that pass these filters; processes are shown whole.
 #|<dd data-name="allocated_bytes">6.3 KiB
 #|<dd data-name="allocations">5
 #|<dd data-name="leaked_bytes">5.3 KiB

@@ -76,4 +76,4 @@ blocks switched
 #|2
 #|same
 # expect stderr
-#|mtrace-query: note: 2 processes recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new
+#|mtrace-query: note: 2 processes recorded late, or not all the time: blocks of other times are not included in any number, and blocks that replace them count as new

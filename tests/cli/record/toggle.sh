@@ -39,4 +39,4 @@ sqlite3 run.db 'SELECT started_by, ended_by, allocated_blocks FROM windows'
 #|7777,1,1
 #|signal|signal|22
 # expect stderr
-#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new
+#|mtrace-query: note: 1 process recorded late, or not all the time: blocks of other times are not included in any number, and blocks that replace them count as new
