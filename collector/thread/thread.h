@@ -36,7 +36,7 @@
  *   TH-5 An abandoned recording leaves the log as SIGKILL would at that instruction (LF-1). Changes that
  *        need several stores have signals blocked: growth of the pool, of tables and of remembered frames,
  *        a new module, a name. The thread forgets all that it remembered.
- *   TH-6 group may be set at any time, also by signal handlers. Whoever sets it then clears `limit`, so that
+ *   TH-6 group may be set at any time, also by signal handlers. The setter then clears `limit`, so that
  *        the next event takes the slow path and writes the group (record.c).
  *   TN-1 A number belongs to one thread at a time. What the thread wrote under it is in its segment
  *        before another thread gets the number. Events of its later destructors have number 0:

@@ -25,7 +25,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- Anomalies: 'anomaly.unknown_free', 'anomaly.unknown_realloc' (address not live), 'anomaly.double_allocation' (born where a block was live: ended_by 3),
   --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
   -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check);
-  -- 'modules.untold': libraries whose code has no names, because more were loaded at once than are told apart; 'modules.untold.<process_id>': of one process.
+  -- 'modules.unnamed': libraries whose code has no names, because more were loaded at once than are told apart; 'modules.unnamed.<process_id>': of one process.
   -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'aggregate' (1: of a log of --aggregate: rows of blocks that are live at the end alone, beside 'slim'), 'aggregate.left_out.<kind>' (how many rows such a log had no room for: events, mappings, moves, samples of memory, extents of heaps, windows, phases, walks over objects; and of how many frees only that others made them: 'frees_by_stack', 'frees_by_thread'), 'early' (1: --follow goes on, and brings them at the end), 'lean' (1: of a live report, totals alone), 'allocations', 'import.seconds', 'symbols.seconds'.
   -- Threads: 'threads.joined.<process_id>': how many of its threads have no row of their own: beyond MTRACE_MAX_THREADS they share those called 'other threads'.
   -- Program: 'suppression.<n>' (its own rules of what is no leak, as heaptrack records them: see the view suppressions).

@@ -396,7 +396,7 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
         if (process->is_left_out)
             continue;
         write_of_process(meta, "processes.partial", id, definitions_is_partial(process));
-        write_of_process(meta, "modules.untold", id, process->n_unreported_modules);
+        write_of_process(meta, "modules.unnamed", id, process->n_unreported_modules);
         write_of_process(meta, "unreached.deepbound", id, process->unreached.n_deepbound);
         write_of_process(meta, "unreached.foreign", id, process->unreached.n_foreign);
         write_of_process(meta, "unreached.elsewhere", id, process->unreached.n_elsewhere);
@@ -454,7 +454,7 @@ static void write_recording(struct statistics *facts, struct meta_writer *meta)
                 n_reported < facts->definitions->n_processes ? n_events : facts->n_events);
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
-    meta_number(meta, "modules.untold", unreported);
+    meta_number(meta, "modules.unnamed", unreported);
     write_flaws(facts->definitions, meta);
 }
 

@@ -627,7 +627,7 @@ enum log_def_kind {
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
     LOG_DEF_MODULE_END =
-        3, /* id; unloaded at ticks; defined again: the same file came back; not told of one that came back often */
+        3, /* id; unloaded at ticks; defined again: the same file came back; missing for a file that came back often */
     LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
                                 length, both 0 when not known; main's as far as it may grow */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */

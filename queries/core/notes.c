@@ -148,7 +148,7 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
     " iif(:process = 0 OR NOT EXISTS (SELECT 1 FROM meta WHERE key GLOB '" key_ ".*'), ''," \
     " '.' || :process)"
 
-static const char unreported_sql[] = FLAWS_SQL("modules.untold");
+static const char unreported_sql[] = FLAWS_SQL("modules.unnamed");
 
 static void format_unreported(struct sqlite3_stmt *row, char *text, size_t size)
 {

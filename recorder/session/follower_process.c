@@ -91,7 +91,7 @@ static void become_follower(const struct follower_process *follower, int end, co
 {
     char target[PATH_MAX];
 
-    (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
+    (void)snprintf(target, sizeof target, "%s/mtrace-follower.db", report_folder_base());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(end, STDIN_FILENO) >= 0)
         execl(import, import, follower->ring.log_path ? "--keep-state" : "--keep", "--force",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""words.py ROOT: identifiers, comments and documentation use the terms of docs/glossary.md, none of the words that they replaced."""
+"""words.py ROOT: identifiers, comments, messages and documentation use the terms of docs/glossary.md, none of the words that they replaced."""
 
 import re
 import sys
@@ -12,9 +12,8 @@ obey orders remark remarks seat seats somebody tell tellers told untold whoever"
 # Prose may use words of these that have an ordinary sense: an event before another one is born, two cases are told apart.
 DENIED_IN_PROSE = re.compile(
     r"\b(anew|askers?|fates|keepers?|newborns?|nudge[ds]?|obeys?|obeyed|tellers?|told(?!\s+apart|\s+to\b)|untold|whoever)\b", re.IGNORECASE)
-# Comments that another change is about to replace.
-PENDING = ("Whoever sets it then clears", "not told of one that came back often")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#\s*include[^\n]*', re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"^```.*?^```|^    [^\n]*|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -39,8 +38,12 @@ def check_prose(path, text, start=1):
 
 def check_comments(path, text):
     for comment in COMMENT.finditer(text):
-        if not any(words in comment[0] for words in PENDING):
-            yield from check_prose(path, comment[0], 1 + text.count("\n", 0, comment.start()))
+        yield from check_prose(path, comment[0], 1 + text.count("\n", 0, comment.start()))
+
+
+def check_messages(path, text):
+    for string in STRING.finditer(re.sub(r"^\s*#\s*include[^\n]*", "", COMMENT.sub(blank, text), flags=re.MULTILINE)):
+        yield from check_prose(path, string[0], 1 + text.count("\n", 0, string.start()))
 
 
 def main():
@@ -54,6 +57,7 @@ def main():
         broken += check_comments(path, text)
         if path in code:
             broken += check_identifiers(path, text)
+            broken += check_messages(path, text)
     for path in pages:
         text = (Path(root) / path).read_text()
         broken += check_prose(path, NOT_PROSE.sub(blank, text) if path.suffix == ".md" else text)

@@ -343,8 +343,8 @@ CASES |= {
     # Without a build-id each opening is another module: more of them than can be loaded at once.
     "many_twins": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so", "4200"], end=("exit", 0)),
     # 4096 at once are told apart: the 100 more of its own, and what else is met behind them, are counted.
-    "many_modules": Case(["many_modules", "@/twin_left.so", "4196"], end=("exit", 0), expect={"untold": 1},
-                         sql={"untold": "SELECT value BETWEEN 100 AND 105 FROM meta WHERE key = 'modules.untold'"}),
+    "many_modules": Case(["many_modules", "@/twin_left.so", "4196"], end=("exit", 0), expect={"unnamed": 1},
+                         sql={"unnamed": "SELECT value BETWEEN 100 AND 105 FROM meta WHERE key = 'modules.unnamed'"}),
     "converters": plain("converters"),
     "jit_code": plain("jit_code"),
     "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),
