@@ -197,10 +197,10 @@ static bool is_comparable(uint32_t root)
 }
 
 /*
- * MTRACE_UNWINDER=check: compares the last capture of this memory with libunwind's frames of the same
- * stack, innermost first, and counts differences; is_exact[i] as in reference_unwinder.h. Messages
- * describe the first differences. A stack that is marked truncated or guessed is counted neither as
- * checked nor as different: libunwind guesses there, too.
+ * MTRACE_UNWINDER=check: compares the last capture of this memory with libunwind's frames of the
+ * same stack, innermost first, and counts differences; is_exact[i] as in reference_unwinder.h.
+ * Messages describe the first differences. A stack that is marked truncated or guessed is counted
+ * neither as checked nor as different: libunwind guesses there, too.
  */
 static void compare_with_reference(const struct unwind_memory *memory, const uintptr_t *pcs,
                                    const bool *is_exact, size_t n_frames)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapped_memory: what the log says about the program's mappings beyond the calls that make and end them:
- * the files behind them, how much of each was in memory when it ended, and where glibc's heaps are.
+ * mapped_memory: what the log says about the program's mappings beyond the calls that make and end
+ * them: the files behind them, how much of each was in memory when it ended, and where glibc's
+ * heaps are.
  *
- * Resident pages. The recorder looks at mappings from outside, now and then. It misses mappings that
- * live briefly, or are touched just before their end. So the process looks itself: at each range that
- * munmap, mremap or MAP_FIXED is about to end, and at its exit at all that is left. Only private
- * anonymous mappings are examined: for files, mincore reports the page cache and not this process. A
- * small table knows where the mappings are.
+ * Resident pages. The recorder looks at mappings from outside, now and then. It misses mappings
+ * that live briefly, or are touched just before their end. So the process looks itself: at each
+ * range that munmap, mremap or MAP_FIXED is about to end, and at its exit at all that is left. Only
+ * private anonymous mappings are examined: for files, mincore reports the page cache and not this
+ * process. A small table knows where the mappings are.
  *
  * Heaps. glibc grows its heaps by brk and in its arenas without calling a wrapper. The collector
  * therefore looks when the program calls malloc_info, mallinfo2 or malloc_trim, and when it exits.
@@ -24,9 +25,9 @@
  *   RI-4 An invalid range, which the kernel will refuse, ends nothing and is not reported. If the
  *        kernel refuses for another reason, the ranges go back into the table.
  *
- * Threads: any; no locks. One thread owns a place of the table while it changes; this takes no system
- * call and no event. Two threads that end one mapping at the same time may report too little.
- * Async-signal-safe, except heap_extent_record. On failure nothing is recorded.
+ * Threads: any; no locks. One thread owns a place of the table while it changes; this takes no
+ * system call and no event. Two threads that end one mapping at the same time may report too
+ * little. Async-signal-safe, except heap_extent_record. On failure nothing is recorded.
  */
 #ifndef MTRACE_COLLECTOR_MAPPED_MEMORY_H
 #define MTRACE_COLLECTOR_MAPPED_MEMORY_H

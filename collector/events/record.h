@@ -2,18 +2,18 @@
 /*
  * record: turns a call into an event of the calling thread's segment.
  *
- * A wrapper passes the call and its origin (struct unwind_origin). This module takes the stack and the
- * time, reserves space, writes the words (reservation.h) and commits them.
+ * A wrapper passes the call and its origin (struct unwind_origin). This module takes the stack and
+ * the time, reserves space, writes the words (reservation.h) and commits them.
  *
  * Invariants
  *   RC-1 record_free returns before the real free is called; record_alloc is called after the real
  *        allocation. So the events of a block are committed in the order of its owners.
  *   RC-2 Within a segment the times of a thread never decrease (LF-6).
- *   RC-3 Without a usable thread state an event goes to the shared fallback segment. Without space it is
- *        dropped and counted.
- *   RC-4 When sampling (sampler.h), blocks that are not drawn have no events. A realloc draws for the new
- *        block by its own size. If only the new block is drawn, the event is an allocation; if only the
- *        old one was, it is a free at the start of the call.
+ *   RC-3 Without a usable thread state an event goes to the shared fallback segment. Without space
+ *        it is dropped and counted.
+ *   RC-4 When sampling (sampler.h), blocks that are not drawn have no events. A realloc draws for
+ *        the new block by its own size. If only the new block is drawn, the event is an allocation;
+ *        if only the old one was, it is a free at the start of the call.
  *
  * Any thread. Async-signal-safe.
  */
@@ -189,9 +189,9 @@ struct record_name {
 };
 
 /*
- * As record_event, and defines the name first. A handler that forks in between leaves neither a child
- * without a log nor an event without its name. Without space for the name the event is dropped.
- * *ret_ticks (may be NULL): time of the event; 0: unknown.
+ * As record_event, and defines the name first. A handler that forks in between leaves neither a
+ * child without a log nor an event without its name. Without space for the name the event is
+ * dropped. *ret_ticks (may be NULL): time of the event; 0: unknown.
  */
 bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                         unsigned n_words, const struct unwind_origin *origin,

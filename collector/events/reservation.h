@@ -17,8 +17,9 @@
  *   SD-3 The space of such a record is reserved before its time is taken, so that in_flight.h finds
  *        every record that was stamped.
  *
- * Threads: reservation_* inside the recursion guard (thread.h); an abandoned reservation is covered by
- * TH-5. side_* in any thread, async-signal-safe and reentrant. Failures are counted as dropped events.
+ * Threads: reservation_* inside the recursion guard (thread.h); an abandoned reservation is covered
+ * by TH-5. side_* in any thread, async-signal-safe and reentrant. Failures are counted as dropped
+ * events.
  */
 #ifndef MTRACE_COLLECTOR_RESERVATION_H
 #define MTRACE_COLLECTOR_RESERVATION_H

@@ -13,8 +13,8 @@
  *   OW-4 Members by value are visited only if they fit into their object and are not empty. So a
  *        walk ends after at most as many visits as there are bytes, for each level of the tree.
  *   OR-1 A root is registered once. Registering it again replaces its description.
- *   OR-2 Removing a root takes no lock and cannot fail: the object may be freed next, and no walk that
- *        begins afterwards sees it.
+ *   OR-2 Removing a root takes no lock and cannot fail: the object may be freed next, and no walk
+ *        that begins afterwards sees it.
  *
  * Threads: one at a time for each walk. Not async-signal-safe. What fails is left out, with a
  * warning.
@@ -31,9 +31,9 @@
 /* ---- roots ---- */
 
 /*
- * The objects at which walks begin, registered by the program and its libraries. Any thread, also while
- * walks run: a walk sees a root or not. Async-signal-safe. On failure false, or no root: there are too
- * many, or the lock is taken (rare_lock.h).
+ * The objects at which walks begin, registered by the program and its libraries. Any thread, also
+ * while walks run: a walk sees a root or not. Async-signal-safe. On failure false, or no root:
+ * there are too many, or the lock is taken (rare_lock.h).
  */
 enum {
     OBJECT_ROOTS_MOST = 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_table: the functions that a program calls through include/mtrace.h and include/mtrace_objects.h,
- * and those of bytehound's API.
+ * api_table: the functions that a program calls through include/mtrace.h and
+ * include/mtrace_objects.h, and those of bytehound's API.
  *
  * Like the wrappers, each calls lifecycle_is_ready first. While nothing is recorded, ids and scopes
  * are maintained: recording may be switched on later.

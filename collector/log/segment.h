@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment: the pool of segments in the mapped log. Lock-free; a segment is taken, filled and sealed.
+ * segment: the pool of segments in the mapped log. Lock-free; a segment is taken, filled and
+ * sealed.
  *
  * The segments that exist at segment_attach are one mapping. Later ones come in chunks of
  * SEGMENT_CHUNK, each a mapping of its own. log_format.h describes the states of a segment.
  *
  * Invariants
- *   SG-1 The space of a segment is reserved in the file system before the segment is handed out, within
- *        RLIMIT_FSIZE and MTRACE_MAX_LIVE. So a store cannot raise SIGBUS, except with LOG_FLAG_WEAK.
+ *   SG-1 The space of a segment is reserved in the file system before the segment is handed out,
+ *        within RLIMIT_FSIZE and MTRACE_MAX_LIVE. So a store cannot raise SIGBUS, except with
+ *        LOG_FLAG_WEAK.
  *   SG-2 No descriptor is held. Growth opens the path again and checks device and inode.
- *   SG-3 A new filling has a new sequence, committed_bytes 0 and, except for EVENTS, a zeroed payload
- *        before its state becomes FILLING.
+ *   SG-3 A new filling has a new sequence, committed_bytes 0 and, except for EVENTS, a zeroed
+ *        payload before its state becomes FILLING.
  *   SG-4 The file has no holes: a chunk counts when the space of all chunks before it is reserved.
  *   SG-5 A fork child does not inherit the mappings. It calls segment_forget first.
- *   SG-6 After segment_replace_mappings a thread can still write to the segment that it fills, seal it
- *        and put it back. No reader sees this, and no new segment can be taken.
- *   SG-7 The sequence is 0 while a filling is replaced by the next one. A reader that finds the same
- *        sequence before and after reading has read one filling.
+ *   SG-6 After segment_replace_mappings a thread can still write to the segment that it fills, seal
+ *        it and put it back. No reader sees this, and no new segment can be taken.
+ *   SG-7 The sequence is 0 while a filling is replaced by the next one. A reader that finds the
+ *        same sequence before and after reading has read one filling.
  *
  * Any thread. Async-signal-safe and reentrant. On failure the functions return NULL and the caller
  * counts the dropped events with segment_count_drop(segment_drop_reason()).
@@ -44,8 +46,8 @@ struct segment_file {
 };
 
 /*
- * Begins to use a mapped log: n_first segments follow `file` in the same mapping. The recorder has put
- * them on file->free_stack, or segment_add_free does.
+ * Begins to use a mapped log: n_first segments follow `file` in the same mapping. The recorder has
+ * put them on file->free_stack, or segment_add_free does.
  */
 void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where);
 
@@ -56,8 +58,9 @@ void segment_add_free(uint32_t first, uint32_t n);
 void segment_forget(void);
 
 /*
- * Puts private memory in place of the log, so that interrupted code can finish (SG-6): in a fork child
- * of a signal handler that interrupted the collector, and when a recording ends while threads record.
+ * Puts private memory in place of the log, so that interrupted code can finish (SG-6): in a fork
+ * child of a signal handler that interrupted the collector, and when a recording ends while threads
+ * record.
  */
 void segment_replace_mappings(void);
 
@@ -101,8 +104,8 @@ void segment_put_partial(struct log_segment *segment);
 struct log_segment *segment_take_partial(void);
 
 /*
- * A kind of segment that all threads fill together: fetch_add reserves space in the current one. A full
- * one is not sealed here, since other threads may still write to it.
+ * A kind of segment that all threads fill together: fetch_add reserves space in the current one. A
+ * full one is not sealed here, since other threads may still write to it.
  */
 struct segment_shared {
     _Atomic(struct log_segment *) current; /* NULL in a fork child, at first */

@@ -2,23 +2,25 @@
 /*
  * clock: time stamps of events, in ticks (log_file.clock).
  *
- * Ticks are TSC cycles if the kernel itself uses the TSC, else CLOCK_MONOTONIC nanoseconds. If the program
- * forbids the TSC (PR_SET_TSC), ticks are computed from CLOCK_MONOTONIC at the rate seen so far. If it
- * also forbids system calls, each stamp is the last one plus one.
+ * Ticks are TSC cycles if the kernel itself uses the TSC, else CLOCK_MONOTONIC nanoseconds. If the
+ * program forbids the TSC (PR_SET_TSC), ticks are computed from CLOCK_MONOTONIC at the rate seen so
+ * far. If it also forbids system calls, each stamp is the last one plus one.
  *
  * Invariants
- *   CK-1 A free is stamped by clock_ticks_before, before the real call; an allocation by clock_ticks_after,
- *        after it. So the free of a block is later than its allocation, whichever threads make the calls.
+ *   CK-1 A free is stamped by clock_ticks_before, before the real call; an allocation by
+ *        clock_ticks_after, after it. So the free of a block is later than its allocation,
+ *        whichever threads make the calls.
  *   CK-2 The unit does not change after clock_init.
  *
  * Notes on CK-1
- *   - clock_ticks_after uses rdtscp, which waits for earlier instructions. A free does not wait, so it may
- *     seem some tens of ns earlier than an allocation by another thread. The importer repairs this.
+ *   - clock_ticks_after uses rdtscp, which waits for earlier instructions. A free does not wait, so
+ *     it may seem some tens of ns earlier than an allocation by another thread. The importer
+ *     repairs this.
  *   - It cannot repair the end of a realloc's old block without breaking the chain. That time is
  *     taken before the real call, but by clock_ticks_after.
- *   - The wait costs a tenth of an event. A single-threaded process (__libc_single_threaded) does not
- *     need it: its events are in the order of its log. Threads made by raw clone(CLONE_VM) do not change
- *     this flag; then the importer repairs the order.
+ *   - The wait costs a tenth of an event. A single-threaded process (__libc_single_threaded) does
+ *     not need it: its events are in the order of its log. Threads made by raw clone(CLONE_VM) do
+ *     not change this flag; then the importer repairs the order.
  *
  * Any thread. Async-signal-safe.
  */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: mappings for the collector's own data, and pools of them. It never uses the program's heap.
+ * memory: mappings for the collector's own data, and pools of them. It never uses the program's
+ * heap.
  *
- * Mappings are zeroed and not inherited by fork (MADV_DONTFORK), except those of memory_map_inherited.
- * Any thread. Async-signal-safe. NULL on failure.
+ * Mappings are zeroed and not inherited by fork (MADV_DONTFORK), except those of
+ * memory_map_inherited. Any thread. Async-signal-safe. NULL on failure.
  *
- * A block_pool has blocks of one size that threads take and put back for later threads. It is a Treiber
- * stack. The block put back last is taken next, with its content: the second of two short-lived threads
- * reuses the pages and the memory of the first.
+ * A block_pool has blocks of one size that threads take and put back for later threads. It is a
+ * Treiber stack. The block put back last is taken next, with its content: the second of two
+ * short-lived threads reuses the pages and the memory of the first.
  *
  * Invariants
  *   BP-1 A block that was ever in the stack is never unmapped, because a slow thread may still read
@@ -38,8 +39,8 @@ void memory_inherit(void);
 void memory_unmap(void *start, size_t size_bytes);
 
 /*
- * A buffer of MEMORY_BORROWED_BYTES for a short use, so that paths need no space on the program's stack.
- * Its content is arbitrary.
+ * A buffer of MEMORY_BORROWED_BYTES for a short use, so that paths need no space on the program's
+ * stack. Its content is arbitrary.
  */
 enum {
     MEMORY_BORROWED_BYTES = 8192

@@ -2,14 +2,14 @@
 /*
  * real: the functions that the wrappers replace, i.e. the next definitions in load order.
  *
- * The collector walks the link map itself, because dlsym allocates, locks and changes dlerror. The search
- * begins after the collector's library, as RTLD_NEXT does, so the program's jemalloc or tcmalloc stays
- * its allocator.
+ * The collector walks the link map itself, because dlsym allocates, locks and changes dlerror. The
+ * search begins after the collector's library, as RTLD_NEXT does, so the program's jemalloc or
+ * tcmalloc stays its allocator.
  *
  *   RE-1 After real_init every member that some object defines is set, the others are NULL.
- *   RE-2 While real_is_early, this library is not relocated yet (an IFUNC resolver of another object
- *        allocates). Only real_early_* may run then. Their blocks come from a static array and are never
- *        passed to a real function.
+ *   RE-2 While real_is_early, this library is not relocated yet (an IFUNC resolver of another
+ *        object allocates). Only real_early_* may run then. Their blocks come from a static array
+ *        and are never passed to a real function.
  *
  * Constant after real_init. Async-signal-safe.
  */
@@ -135,9 +135,9 @@ void *real_find_first(const char *name);
 void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
 
 /*
- * libc's own function, NULL if there is none. Also before real_init, and in any thread: libc and all
- * objects before it in the list stay loaded. The collector calls a libc function only so, or by a
- * name that ISO C reserves: any other name binds to a function of the program that has it.
+ * libc's own function, NULL if there is none. Also before real_init, and in any thread: libc and
+ * all objects before it in the list stay loaded. The collector calls a libc function only so, or by
+ * a name that ISO C reserves: any other name binds to a function of the program that has it.
  */
 void *real_find_in_libc(const char *name);
 
@@ -146,7 +146,8 @@ void *real_find_in_libc(const char *name);
 char ***real_environ(void);
 
 /* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. That may be one of ours that the program was started
- * with, and not the allocator's, to which it passes on: its operators are those that call no malloc by name then. */
+ * with, and not the allocator's, to which it passes on: its operators are those that call no
+ * malloc by name then. */
 void *real_find_beside_malloc(const char *name);
 
 /* The real malloc is glibc's own: chunk headers can be read. */

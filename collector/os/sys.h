@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys: all system calls of the collector, and what it asks the kernel by them. Async-signal-safe. Functions
- * that return long return a negative errno value on failure, as the kernel does.
+ * sys: all system calls of the collector, and what it asks the kernel by them. Async-signal-safe.
+ * Functions that return long return a negative errno value on failure, as the kernel does.
  *
  *   SY-1 errno is not changed.
- *   SY-2 After sys_forbid no system call is made and all functions return -EPERM: a seccomp filter may end
- *        the process for a call that the program itself does not make.
+ *   SY-2 After sys_forbid no system call is made and all functions return -EPERM: a seccomp filter
+ *        may end the process for a call that the program itself does not make.
  */
 #ifndef MTRACE_COLLECTOR_SYS_H
 #define MTRACE_COLLECTOR_SYS_H
@@ -126,8 +126,8 @@ uintptr_t other_thread_stack_pointer(long tid);
 /* ---- memory that the program passes to an exec ---- */
 
 /*
- * The kernel answers EFAULT for unreadable memory, so the collector must not read it first. False also
- * after sys_forbid. Also in a vfork child. Another thread may still unmap what was readable.
+ * The kernel answers EFAULT for unreadable memory, so the collector must not read it first. False
+ * also after sys_forbid. Also in a vfork child. Another thread may still unmap what was readable.
  */
 
 /* The string, up to its NUL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_commands: begins and ends windows, executes the commands of the recorder, and sees whether
- * the recorder is alive.
+ * control_commands: begins and ends windows, executes the commands of the recorder, and sees
+ * whether the recorder is alive.
  *
  * A window is a time in which allocations are recorded. Frees of blocks that were allocated in one
  * are recorded at all times. A LOG_TRACING event marks each begin and end. A command

@@ -8,18 +8,19 @@
  *          └────────────────────────────► off ◄───────┴─────────────┘
  *      waiting: MTRACE_DISABLE_BY_DEFAULT; there is no log until tracing is switched on
  *
- * process/ changes the state; the event path reads it. A word that the kernel clears in fork children
- * (MADV_WIPEONFORK) holds the generation of the process. An event that finds it cleared calls the
- * begin_in_child hook of process/.
+ * process/ changes the state; the event path reads it. A word that the kernel clears in fork
+ * children (MADV_WIPEONFORK) holds the generation of the process. An event that finds it cleared
+ * calls the begin_in_child hook of process/.
  *
  * Invariants
- *   SE-1 The generation that g_state_generation points to is 0 in a process without a log of its own. Otherwise it is even, and no
- *        ancestor of the process had this value.
+ *   SE-1 The generation that g_state_generation points to is 0 in a process without a log of its
+ *        own. Otherwise it is even, and no ancestor of the process had this value.
  *   SE-2 A fork child starts once, whichever threads find the cleared word.
- *   QU-1 From a successful quiet_begin to quiet_end the process has its own log, and no signal handler runs
- *        in this thread. Behind a seccomp filter signals cannot be blocked.
+ *   QU-1 From a successful quiet_begin to quiet_end the process has its own log, and no signal
+ *        handler runs in this thread. Behind a seccomp filter signals cannot be blocked.
  *
- * Any thread, also inside the recursion guard (thread.h). Async-signal-safe. After a failure the state is off.
+ * Any thread, also inside the recursion guard (thread.h). Async-signal-safe. After a failure the
+ * state is off.
  */
 #ifndef MTRACE_COLLECTOR_STATE_H
 #define MTRACE_COLLECTOR_STATE_H
@@ -178,10 +179,10 @@ uint32_t state_pid(void);
 /* ---- signals-blocked sections ---- */
 
 /*
- * For writing to the log without the recursion guard. A fork child does not inherit the log. If a signal
- * handler forks while an event is being recorded, the guard shows this and the child gets memory in place
- * of the log. Code outside the guard would find nothing when the handler returns in the child, so it
- * blocks signals. Sections nest.
+ * For writing to the log without the recursion guard. A fork child does not inherit the log. If a
+ * signal handler forks while an event is being recorded, the guard shows this and the child gets
+ * memory in place of the log. Code outside the guard would find nothing when the handler returns in
+ * the child, so it blocks signals. Sections nest.
  */
 struct quiet {
     struct sys_signals mask;

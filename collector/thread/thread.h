@@ -10,34 +10,41 @@
  *        │ (in a fork child all threads are unseen again)  ▼
  *        └───────────────────────────────────────────►   dead
  *
- *      inside + a nested call (signal handler, or the collector itself): the shared fallback segment
- *      inside + a call that proves the recording abandoned (TH-4): inside again, with nothing remembered
- *      inside + a signal handler forks: the child records nothing until the handler has returned and the
- *          interrupted recording has ended (it is stranded)
+ *      inside + a nested call (signal handler, or the collector itself): the shared fallback
+ *          segment
+ *      inside + a call that proves the recording abandoned (TH-4): inside again, with nothing
+ *          remembered
+ *      inside + a signal handler forks: the child records nothing until the handler has returned
+ *          and the interrupted recording has ended (it is stranded)
  *      dead + a call from a later destructor: the shared fallback segment, with signals blocked
- *      Earlier rounds of key destructors leave the thread ready, since other destructors free blocks.
+ *      Earlier rounds of key destructors leave the thread ready, since other destructors free
+ *      blocks.
  *
  * Invariants
- *   TH-1 guard == *g_state_generation exactly when the thread is ready and belongs to this process. In a
- *        fork child *g_state_generation is 0 (MADV_WIPEONFORK). Generations are even, a closed guard is
- *        odd. thread_enter compares again after it closed the guard: a signal handler may have forked.
+ *   TH-1 guard == *g_state_generation exactly when the thread is ready and belongs to this process.
+ *        In a fork child *g_state_generation is 0 (MADV_WIPEONFORK). Generations are even, a closed
+ *        guard is odd. thread_enter compares again after it closed the guard: a signal handler may
+ *        have forked.
  *   TH-2 Fields after `guard` are used only between thread_enter and thread_leave, except for TH-6.
- *   TH-3 segment, if not NULL, is FILLING and only this thread writes it, or it is in no log (SG-6).
- *   TH-4 Abandoned recordings. A signal handler may leave the collector by siglongjmp, so thread_leave
- *        never runs and the guard would reject every later call. To detect this, the guard stores where
- *        the wrapper was called: the address W after its return address, and 16 bits of that address. A
- *        later call with frame address F proves that the recording was abandoned if
+ *   TH-3 segment, if not NULL, is FILLING and only this thread writes it, or it is in no log
+ *        (SG-6).
+ *   TH-4 Abandoned recordings. A signal handler may leave the collector by siglongjmp, so
+ *        thread_leave never runs and the guard would reject every later call. To detect this, the
+ *        guard stores where the wrapper was called: the address W after its return address, and 16
+ *        bits of that address. A later call with frame address F proves that the recording was
+ *        abandoned if
  *          (a) F's own frames overlap the word before W, or
  *          (b) that word no longer holds the return address, or its page is gone, or
- *          (c) F and W are on the thread's own stack, F is above W, and F is not on an alternate signal
- *              stack: signal handlers always run below what they interrupt.
- *        Otherwise the earlier recording may still resume, and the new call uses the fallback segment.
- *        Known gap: coroutine stacks inside the thread's own stack, switched by setcontext inside malloc.
- *   TH-5 An abandoned recording leaves the log as SIGKILL would at that instruction (LF-1). Changes that
- *        need several stores have signals blocked: growth of the pool, of tables and of remembered frames,
- *        a new module, a name. The thread forgets all that it remembered.
- *   TH-6 group may be set at any time, also by signal handlers. The setter then clears `limit`, so that
- *        the next event takes the slow path and writes the group (record.c).
+ *          (c) F and W are on the thread's own stack, F is above W, and F is not on an alternate
+ *              signal stack: signal handlers always run below what they interrupt.
+ *        Otherwise the earlier recording may still resume, and the new call uses the fallback
+ *        segment. Known gap: coroutine stacks inside the thread's own stack, switched by setcontext
+ *        inside malloc.
+ *   TH-5 An abandoned recording leaves the log as SIGKILL would at that instruction (LF-1). Changes
+ *        that need several stores have signals blocked: growth of the pool, of tables and of
+ *        remembered frames, a new module, a name. The thread forgets all that it remembered.
+ *   TH-6 group may be set at any time, also by signal handlers. The setter then clears `limit`, so
+ *        that the next event takes the slow path and writes the group (record.c).
  *   TN-1 A number belongs to one thread at a time. What the thread wrote under it is in its segment
  *        before another thread gets the number. Events of its later destructors have number 0:
  *        unknown.
@@ -66,9 +73,9 @@
 
 /*
  * Numbers of threads in the log are 1, 2, … in the order of first events. With a limit `most`
- * (MTRACE_MAX_THREADS), numbers up to it belong to one thread for good. Numbers above it are reused: a
- * thread that ends leaves its number to the next that begins. So there are about as many as threads
- * lived at the same time.
+ * (MTRACE_MAX_THREADS), numbers up to it belong to one thread for good. Numbers above it are
+ * reused: a thread that ends leaves its number to the next that begins. So there are about as many
+ * as threads lived at the same time.
  */
 enum {
     THREAD_NUMBERS_WAITING = 1024
@@ -165,9 +172,9 @@ static inline uint64_t thread_guard_of(const struct unwind_origin *origin)
 }
 
 /*
- * Closes the guard and returns the calling thread. NULL: do not record, or use the fallback segment. The
- * guard is compared before it is closed, so that a nested call does not overwrite it (TH-4), and again
- * after it was closed (TH-1).
+ * Closes the guard and returns the calling thread. NULL: do not record, or use the fallback
+ * segment. The guard is compared before it is closed, so that a nested call does not overwrite it
+ * (TH-4), and again after it was closed (TH-1).
  */
 MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_origin *origin)
 {
@@ -193,9 +200,9 @@ static inline void thread_leave(struct thread *thread)
 }
 
 /*
- * Around a fork by a signal handler that may have interrupted a recording of this thread. In the child the
- * interrupted code continues when the handler returns, on private memory in place of the log. If
- * thread_fork_begins returns true, call thread_fork_ended in both processes.
+ * Around a fork by a signal handler that may have interrupted a recording of this thread. In the
+ * child the interrupted code continues when the handler returns, on private memory in place of the
+ * log. If thread_fork_begins returns true, call thread_fork_ended in both processes.
  */
 bool thread_fork_begins(void);
 void thread_fork_ended(bool is_child);
@@ -241,9 +248,9 @@ static inline uint64_t *thread_limit_of(struct log_segment *segment)
 }
 
 /*
- * Before an exec of the calling thread, or of a vfork child in its memory (with a seccomp filter the two
- * look the same). If the exec fails, or was the child's, the thread's next event calls `came_back` first.
- * False: the thread is inside a recording.
+ * Before an exec of the calling thread, or of a vfork child in its memory (with a seccomp filter
+ * the two look the same). If the exec fails, or was the child's, the thread's next event calls
+ * `came_back` first. False: the thread is inside a recording.
  */
 bool thread_will_exec(void (*came_back)(void));
 

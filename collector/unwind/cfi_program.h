@@ -2,9 +2,9 @@
 /*
  * cfi_program: runs the instructions of a CIE and an FDE up to one code address.
  *
- * The result is a row: where the frame of the address is, and where each register of its caller is. An
- * expression of a row points into the section or scratch memory that it was read from. Only cfi.c runs
- * programs; its invariants (CF-1 … CF-4) hold here too.
+ * The result is a row: where the frame of the address is, and where each register of its caller is.
+ * An expression of a row points into the section or scratch memory that it was read from. Only
+ * cfi.c runs programs; its invariants (CF-1 … CF-4) hold here too.
  */
 #ifndef MTRACE_COLLECTOR_CFI_PROGRAM_H
 #define MTRACE_COLLECTOR_CFI_PROGRAM_H

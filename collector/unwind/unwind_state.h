@@ -7,8 +7,8 @@
  *
  * The state has a private stack for functions that need more space than the fast path.
  *
- *   UK-1 No signal handler of the program runs on a stack of ours: signals are blocked while the stack
- *        pointer is on it.
+ *   UK-1 No signal handler of the program runs on a stack of ours: signals are blocked while the
+ *        stack pointer is on it.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STATE_H
 #define MTRACE_COLLECTOR_UNWIND_STATE_H

@@ -2,11 +2,11 @@
 /*
  * checkpoint_io: serializes the state of an import. The same functions save and load it.
  *
- * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one visitor,
- * `X_visit`, that copies its members to the bytes or from them, so both directions agree. The bytes are
- * split into chunks of at most STATE_CHUNK_BYTES: struct state_chunk, then zstd data of one part.
- * Structures without pointers are copied as they are in memory, with their size. Equal string pointers
- * are written once; loaded strings are in the arena.
+ * A checkpoint is a sequence of parts; each has a kind and a version. Every structure has one
+ * visitor, `X_visit`, that copies its members to the bytes or from them, so both directions agree.
+ * The bytes are split into chunks of at most STATE_CHUNK_BYTES: struct state_chunk, then zstd data
+ * of one part. Structures without pointers are copied as they are in memory, with their size. Equal
+ * string pointers are written once; loaded strings are in the arena.
  *
  * Invariants
  *   SV-1 After a failure nothing is written and all values that are read are zero.

@@ -19,9 +19,9 @@
  *        reader), a valid checksum, and every number within its table. Otherwise it is ignored.
  *   SY-2 A file is replaced as a whole by rename; of two imports at the same time, one wins.
  *
- * Threads: one per store.
- * Errors: of a store memory only; it is then unchanged, except for unused strings. Of files none: an
- * unreadable or unwritable cache only costs time, and files that cannot be removed stay.
+ * Threads: one per store. Errors: of a store memory only; it is then unchanged, except for unused
+ * strings. Of files none: an unreadable or unwritable cache only costs time, and files that cannot
+ * be removed stay.
  */
 #ifndef MTRACE_IMPORTER_SYMBOL_CACHE_H
 #define MTRACE_IMPORTER_SYMBOL_CACHE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_rows: inserts rows while events are read: failures, unmatched frees, mallopt calls, markers,
- * mappings, snapshots, memory samples and blocks moved between groups.
+ * event_rows: inserts rows while events are read: failures, unmatched frees, mallopt calls,
+ * markers, mappings, snapshots, memory samples and blocks moved between groups.
  *
  * It is a row_sink. SQLite assigns ids of failures, mallopt calls and markers in order of time.
  *

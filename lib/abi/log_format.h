@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_format: the byte layout of a log. The collector writes it, the recorder packs it, the importer
- * reads it. docs/log-format.md explains the same layout.
+ * log_format: the byte layout of a log. The collector writes it, the recorder packs it, the
+ * importer reads it. docs/log-format.md explains the same layout.
  *
  * A log records one process image. It exists in two forms:
  *   raw     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, … in a shared
@@ -18,10 +18,10 @@
  *   ticks    unit of all times: TSC cycles or CLOCK_MONOTONIC nanoseconds (log_file.clock)
  *
  * Invariants
- *   LF-1  Bytes below committed_bytes are complete. Writers store committed_bytes with release order,
- *         readers load it with acquire order. Bytes above it are undefined.
- *   LF-2  (run_id, sequence) identifies one filling of a segment. If a raw segment and a packed frame
- *         carry the same pair, they hold the same events; the reader prefers the frame if its
+ *   LF-1  Bytes below committed_bytes are complete. Writers store committed_bytes with release
+ *         order, readers load it with acquire order. Bytes above it are undefined.
+ *   LF-2  (run_id, sequence) identifies one filling of a segment. If a raw segment and a packed
+ *         frame carry the same pair, they hold the same events; the reader prefers the frame if its
  *         checksum is valid.
  *   LF-3  An event refers only to ids (stacks, modules, threads) that were committed before it.
  *   LF-4  DEFS and NODES segments are never recycled.
@@ -144,11 +144,11 @@ enum {
 };
 
 /*
- * The first bytes of every log. In a raw log they are shared memory: fields marked (atomic) change while
- * the program runs, all others are written before the magic.
+ * The first bytes of every log. In a raw log they are shared memory: fields marked (atomic) change
+ * while the program runs, all others are written before the magic.
  *
- * The stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32 bits a tag
- * that every push and pop increments (against ABA). Links are log_segment.next.
+ * The stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32 bits
+ * a tag that every push and pop increments (against ABA). Links are log_segment.next.
  */
 struct log_file {
     char magic[8];      /* LOG_MAGIC, written last */
@@ -246,13 +246,15 @@ static inline void log_file_set_machine(struct log_file *file)
 }
 
 /*
- * A request of the program for a report about itself, in the header page of a live log after struct log_file.
- *   1. The program writes text and an event LOG_QUESTION_MARKER with the number, then increments n_asked.
+ * A request of the program for a report about itself, in the header page of a live log after struct
+ * log_file.
+ *   1. The program writes text and an event LOG_QUESTION_MARKER with the number, then increments
+ *      n_asked.
  *   2. The recorder writes answer_path and status, then n_answered.
  *   3. The program reads the answer, then increments n_read. One request at a time.
  * A program that cannot open answer_path (another user, root directory or PID namespace) increments
- * n_parts_wanted for each part; the recorder writes the part over the text, then n_parts_given. An empty
- * part is the last one.
+ * n_parts_wanted for each part; the recorder writes the part over the text, then n_parts_given. An
+ * empty part is the last one.
  */
 #define LOG_QUESTION_MARKER "mtrace report "
 
@@ -301,12 +303,12 @@ enum {
 };
 
 /*
- * Commands of the recorder, in the header page of a live log after struct log_question.
- * The recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the new
- * ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a name may not.
- * The program looks for commands before fork and exec, when a thread takes a segment, when it allocates
- * outside of windows, and at its next event after the recorder sets the wakeup flag: a byte at
- * wakeup_address in the program's memory, after the 8 bytes of the run_id.
+ * Commands of the recorder, in the header page of a live log after struct log_question. The
+ * recorder writes `wanted`, or name and n_marks, then increments n_given. The program executes the
+ * new ones and sets n_obeyed to the n_given that it read. Until then `wanted` may be replaced, a
+ * name may not. The program looks for commands before fork and exec, when a thread takes a segment,
+ * when it allocates outside of windows, and at its next event after the recorder sets the wakeup
+ * flag: a byte at wakeup_address in the program's memory, after the 8 bytes of the run_id.
  */
 enum {
     LOG_CONTROL_OFFSET = 3840,
@@ -324,7 +326,8 @@ struct log_control {
 };
 
 /*
- * Information of the recorder for readers of a live log, in the header page after struct log_control.
+ * Information of the recorder for readers of a live log, in the header page after struct
+ * log_control.
  */
 enum {
     LOG_PACKING_OFFSET = 3936,
@@ -346,8 +349,8 @@ enum log_segment_kind {
 };
 
 /*
- * free -> filling -> sealed -> packed -> free, each by a store with release order. The collector writes
- * filling and sealed, the recorder packed and free.
+ * free -> filling -> sealed -> packed -> free, each by a store with release order. The collector
+ * writes filling and sealed, the recorder packed and free.
  */
 enum log_segment_state {
     LOG_STATE_FREE = 0,
@@ -572,8 +575,9 @@ enum log_heap_kind {
 };
 
 /*
- * SIDE segments: events of callers without a usable thread state. fetch_add on reserved_bytes reserves a
- * slot. It is valid when `valid` is LOG_SIDE_VALID, which is stored last with release order.
+ * SIDE segments: events of callers without a usable thread state. fetch_add on reserved_bytes
+ * reserves a slot. It is valid when `valid` is LOG_SIDE_VALID, which is stored last with release
+ * order.
  */
 #define LOG_SIDE_VALID 0x4d534944u
 
@@ -587,8 +591,8 @@ struct log_side_record {
 
 /* ---- stack tree ----------------------------------------------------------------------------- */
 /*
- * Node ids are dense. The first ones are reserved: they are the roots of the tree and tell how the walk of
- * a stack ended.
+ * Node ids are dense. The first ones are reserved: they are the roots of the tree and tell how the
+ * walk of a stack ended.
  */
 enum {
     LOG_NODE_NONE = 0,      /* no stack was taken */
@@ -611,9 +615,9 @@ struct log_node {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 /*
- * A record starts at a multiple of LOG_DEF_ALIGN. fetch_add on reserved_bytes reserves its space; `magic` is
- * stored last with release order. A reader that finds no magic tries the next multiple, since a writer may
- * have died there. text_bytes bytes of text without NUL follow the fixed part.
+ * A record starts at a multiple of LOG_DEF_ALIGN. fetch_add on reserved_bytes reserves its space;
+ * `magic` is stored last with release order. A reader that finds no magic tries the next multiple,
+ * since a writer may have died there. text_bytes bytes of text without NUL follow the fixed part.
  */
 #define LOG_DEF_MAGIC 0x4d444546u
 

@@ -11,8 +11,8 @@ void *dynamic_array_reserve_slow(void *array, size_t *capacity, size_t n_needed,
                                  size_t element_bytes);
 
 /*
- * Returns the array with space for n_needed (>= 1) elements; it may have moved. New space is zeroed.
- * *capacity counts elements. Returns NULL without memory and leaves the array unchanged.
+ * Returns the array with space for n_needed (>= 1) elements; it may have moved. New space is
+ * zeroed. *capacity counts elements. Returns NULL without memory and leaves the array unchanged.
  */
 static inline void *dynamic_array_reserve(void *array, size_t *capacity, size_t n_needed,
                                           size_t element_bytes)

@@ -2,12 +2,12 @@
 /*
  * file_io: full reads and writes, regular files, and symbolic links. Any thread.
  *
- * full_io_* are pread and pwrite of all bytes, retried after short transfers and EINTR. They return 0 or an
- * errno value. *ret_n is the number of bytes transferred, also on failure.
+ * full_io_* are pread and pwrite of all bytes, retried after short transfers and EINTR. They return
+ * 0 or an errno value. *ret_n is the number of bytes transferred, also on failure.
  *
- * regular_file_* open a regular file for reading where the name may be of anything. The file that is
- * checked is the file that is read, and opening a pipe does not wait for a writer. The message says
- * what the name is instead.
+ * regular_file_* open a regular file for reading where the name may be of anything. The file that
+ * is checked is the file that is read, and opening a pipe does not wait for a writer. The message
+ * says what the name is instead.
  */
 #ifndef MTRACE_LIB_FILE_IO_H
 #define MTRACE_LIB_FILE_IO_H

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_map: hash tables: a map whose elements begin with their key, and the table of ids that it is made of.
+ * hash_map: hash tables: a map whose elements begin with their key, and the table of ids that it is
+ * made of.
  *
- * A hash_map has its elements in a dynamic array in the order of insertion. Every call passes the same sizes
- * of key and element; as constants they make hashing and comparing a few instructions. Keys are compared as
- * bytes, so their padding must be zero. An element keeps its index, but moves when another one is added.
+ * A hash_map has its elements in a dynamic array in the order of insertion. Every call passes the
+ * same sizes of key and element; as constants they make hashing and comparing a few instructions.
+ * Keys are compared as bytes, so their padding must be zero. An element keeps its index, but moves
+ * when another one is added.
  *
- * An id_table finds ids of elements in its owner's array, which compares their content. It uses open
- * addressing over pairs (hash, id); id 0 means none. It is at most 7/8 full, so about 8 to 18 bytes per id.
+ * An id_table finds ids of elements in its owner's array, which compares their content. It uses
+ * open addressing over pairs (hash, id); id 0 means none. It is at most 7/8 full, so about 8 to 18
+ * bytes per id.
  *
- * All zero is an empty map or table. Not thread-safe. Without memory functions return NULL or ERROR_NOMEM.
+ * All zero is an empty map or table. Not thread-safe. Without memory functions return NULL or
+ * ERROR_NOMEM.
  */
 #ifndef MTRACE_LIB_HASH_MAP_H
 #define MTRACE_LIB_HASH_MAP_H

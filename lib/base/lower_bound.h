@@ -2,9 +2,9 @@
 /*
  * lower_bound: binary search.
  *
- * LOWER_BOUND(index, n, is_before) sets `index`, a variable of the caller, to the first of 0..n-1 for
- * which the expression `is_before` (about `index`) is false, or to n. Once false, it must stay false for
- * all larger indexes.
+ * LOWER_BOUND(index, n, is_before) sets `index`, a variable of the caller, to the first of 0..n-1
+ * for which the expression `is_before` (about `index`) is false, or to n. Once false, it must stay
+ * false for all larger indexes.
  */
 #ifndef MTRACE_LIB_LOWER_BOUND_H
 #define MTRACE_LIB_LOWER_BOUND_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monotonic: CLOCK_MONOTONIC, and the processor time of this process, in nanoseconds. Async-signal-safe.
+ * monotonic: CLOCK_MONOTONIC, and the processor time of this process, in nanoseconds.
+ * Async-signal-safe.
  */
 #ifndef MTRACE_LIB_MONOTONIC_H
 #define MTRACE_LIB_MONOTONIC_H

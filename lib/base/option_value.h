@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_value: parses values of command-line options, and stores those that are only stored. On failure
- * argp prints why and exits with status 2.
+ * option_value: parses values of command-line options, and stores those that are only stored. On
+ * failure argp prints why and exits with status 2.
  */
 #ifndef MTRACE_LIB_OPTION_VALUE_H
 #define MTRACE_LIB_OPTION_VALUE_H

@@ -7,8 +7,8 @@
  *   percent  a number from 0 to 100 and "%"
  *
  * Formatting writes at most four digits into the caller's text of UNITS_TEXT_BYTES and returns it.
- * Parsing takes decimals ("1.5 GiB", "0.2") and is exact to one byte or nanosecond. On ERROR_USAGE it
- * leaves the result unchanged; the caller adds the name of the parameter to the message.
+ * Parsing takes decimals ("1.5 GiB", "0.2") and is exact to one byte or nanosecond. On ERROR_USAGE
+ * it leaves the result unchanged; the caller adds the name of the parameter to the message.
  */
 #ifndef MTRACE_LIB_UNITS_H
 #define MTRACE_LIB_UNITS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * utf8: characters of texts that may contain any bytes, and how to make such a text safe for a terminal.
+ * utf8: characters of texts that may contain any bytes, and how to make such a text safe for a
+ * terminal.
  *
  * A program, or the other end of a connection, may send any bytes: a line break would begin a line
  * in our name, and an escape sequence could move the cursor or rename the window. Any thread.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_header: checks whether this mtrace can read a log, names the machine that made it, and marks what was
- * sent away.
+ * log_header: checks whether this mtrace can read a log, names the machine that made it, and marks
+ * what was sent away.
  *
- * A log can be read on every machine of the same byte order, whatever its processor and word size (LF-9,
- * LF-10).
+ * A log can be read on every machine of the same byte order, whatever its processor and word size
+ * (LF-9, LF-10).
  *
  * A packed log may have its beginning on another machine, and its space here freed. Then struct
- * log_punched_hole (lib/abi/log_format.h) follows the header page, in place of the first frame. From
- * `until` on the file is unchanged. Before it is a hole, or the old bytes.
+ * log_punched_hole (lib/abi/log_format.h) follows the header page, in place of the first frame.
+ * From `until` on the file is unchanged. Before it is a hole, or the old bytes.
  *
  *   GV-1 A frame begins at `until`, or the file ends there.
  */

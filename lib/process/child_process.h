@@ -2,16 +2,16 @@
 /*
  * child_process: child processes, their end, and waits for their work that do not last for ever.
  *
- * A struct child_process is a child of the recorder that answers a report request or follows a log. It has
- * its own process group, since ^C is meant for the program. Its signals are as in a new process, whatever
- * this process blocks or inherited as ignored. To end it, its group gets a signal to terminate, and
- * continues if it was stopped. If it does not end, it is killed. If even that does not end it (a frozen
- * cgroup), it is left alone.
+ * A struct child_process is a child of the recorder that answers a report request or follows a log.
+ * It has its own process group, since ^C is meant for the program. Its signals are as in a new
+ * process, whatever this process blocks or inherited as ignored. To end it, its group gets a signal
+ * to terminate, and continues if it was stopped. If it does not end, it is killed. If even that
+ * does not end it (a frozen cgroup), it is left alone.
  *
- * A child_time_limit is for any child. A slow child is left alone. A child that was stopped (SIGSTOP, a
- * terminal) for CHILD_TIME_LIMIT_NS without a break is killed, and the waiting function sees its end. Time
- * in which this process did not look counts little: if something stopped both processes and continues this
- * one first, the child gets time to continue, too.
+ * A child_time_limit is for any child. A slow child is left alone. A child that was stopped
+ * (SIGSTOP, a terminal) for CHILD_TIME_LIMIT_NS without a break is killed, and the waiting function
+ * sees its end. Time in which this process did not look counts little: if something stopped both
+ * processes and continues this one first, the child gets time to continue, too.
  *
  *   CP-1 No wait for a stopped child takes longer than CHILD_TIME_LIMIT_NS and one look.
  *   CP-2 A child that is not stopped is never killed.
@@ -20,7 +20,8 @@
  *   HE-2 A wait for its work ends although the child is stopped. The child checks its own children
  *        in the same way (CP-1).
  *
- * child_time_limit_*: any thread; one thread waits for each child. child_process_*: not thread-safe.
+ * child_time_limit_*: any thread; one thread waits for each child. child_process_*: not
+ * thread-safe.
  */
 #ifndef MTRACE_LIB_CHILD_PROCESS_H
 #define MTRACE_LIB_CHILD_PROCESS_H

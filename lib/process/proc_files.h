@@ -2,8 +2,8 @@
 /*
  * proc_files: what /proc says about a process: its mappings, and the status of its threads.
  *
- * The device and number of a file in /proc/PID/maps differ from those of stat on some file systems (btrfs,
- * overlayfs). process_maps_find_file maps an open file to learn them.
+ * The device and number of a file in /proc/PID/maps differ from those of stat on some file systems
+ * (btrfs, overlayfs). process_maps_find_file maps an open file to learn them.
  *
  * Any thread. False: the file cannot be read, because the process has exited or access is denied.
  */

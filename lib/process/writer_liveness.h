@@ -9,13 +9,13 @@
  *   - If the file system does not report that, the process is found by its namespace and its PID
  *     there. /proc shows both to processes of the namespaces above.
  *
- * A packed log has a file lock while it is written. The writer holds an exclusive lock. A reader tries a
- * shared lock for a moment, so that readers do not mistake each other for a writer. In that moment the
- * writer may fail to get its lock; it then tries again later.
+ * A packed log has a file lock while it is written. The writer holds an exclusive lock. A reader
+ * tries a shared lock for a moment, so that readers do not mistake each other for a writer. In that
+ * moment the writer may fail to get its lock; it then tries again later.
  *
- * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that conflicts
- * with it fails immediately. So logs are opened by patient_open, which tries again until the lease is
- * released, and does not wait for a writer of a pipe.
+ * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that
+ * conflicts with it fails immediately. So logs are opened by patient_open, which tries again until
+ * the lease is released, and does not wait for a writer of a pipe.
  *
  * Invariants
  *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign

@@ -2,19 +2,19 @@
 /*
  * database_guard: opens a database from an untrusted source.
  *
- * People pass a run.db around like a report, so its content is not trusted. The guard is installed before
- * the first statement of a connection. The definitions of the tables must equal those of this build;
- * another version is refused. Views and triggers of the file never run: the embedded views are TEMP
- * views over its tables. Readers check what rows say: ids by database_ids and database_id, sums by a
- * saturating sum(), text by a length limit.
+ * People pass a run.db around like a report, so its content is not trusted. The guard is installed
+ * before the first statement of a connection. The definitions of the tables must equal those of
+ * this build; another version is refused. Views and triggers of the file never run: the embedded
+ * views are TEMP views over its tables. Readers check what rows say: ids by database_ids and
+ * database_id, sums by a saturating sum(), text by a length limit.
  *
  * Invariants
  *   GUARD-1 No SQL of the file runs: no view, trigger, default, generated column or virtual table.
  *   GUARD-2 Memory and steps of statements are at most proportional to the size of the file.
  *   GUARD-3 The connection stays in one transaction, so it sees one version of the file.
  *
- * Errors: ERROR_FORMAT not a recording, or damaged; ERROR_VERSION; else ERROR_DATABASE with SQLite's
- * message.
+ * Errors: ERROR_FORMAT not a recording, or damaged; ERROR_VERSION; else ERROR_DATABASE with
+ * SQLite's message.
  */
 #ifndef MTRACE_LIB_DATABASE_GUARD_H
 #define MTRACE_LIB_DATABASE_GUARD_H
@@ -44,8 +44,8 @@ struct database_guard {
 };
 
 /*
- * Configures the connection, checks the file and leaves a read or write transaction open. The caller sets
- * guard->stop before. guard and guard->stop must live as long as the connection.
+ * Configures the connection, checks the file and leaves a read or write transaction open. The
+ * caller sets guard->stop before. guard and guard->stop must live as long as the connection.
  */
 int database_guard_put(struct database_guard *guard, struct sqlite3 *db, const char *path,
                        bool is_writing, struct error *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_classes: classes of sizes and of lifetimes for histograms, and bounds of time buckets and ranges.
+ * report_classes: classes of sizes and of lifetimes for histograms, and bounds of time buckets and
+ * ranges.
  *
- * Classes of requested sizes are 0; then steps of 16 up to 128; then four steps per doubling. Classes of
- * lifetimes are below 100 ns, then up to 200, 500, 1000, … ns.
+ * Classes of requested sizes are 0; then steps of 16 up to 128; then four steps per doubling.
+ * Classes of lifetimes are below 100 ns, then up to 200, 500, 1000, … ns.
  *
  *   SZ-1 Every size is in exactly one class, whose bounds include it. So is the mean of sizes of a
  *        class.

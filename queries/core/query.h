@@ -2,9 +2,9 @@
 /*
  * query: one command on one database: its options, the open database, the output.
  *
- * The public interface (queries.h) fills struct query_options from the client's parameters, opens the
- * database (query_open.h) and calls the command's run function (command.h). The answer goes to `out`,
- * notes beside it go to `note`.
+ * The public interface (queries.h) fills struct query_options from the client's parameters, opens
+ * the database (query_open.h) and calls the command's run function (command.h). The answer goes to
+ * `out`, notes beside it go to `note`.
  */
 #ifndef MTRACE_QUERIES_QUERY_H
 #define MTRACE_QUERIES_QUERY_H

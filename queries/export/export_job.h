@@ -2,8 +2,8 @@
 /*
  * export_job: converts a recording to the format of another tool.
  *
- * cmd_export chooses the format, loads the stack tree and calls export_<format>_run, which streams to
- * `out`. A format is made of totals by stack (filtered_totals.h) or of rows (export_events.h).
+ * cmd_export chooses the format, loads the stack tree and calls export_<format>_run, which streams
+ * to `out`. A format is made of totals by stack (filtered_totals.h) or of rows (export_events.h).
  * Memory grows with the number of stacks, frames and live blocks, not with the number of rows.
  * Errors: ERROR_DATABASE, ERROR_NOMEM; for write errors the caller checks ferror(out).
  */

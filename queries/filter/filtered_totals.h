@@ -6,9 +6,9 @@
  * too, read them. Without a row parameter stored totals are selected. With one, rows are scanned
  * once (row_totals.h).
  *
- * A claim of an object names a malloc block by its id. Only second claims are filtered: first claims
- * stay, because they show which object was first. Claims of memory that is not a malloc block pass no
- * filter.
+ * A claim of an object names a malloc block by its id. Only second claims are filtered: first
+ * claims stay, because they show which object was first. Claims of memory that is not a malloc
+ * block pass no filter.
  */
 #ifndef MTRACE_QUERIES_FILTERED_TOTALS_H
 #define MTRACE_QUERIES_FILTERED_TOTALS_H

@@ -2,13 +2,13 @@
 /*
  * row_feed: passes the allocation rows that match a filter to a consumer, in batches.
  *
- * One SELECT. The scan is an aggregate function without a result: SQLite passes the values of each row
- * to it in place, which takes half the time of sqlite3_step per row.
+ * One SELECT. The scan is an aggregate function without a result: SQLite passes the values of each
+ * row to it in place, which takes half the time of sqlite3_step per row.
  *
- * Rows come in the order of their allocation. A row's process is one of the file or 0; rows of a damaged
- * file whose backtrace is unknown are skipped. `blocks` and `bytes` include the weight of a sample, as in
- * the totals of the importer.
- * Errors: ERROR_DATABASE; ERROR_NOMEM, also from the consumer.
+ * Rows come in the order of their allocation. A row's process is one of the file or 0; rows of a
+ * damaged file whose backtrace is unknown are skipped. `blocks` and `bytes` include the weight of a
+ * sample, as in the totals of the importer. Errors: ERROR_DATABASE; ERROR_NOMEM, also from the
+ * consumer.
  */
 #ifndef MTRACE_QUERIES_ROW_FEED_H
 #define MTRACE_QUERIES_ROW_FEED_H

@@ -3,13 +3,13 @@
  * row_sums: sums under construction: by process and stack, by the stack that freed, and leaks by
  * time bucket.
  *
- * An array indexed by ids finds the sum of a row, because each row of a scan needs one. A sum collects
- * for the most recent pair of allocation and free stack, and flushes to the table of pairs only when
- * the pair changes, which is rare.
+ * An array indexed by ids finds the sum of a row, because each row of a scan needs one. A sum
+ * collects for the most recent pair of allocation and free stack, and flushes to the table of pairs
+ * only when the pair changes, which is rare.
  *
- * Pairs are hashed: blocks and bytes by process, stack and a third number, the stack that freed them or
- * the time bucket of the process in which they were allocated. They are a struct hash_map of struct
- * pair_sum. A zeroed map is empty; hash_map_done frees it.
+ * Pairs are hashed: blocks and bytes by process, stack and a third number, the stack that freed
+ * them or the time bucket of the process in which they were allocated. They are a struct hash_map
+ * of struct pair_sum. A zeroed map is empty; hash_map_done frees it.
  *
  * Invariants
  *   RS-1 After row_sums_finish sums and pairs are in the order of their ids.

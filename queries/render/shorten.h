@@ -5,8 +5,9 @@
  *   std::vector<int, std::allocator<int>>::push_back(int const&)  ->  std::vector<..>::push_back
  *   std.array.insertInPlace!(int, int).insertInPlace              ->  std.array.insertInPlace!(..).insertInPlace
  *
- * Parameter lists and return types are removed and template arguments become "<..>" or "!(..)". Operators,
- * lambdas and "(anonymous namespace)" stay. Names of other languages than C++, Rust and D are copied.
+ * Parameter lists and return types are removed and template arguments become "<..>" or "!(..)".
+ * Operators, lambdas and "(anonymous namespace)" stay. Names of other languages than C++, Rust and
+ * D are copied.
  */
 #ifndef MTRACE_QUERIES_SHORTEN_H
 #define MTRACE_QUERIES_SHORTEN_H

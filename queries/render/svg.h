@@ -2,8 +2,8 @@
 /*
  * svg: writes SVG pictures.
  *
- * A picture is one file with its style and script inside. Text from recordings is escaped and characters
- * that XML forbids become "?", so that no name can run as a script.
+ * A picture is one file with its style and script inside. Text from recordings is escaped and
+ * characters that XML forbids become "?", so that no name can run as a script.
  */
 #ifndef MTRACE_QUERIES_SVG_H
 #define MTRACE_QUERIES_SVG_H

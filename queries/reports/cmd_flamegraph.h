@@ -3,9 +3,9 @@
  * cmd_flamegraph: the call tree as a flame graph, callees below callers, or callers below with
  * --invert.
  *
- * The picture is one SVG file. The width of a box is its weight, the colour its module; children hang
- * below the root. A script inside gives zoom, search and tooltips. Boxes narrower than --min-share are
- * omitted.
+ * The picture is one SVG file. The width of a box is its weight, the colour its module; children
+ * hang below the root. A script inside gives zoom, search and tooltips. Boxes narrower than
+ * --min-share are omitted.
  */
 #ifndef MTRACE_QUERIES_CMD_FLAMEGRAPH_H
 #define MTRACE_QUERIES_CMD_FLAMEGRAPH_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range: blocks allocated in a time range and freed outside of it, and the reverse (views/range.sql).
+ * range: blocks allocated in a time range and freed outside of it, and the reverse
+ * (views/range.sql).
  *
  * `from` and `to` are the range, not allocation times; all other filters select blocks.
  */

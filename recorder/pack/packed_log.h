@@ -7,8 +7,8 @@
  *
  * Invariants
  *   PL-1 Below end_offset there are only complete frames.
- *   PL-2 The file is new and locked (writer_liveness.h) until packed_log_close; an existing file is never
- *        opened for writing.
+ *   PL-2 The file is new and locked (writer_liveness.h) until packed_log_close; an existing file is
+ *        never opened for writing.
  *
  * Notes: `force` replaces a log, and no other kind of file. If the lock is not available, it is
  * tried again with each write.

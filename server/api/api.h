@@ -12,10 +12,11 @@
  *   GET /api/v1/events                  when answers have changed
  *   GET /api/v1/openapi.json            a description for tools (openapi.h)
  *
- * Events are server-sent events that tell a page to reload its answers after a database changed. The
- * response does not end by itself. An event is named "data" (answers have changed) or "end" (no longer
- * followed: all rows are imported). Its data is an object: recording, is_growing, duration_ns. At the
- * start each recording gets one event "data". A comment every few seconds detects disconnected clients.
+ * Events are server-sent events that tell a page to reload its answers after a database changed.
+ * The response does not end by itself. An event is named "data" (answers have changed) or "end" (no
+ * longer followed: all rows are imported). Its data is an object: recording, is_growing,
+ * duration_ns. At the start each recording gets one event "data". A comment every few seconds
+ * detects disconnected clients.
  *
  * Source: HTML Living Standard, Server-sent events,
  *   https://html.spec.whatwg.org/multipage/server-sent-events.html

@@ -72,9 +72,10 @@ static int bytehound_heaptrack(struct bytehound *self, const char *rest, struct 
 /* ---- replay ---- */
 
 /*
- * Two words, how many slots and operations there are, then four words for each operation: what, slot, us
- * since the epoch, bytes. The blocks of a chain have one slot, because one of them is live at a time.
- * Where only one of the two blocks of a realloc passes the filter it is an allocation or a free.
+ * Two words, how many slots and operations there are, then four words for each operation: what,
+ * slot, us since the epoch, bytes. The blocks of a chain have one slot, because one of them is live
+ * at a time. Where only one of the two blocks of a realloc passes the filter it is an allocation or
+ * a free.
  */
 static const char operations_sql[] =
     "WITH m AS MATERIALIZED (%s),"

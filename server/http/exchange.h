@@ -2,10 +2,10 @@
 /*
  * exchange: one HTTP request and its response, independent of the HTTP library.
  *
- * http_server fills in the request, calls the function of the route in a thread of its own and sends what
- * that prints to `out`. If the function fails before 256 KiB were sent, the output is dropped and the
- * client gets the status of the error and a JSON object with its message.
- * An exchange belongs to the thread that answers it.
+ * http_server fills in the request, calls the function of the route in a thread of its own and
+ * sends what that prints to `out`. If the function fails before 256 KiB were sent, the output is
+ * dropped and the client gets the status of the error and a JSON object with its message. An
+ * exchange belongs to the thread that answers it.
  */
 #ifndef MTRACE_SERVER_EXCHANGE_H
 #define MTRACE_SERVER_EXCHANGE_H
