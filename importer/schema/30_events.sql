@@ -221,7 +221,7 @@ CREATE TABLE windows (          -- times in which allocations were recorded: one
   leaked_blocks INTEGER NOT NULL,       -- allocated in it and never freed
   leaked_bytes INTEGER NOT NULL,        -- their requested bytes
   first_allocation_id INTEGER, last_allocation_id INTEGER, -- first and last block allocated in it; blocks of other processes may lie between them; NULL: none
-  recorded_share REAL NOT NULL          -- recorded part of its time; less than 1 only in a log of --aggregate with very many windows, whose last row joins all later windows and the unrecorded times between them
+  recorded_share REAL NOT NULL          -- recorded part of its time: 1, except in a log of --aggregate with very many windows; its last row joins all later windows and the unrecorded times between them
 ) STRICT;
 
 CREATE TABLE memory_samples (

@@ -4,7 +4,7 @@
 -- allocated = freed + leaked, in blocks and bytes. Freed means by free, by realloc or unseen. Only a process that
 -- ended in exec has blocks that are neither freed nor leaked.
 -- If blocks are samples (processes.sample_bytes), all totals are estimates. A block of s bytes was drawn with
--- probability p = 1 - exp(-s / sample_bytes), so it counts as 1 / p blocks and s / p bytes. *_margin is half of the width of the
+-- probability p = 1 - exp(-s / sample_bytes), and counts as 1 / p blocks and s / p bytes. *_margin is half of the width of the
 -- 95 % interval of an estimate, NULL if every block was recorded. The margin of a sum of rows is sqrt(sum(margin * margin)). Numbers of
 -- reallocs and chains count only the samples themselves. Numbers of temporary blocks are 0, because samples do not show them.
 
@@ -65,7 +65,7 @@ CREATE TABLE free_sites (       -- stacks that free the blocks of each stack; by
 CREATE TABLE leaked_allocations (    -- when leaked blocks were allocated
   process_id INTEGER NOT NULL,          -- process that never freed them
   backtrace_id INTEGER NOT NULL,        -- stack that allocated them
-  part INTEGER NOT NULL,                -- 0 to 63: one of 64 equal parts of the time from the first window to the end of the last one (the whole life of the process if all of it was recorded)
+  part INTEGER NOT NULL,                -- 0 to 63: one of 64 equal parts of the time from the first window to the end of the last; if all was recorded, of the life of the process
   blocks INTEGER NOT NULL,              -- allocated in it, at least 1
   bytes INTEGER NOT NULL,               -- their requested bytes
   PRIMARY KEY (process_id, backtrace_id, part)) STRICT, WITHOUT ROWID;

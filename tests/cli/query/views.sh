@@ -4,38 +4,38 @@ mtrace-query views
 #|name                   kind   row_is
 #|allocations            view   one row per heap block from allocation to free; if 'aggregate' of me..
 #|by_function            view   one row per function: what it allocates itself, and together with ev..
-#|by_group               view   one row per group that the program charged memory to; empty where it..
+#|by_group               view   one row per group to which the program charged memory; empty if it h..
 #|by_module              view   one row per file of code: what it allocates itself, and together wit..
-#|by_pool                view   one row per allocator of the program's own (mtrace_pool_create): wha..
-#|by_tag                 view   one row per tag of groups, for all groups that have it: what a tenan..
+#|by_pool                view   one row per allocator inside the program (mtrace_pool_create): what ..
+#|by_tag                 view   one row per tag of groups: the memory that was charged to all groups..
 #|claimed_twice          view   one row per claim of a block that another object of the same walk ha..
-#|errors                 view   one row per free or realloc of an address that was no live block: do..
-#|flows                  view   one row per pair of threads: who frees whose memory.
-#|fragmentation          view   one row per heap at the process's peak and at its end: what its memo..
+#|errors                 view   one row per free or realloc of an address that was not a live block:..
+#|flows                  view   one row per pair of threads: the thread that allocated memory, and t..
+#|fragmentation          view   one row per heap at the process's peak and at its end: the parts of ..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
 #|growth                 view   one row per call site whose live bytes keep rising from snapshot to ..
 #|hot                    view   one row per call site, busiest first: where the program spends its c..
 #|leaks                  view   one row per call site whose blocks were never freed by the end of th..
 #|leaks_by_stack         view   one row per stack whose blocks were never freed by the end of their ..
-#|lifetime_histogram     view   one row per class of lifetimes, and one for the blocks that never en..
+#|lifetime_histogram     view   one row per class of lifetimes, and one for the blocks that were nev..
 #|live_blocks            view   blocks that were live at a time that you choose: WHERE at_ns = … (a ..
-#|mapping_levels         view   one row per instant at which the mappings of a kind were seen to cha..
-#|mappings               view   one row per piece of address space that was seen: what the program m..
+#|mapping_levels         view   one row per time at which mappings of a kind changed: how much addre..
+#|mappings               view   one row per piece of address space that was seen: mappings of the pr..
 #|object_growth          view   one row per path whose own bytes differ between a walk and the one b..
 #|object_tree            view   one row per path in the tree of objects of a process's last walk (mt..
-#|peak                   view   one row per call site with live blocks at the instant its process he..
-#|pinning                view   one row per call site that alone keeps heap pages from being given b..
+#|peak                   view   one row per call site with live blocks at the time when its process ..
+#|pinning                view   one row per call site that alone prevents heap pages from being retu..
 #|pool_blocks            view   one row per block of a pool from allocation to free, inside a block ..
 #|range                  view   one row per call site with blocks that were allocated in a time rang..
 #|reallocs               view   one row per call site whose buffers grow or shrink by realloc.
 #|sites                  view   one row per call site with its names, for statements of your own.
 #|size_histogram         view   one row per class of block sizes.
-#|spare_capacity         view   one row per container of a walk that has room which no element uses,..
+#|spare_capacity         view   one row per container of a walk with capacity that no element uses, ..
 #|stack_frames           view   a stack with names, one row per position; use WHERE backtrace_id = …..
 #|stack_texts            view   a stack as one text, for spreadsheets and line tools; use WHERE back..
-#|summary                view   one row per named figure of a process: what to look at first.
-#|suppressions           view   one row per rule that says which leaks nobody can or needs to fix.
-#|temporary              view   one row per call site whose blocks were freed at once.
+#|summary                view   one row per named value of a process: what to look at first.
+#|suppressions           view   one row per rule that names leaks which the program's authors cannot..
+#|temporary              view   one row per call site whose blocks were freed right after their allo..
 #|unclaimed              view   one row per stack whose live blocks no object owned in a process's l..
 #|unwind_quality         view   one row per kind of stack end: how far stacks could be followed, and..
 #|allocation_failures    table
