@@ -1,50 +1,50 @@
--- Events: what the log said, each allocation one row from birth to death.
+-- Events of the log. Each allocation is one row from allocation to free.
 
-CREATE TABLE kinds (            -- what was called: 'malloc', 'calloc', 'realloc', 'aligned_alloc', …
+CREATE TABLE kinds (            -- functions that allocate: 'malloc', 'calloc', 'realloc', 'aligned_alloc', …
   kind INTEGER PRIMARY KEY,             -- number in call_code and allocation_failures
-  name TEXT NOT NULL                    -- of the function
+  name TEXT NOT NULL                    -- name of the function
 ) STRICT;
 
-CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to death, to be read through allocation_rows; few columns, because each one costs the import time and a byte
-  alloc_ns          INTEGER,            -- of birth
-  lifetime_ns       INTEGER,            -- NULL: never ended
+CREATE TABLE packed_allocation_rows ( -- private: one heap block from allocation to free; read it through allocation_rows. It has few columns, because each one costs import time and a byte per row
+  alloc_ns          INTEGER,            -- time of the allocation
+  lifetime_ns       INTEGER,            -- NULL: never freed
   address           INTEGER,            -- NULL: the recording has no addresses
   size_bytes        INTEGER,            -- requested
   slack_bytes       INTEGER,            -- usable minus requested; NULL: unknown
-  backtrace_id      INTEGER,            -- where it was allocated
-  free_backtrace_id INTEGER,            -- NULL: not ended by a call, or frees have no stacks
-  ending            INTEGER,            -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
-  traits            INTEGER,            -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6) | is_above (1)
+  backtrace_id      INTEGER,            -- stack that allocated it
+  free_backtrace_id INTEGER,            -- NULL: not freed by a call, or frees have no stacks
+  ending            INTEGER,            -- freed by its own thread: intervening_allocations; freed by another one: minus its thread_id; else NULL
+  traits            INTEGER,            -- minus 0x1000101, the most frequent value: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6) | is_above (1)
   allocation_id     INTEGER PRIMARY KEY -- 1, 2, 3, …
 ) STRICT;
 
-CREATE TABLE row_ranges (       -- private: what lies in each 4,096 rows of packed_allocation_rows, so that a filter need not read those where nothing can pass
-  first_id          INTEGER PRIMARY KEY,  -- allocation_id of the first
-  last_id           INTEGER NOT NULL,     -- and of the last
-  min_size_bytes    INTEGER NOT NULL,     -- the smallest request
-  max_size_bytes    INTEGER NOT NULL,     -- the largest
-  min_address       INTEGER,              -- the lowest; NULL: the recording has no addresses
-  max_address       INTEGER,              -- the highest
-  max_lifetime_ns   INTEGER,              -- the longest; NULL: none has ended
-  unended           INTEGER NOT NULL      -- how many never ended
+CREATE TABLE row_ranges (       -- private: ranges of values in each 4,096 rows of packed_allocation_rows, so that a filter can skip batches without a match
+  first_id          INTEGER PRIMARY KEY,  -- allocation_id of the first row
+  last_id           INTEGER NOT NULL,     -- allocation_id of the last row
+  min_size_bytes    INTEGER NOT NULL,     -- smallest request
+  max_size_bytes    INTEGER NOT NULL,     -- largest request
+  min_address       INTEGER,              -- lowest address; NULL: the recording has no addresses
+  max_address       INTEGER,              -- highest address
+  max_lifetime_ns   INTEGER,              -- longest lifetime; NULL: none was freed
+  unended           INTEGER NOT NULL      -- number of rows without a lifetime
 ) STRICT;
 
 CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
   allocation_id,                        -- 1, 2, 3, … in time order over all processes
-  alloc_ns,                             -- of birth
-  lifetime_ns,                          -- NULL: never ended
+  alloc_ns,                             -- time of the allocation
+  lifetime_ns,                          -- NULL: never freed
   address,                              -- NULL: the recording has no addresses
   size_bytes,                           -- requested
   slack_bytes,                          -- usable minus requested; NULL: unknown
-  backtrace_id,                         -- where it was allocated
-  free_backtrace_id,                    -- where it was ended; NULL: not by a call, or frees have no stacks
-  thread_id,                            -- that allocated it
-  other_free_thread_id,                 -- NULL: ended by thread_id, or never, or nobody knows by whom
+  backtrace_id,                         -- stack that allocated it
+  free_backtrace_id,                    -- stack that freed it; NULL: not freed by a call, or frees have no stacks
+  thread_id,                            -- thread that allocated it
+  other_free_thread_id,                 -- thread that freed it; NULL: thread_id freed it, or it was never freed, or the thread is not known
   call_code,                            -- kind + 32 * alignment_log2 (0: malloc's own alignment)
-  ended_by,                             -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
+  ended_by,                             -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was allocated at its address, and lifetime_ns is the longest possible; 4 exec
   heap_id,                              -- NULL: a mapping of its own
-  intervening_allocations,              -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
-  is_above                              -- 1: a sample that counts as the whole number of blocks above 1/p, not below
+  intervening_allocations,              -- other allocations of the allocating thread between allocation and free; NULL unless that thread freed it by free()
+  is_above                              -- 1: a sample that counts as 1/p blocks rounded up; 0: rounded down
 ) AS
   SELECT allocation_id, alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id, free_backtrace_id,
          (traits + 0x1000101 >> 8 & 0xffff) + (traits + 0x1000101 >> 32 & 0xff0000),
@@ -56,45 +56,45 @@ CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
          traits + 0x1000101 >> 62 & 1
   FROM packed_allocation_rows;
 
-CREATE TABLE chain_rows (       -- private: the allocations that are links of a chain of two or more
-  allocation_id   INTEGER PRIMARY KEY,  -- the link
-  chain_id        INTEGER NOT NULL,     -- first member's allocation_id
-  chain_position  INTEGER NOT NULL,     -- 1 = first
+CREATE TABLE chain_rows (       -- private: allocations in a chain of two or more
+  allocation_id   INTEGER PRIMARY KEY,  -- member of the chain
+  chain_id        INTEGER NOT NULL,     -- allocation_id of the first member
+  chain_position  INTEGER NOT NULL,     -- 1 for the first member
   realloc_from_id INTEGER               -- NULL for the first
 ) STRICT;
 
 CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-import --index only
-  backtrace_id  INTEGER NOT NULL,       -- where it was allocated
-  allocation_id INTEGER NOT NULL,       -- in order of birth within a stack
+  backtrace_id  INTEGER NOT NULL,       -- stack that allocated it
+  allocation_id INTEGER NOT NULL,       -- in order of allocation within a stack
   PRIMARY KEY (backtrace_id, allocation_id)
 ) STRICT, WITHOUT ROWID;
 
--- Not joins but subqueries: SQLite leaves out those that a query does not use.
-CREATE VIEW allocations(        -- the public face of allocation_rows: one heap block from birth to death, where 'aggregate' of meta is 1 those alone that are live at the end, where only 'slim' is 1 none; columns that a query does not use cost nothing
-  allocation_id,           -- in the order of birth
-  process_id,              -- that allocated it
-  thread_id,               -- that allocated it
-  kind,                    -- what was called: 'malloc', 'calloc', 'realloc', …
+-- Columns are subqueries, not joins, because SQLite omits subqueries that a query does not use.
+CREATE VIEW allocations(        -- one row per heap block from allocation to free; if 'aggregate' of meta is 1, only blocks that are live at the end; if only 'slim' is 1, no rows; columns that a query does not use cost nothing
+  allocation_id,           -- in the order of allocation
+  process_id,              -- process that allocated it
+  thread_id,               -- thread that allocated it
+  kind,                    -- function that was called: 'malloc', 'calloc', 'realloc', …
   address,                 -- NULL: the recording has no addresses
   size_bytes,              -- requested
-  usable_bytes,            -- that malloc really gave; NULL: unknown
-  alignment,               -- asked for; NULL: malloc's own
-  alloc_ns,                -- birth
-  free_ns,                 -- end; NULL: never ended
-  lifetime_ns,             -- from birth to end; NULL: never ended
-  free_thread_id,          -- that ended it; NULL: never ended, or not by a call
-  backtrace_id,            -- stack that allocated it, joins backtraces and stack_frames
-  free_backtrace_id,       -- stack that ended it; NULL: frees have no stacks, or it was not ended by a call
-  ended_by,                -- 'free', 'realloc', 'unseen' (its address was given out again), 'exec'; NULL: never ended
-  is_leaked,               -- 1: never ended while the process lived
-  intervening_allocations, -- others that its thread made before it freed it; of a elided log it is only known whether they were more than one; NULL: another thread did, or never ended
+  usable_bytes,            -- size of the block that malloc returned; NULL: unknown
+  alignment,               -- requested alignment; NULL: malloc's own
+  alloc_ns,                -- time of the allocation
+  free_ns,                 -- time of the free; NULL: never freed
+  lifetime_ns,             -- from allocation to free; NULL: never freed
+  free_thread_id,          -- thread that freed it; NULL: never freed, or not by a call
+  backtrace_id,            -- stack that allocated it; joins backtraces and stack_frames
+  free_backtrace_id,       -- stack that freed it; NULL: frees have no stacks, or it was not freed by a call
+  ended_by,                -- 'free', 'realloc', 'unseen' (its address was allocated again), 'exec'; NULL: still live at the end of the process
+  is_leaked,               -- 1: not freed while the process lived
+  intervening_allocations, -- other allocations of its thread before that thread freed it; in a log with elided blocks it is only known whether there was more than one; NULL: freed by another thread, or never
   chain_id,                -- joins realloc_chains; NULL: never reallocated
   chain_position,          -- 1 for the first block of the chain
-  realloc_from_id,         -- allocation_id of the block that realloc made it of; NULL: none
+  realloc_from_id,         -- allocation_id of the block that realloc replaced by this one; NULL: none
   heap_id,                 -- joins heaps; NULL: a mapping of its own
-  marker_id,               -- the last marker before its birth; NULL: none
-  group_id,                -- that it is charged to, joins allocation_groups; 1: the root, also where the program has no groups
-  free_group_id            -- that the thread was in that ended it; NULL: not ended by a call
+  marker_id,               -- last marker at or before its allocation; NULL: none
+  group_id,                -- group to which it is charged; joins allocation_groups; 1: the root, also if the program has no groups
+  free_group_id            -- group of the freeing thread at that time; NULL: not freed by a call
 ) AS
   SELECT a.allocation_id, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id) AS process_id, a.thread_id,
          (SELECT k.name FROM kinds k WHERE k.kind = a.call_code & 31) AS kind,
@@ -116,15 +116,15 @@ CREATE VIEW allocations(        -- the public face of allocation_rows: one heap 
            coalesce((SELECT g.free_group_id FROM group_rows g WHERE g.allocation_id = a.allocation_id), 1) END AS free_group_id
   FROM allocation_rows a;
 
--- Views have no parameters: here at_ns is the argument of a function that has one row, so that it may be any number.
-CREATE VIEW live_blocks(        -- blocks that were live at an instant of your own: WHERE at_ns = … (a number, a subquery, a column of what it is joined to); without it no row
-  at_ns,                   -- the instant that is asked for, as text
-  process_id,              -- that allocated it
+-- Views have no parameters. Here at_ns is the argument of a table-valued function with one row, so it may be any number.
+CREATE VIEW live_blocks(        -- blocks that were live at a time that you choose: WHERE at_ns = … (a number, a subquery, or a column of a joined table); no rows without it
+  at_ns,                   -- the requested time, as text
+  process_id,              -- process that allocated it
   allocation_id,           -- joins allocations
   size_bytes,              -- requested
   backtrace_id,            -- stack that allocated it, joins backtraces and stack_texts
-  alloc_ns,                -- birth, at at_ns or before
-  free_ns                  -- end, after at_ns; NULL: never ended
+  alloc_ns,                -- time of the allocation, at at_ns or before
+  free_ns                  -- time of the free, after at_ns; NULL: never freed
 ) AS
   SELECT j.json, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id), a.allocation_id, a.size_bytes, a.backtrace_id,
          a.alloc_ns, a.alloc_ns + a.lifetime_ns
@@ -133,104 +133,104 @@ CREATE VIEW live_blocks(        -- blocks that were live at an instant of your o
 
 CREATE TABLE realloc_chains (   -- chains of two or more blocks
   chain_id            INTEGER PRIMARY KEY, -- allocation_id of the first member
-  process_id          INTEGER NOT NULL, -- of all its members
-  first_backtrace_id  INTEGER NOT NULL, -- where the first member was allocated
-  last_allocation_id  INTEGER NOT NULL, -- of the last member
-  last_backtrace_id   INTEGER NOT NULL, -- where the last member was allocated
+  process_id          INTEGER NOT NULL, -- process of all its members
+  first_backtrace_id  INTEGER NOT NULL, -- stack that allocated the first member
+  last_allocation_id  INTEGER NOT NULL, -- allocation_id of the last member
+  last_backtrace_id   INTEGER NOT NULL, -- stack that allocated the last member
   length              INTEGER NOT NULL, -- members, at least 2
-  first_size_bytes    INTEGER NOT NULL, -- requested for the first
-  last_size_bytes     INTEGER NOT NULL, -- requested for the last
-  start_ns            INTEGER NOT NULL, -- birth of the first
-  end_ns              INTEGER,          -- NULL: leaked, or lost at exec
-  copied_bytes        INTEGER NOT NULL, -- sum of min(old, new) over the moves that changed the address
+  first_size_bytes    INTEGER NOT NULL, -- requested size of the first
+  last_size_bytes     INTEGER NOT NULL, -- requested size of the last
+  start_ns            INTEGER NOT NULL, -- time when the first was allocated
+  end_ns              INTEGER,          -- time when the last was freed; NULL: leaked, or lost at exec
+  copied_bytes        INTEGER NOT NULL, -- sum of min(old size, new size) over the reallocs that changed the address
   moves               INTEGER NOT NULL  -- reallocs that changed the address
 ) STRICT;
 
 CREATE TABLE allocation_failures (
   failure_id INTEGER PRIMARY KEY,       -- 1, 2, … in time order
-  process_id INTEGER NOT NULL,          -- that asked
-  thread_id INTEGER,                    -- that asked; NULL: not known
-  at_ns INTEGER NOT NULL,               -- when it failed
-  backtrace_id INTEGER,                 -- where it asked; NULL: not known
-  kind INTEGER NOT NULL,                -- what was called, see kinds
-  size_bytes INTEGER NOT NULL,          -- requested; 9223372036854775807: so much or more, or a product that is no number
-  errno INTEGER                         -- as the call left it
+  process_id INTEGER NOT NULL,          -- process that made the call
+  thread_id INTEGER,                    -- thread that made the call; NULL: not known
+  at_ns INTEGER NOT NULL,               -- time of the failure
+  backtrace_id INTEGER,                 -- stack of the call; NULL: not known
+  kind INTEGER NOT NULL,                -- function that was called; joins kinds
+  size_bytes INTEGER NOT NULL,          -- requested; 9223372036854775807: this size or more, or a product that overflows
+  errno INTEGER                         -- errno after the call
 ) STRICT;
 
-CREATE TABLE unmatched_frees (  -- a call of free or realloc with an address that is no live block, where all blocks are recorded: not in a fork child, nor in a process that was recorded late or at times; the view errors explains them
-  unmatched_free_id INTEGER NOT NULL,   -- 1, 2, … in no order that matters; at most 100,000 have rows: 'anomaly.unknown_free' and 'anomaly.unknown_realloc' of meta count all
-  process_id INTEGER NOT NULL,          -- that called
-  thread_id INTEGER,                    -- that called; NULL: not known
-  at_ns INTEGER NOT NULL,               -- when
-  backtrace_id INTEGER,                 -- where; NULL: not known, or frees have no stacks
+CREATE TABLE unmatched_frees (  -- calls of free or realloc with an address that is not a live block; only in processes whose blocks are all recorded: not in fork children, nor in processes that were recorded late or only at times. See the view errors
+  unmatched_free_id INTEGER NOT NULL,   -- 1, 2, …; the order has no meaning; at most 100,000 have rows; 'anomaly.unknown_free' and 'anomaly.unknown_realloc' of meta count all
+  process_id INTEGER NOT NULL,          -- process that made the call
+  thread_id INTEGER,                    -- thread that made the call; NULL: not known
+  at_ns INTEGER NOT NULL,               -- time of the call
+  backtrace_id INTEGER,                 -- stack of the call; NULL: not known, or frees have no stacks
   call TEXT NOT NULL,                   -- 'free' (or delete), 'realloc'
-  address INTEGER NOT NULL,             -- that it passed
+  address INTEGER NOT NULL,             -- address that the program passed
   PRIMARY KEY (address, unmatched_free_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of one call share mmap_call_id and mapped_ns, their lengths sum to the call's
+CREATE TABLE mmaps (            -- a piece of a mapping that ends as a whole; pieces of one call share mmap_call_id and mapped_ns, and their lengths sum to the length of the call
   mmap_id            INTEGER PRIMARY KEY, -- 1, 2, … in order of mapping and splitting
   mmap_call_id       INTEGER NOT NULL,  -- mmap_id of the call's first piece
-  process_id         INTEGER NOT NULL,  -- that mapped it
-  thread_id          INTEGER,           -- that mapped it; NULL: not known
-  backtrace_id       INTEGER,           -- where it was mapped; NULL: not known
-  address            INTEGER NOT NULL,  -- of its first byte
+  process_id         INTEGER NOT NULL,  -- process that mapped it
+  thread_id          INTEGER,           -- thread that mapped it; NULL: not known
+  backtrace_id       INTEGER,           -- stack of the mapping call; NULL: not known
+  address            INTEGER NOT NULL,  -- address of its first byte
   length             INTEGER NOT NULL,  -- bytes, whole pages
-  prot               INTEGER,           -- PROT_* bits as it was mapped, mprotect not recorded; NULL: mapped before the recording
-  flags              INTEGER,           -- MAP_* bits as asked for; NULL: mapped before the recording
+  prot               INTEGER,           -- PROT_* bits of the call; mprotect is not recorded; NULL: mapped before the recording
+  flags              INTEGER,           -- MAP_* bits of the call; NULL: mapped before the recording
   fd                 INTEGER,           -- as passed; NULL: anonymous, or mapped before the recording
-  file_offset        INTEGER,           -- bytes; 0: anonymous, or mapped before the recording
-  path               TEXT,              -- of the file, or the name the kernel shows
-  mapped_ns          INTEGER NOT NULL,  -- when
+  file_offset        INTEGER,           -- in bytes; 0: anonymous, or mapped before the recording
+  path               TEXT,              -- path of the file, or the name that the kernel shows
+  mapped_ns          INTEGER NOT NULL,  -- time of the call
   unmapped_ns        INTEGER,           -- NULL: mapped to the end of the process
-  unmap_thread_id    INTEGER,           -- that unmapped, remapped or covered it; NULL: none, or not known
-  unmap_backtrace_id INTEGER,           -- where that was; NULL: none, or not known
-  remapped_from_id   INTEGER,           -- mremap links the pieces
-  peak_rss_bytes     INTEGER            -- most that was in memory of it: at a sample (by length where one covers several pieces), at its end if anonymous and private; NULL when nobody looked
+  unmap_thread_id    INTEGER,           -- thread that unmapped, remapped or covered it; NULL: none, or not known
+  unmap_backtrace_id INTEGER,           -- stack of that call; NULL: none, or not known
+  remapped_from_id   INTEGER,           -- mmap_id of the piece that mremap turned into this one
+  peak_rss_bytes     INTEGER            -- highest number of its bytes in memory: at a sample (shared by length if a sample covers several pieces), or at its end if anonymous and private; NULL: never sampled
 ) STRICT;
 
 CREATE TABLE mallopts (
   mallopt_id INTEGER PRIMARY KEY,       -- 1, 2, … in time order
-  process_id INTEGER NOT NULL,          -- that called
-  thread_id INTEGER,                    -- that called; NULL: not known
-  backtrace_id INTEGER,                 -- where; NULL: not known
-  at_ns INTEGER NOT NULL,               -- when
+  process_id INTEGER NOT NULL,          -- process that made the call
+  thread_id INTEGER,                    -- thread that made the call; NULL: not known
+  backtrace_id INTEGER,                 -- stack of the call; NULL: not known
+  at_ns INTEGER NOT NULL,               -- time of the call
   call TEXT NOT NULL,                   -- 'mallopt' or 'malloc_trim'
-  parameter INTEGER,                    -- of mallopt: what to set; NULL: malloc_trim
-  parameter_name TEXT,                  -- 'M_…'; NULL: malloc_trim, or a number without a name
-  value INTEGER,                        -- of mallopt: to what; of malloc_trim: bytes to keep at the top
-  result INTEGER                        -- what the call returned: 1 done, 0 not
+  parameter INTEGER,                    -- parameter of mallopt; NULL: malloc_trim
+  parameter_name TEXT,                  -- 'M_…'; NULL: malloc_trim, or a parameter without a name
+  value INTEGER,                        -- mallopt: the new value; malloc_trim: bytes to keep at the top
+  result INTEGER                        -- return value of the call: 1 success, 0 failure
 ) STRICT;
 
 CREATE TABLE markers (
   marker_id INTEGER PRIMARY KEY,        -- 1, 2, … in time order
-  process_id INTEGER NOT NULL,          -- that set it
-  thread_id INTEGER,                    -- that set it; NULL: not known
-  at_ns INTEGER NOT NULL,               -- when
-  name TEXT NOT NULL                    -- as the program chose
+  process_id INTEGER NOT NULL,          -- process that set the marker
+  thread_id INTEGER,                    -- thread that set the marker; NULL: not known
+  at_ns INTEGER NOT NULL,               -- time of the call
+  name TEXT NOT NULL                    -- chosen by the program
 ) STRICT;
 
-CREATE TABLE windows (          -- times in which allocations were recorded: one for a process that was recorded all the time; the frees of their blocks are recorded also later
+CREATE TABLE windows (          -- times in which allocations were recorded: one row if the process was recorded all the time; frees of these blocks are recorded later, too
   window_id INTEGER PRIMARY KEY,        -- 1, 2, … in order of process and begin
-  process_id INTEGER NOT NULL,          -- that was recorded
+  process_id INTEGER NOT NULL,          -- process that was recorded
   start_ns INTEGER NOT NULL,            -- when it began
-  end_ns INTEGER,                       -- when it ended; NULL: with the process, or it goes on
+  end_ns INTEGER,                       -- when it ended; NULL: it lasted to the end of the process, or has not ended
   started_by TEXT,                      -- 'start' (of the process), 'signal', 'control' (mtrace-record --ctl), 'time' (--start-after), 'size' (--start-at-rss), 'program' (mtrace_tracking); NULL: not known
-  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process); NULL: it goes on (processes.end_kind is 'running', or 'unseen'), or not known
-  allocated_blocks INTEGER NOT NULL,    -- born in it
-  allocated_bytes INTEGER NOT NULL,     -- requested by those
-  leaked_blocks INTEGER NOT NULL,       -- born in it and never ended
-  leaked_bytes INTEGER NOT NULL,        -- requested by those
-  first_allocation_id INTEGER, last_allocation_id INTEGER, -- of those born in it; other processes may have some between; NULL: none
-  recorded_share REAL NOT NULL          -- of its time; 1, but of a log of --aggregate with very many windows: the last row is all later ones, and what lies between those was not recorded
+  ended_by TEXT,                        -- values as in started_by, but 'time' is --stop-after; or 'end' (of the process); NULL: it has not ended (processes.end_kind is 'running' or 'unseen'), or not known
+  allocated_blocks INTEGER NOT NULL,    -- allocated in it
+  allocated_bytes INTEGER NOT NULL,     -- their requested bytes
+  leaked_blocks INTEGER NOT NULL,       -- allocated in it and never freed
+  leaked_bytes INTEGER NOT NULL,        -- their requested bytes
+  first_allocation_id INTEGER, last_allocation_id INTEGER, -- first and last block allocated in it; blocks of other processes may lie between them; NULL: none
+  recorded_share REAL NOT NULL          -- recorded part of its time: 1, except in a log of --aggregate with very many windows; its last row joins all later windows and the unrecorded times between them
 ) STRICT;
 
 CREATE TABLE memory_samples (
-  process_id INTEGER NOT NULL,          -- whose memory
-  at_ns INTEGER NOT NULL,               -- when the recorder looked
-  rss_bytes INTEGER,                    -- resident in all but own_bytes; the sum of the next two
-  anonymous_bytes INTEGER,              -- resident and not shared
-  file_bytes INTEGER,                   -- resident and of files or shared
-  heap_extent_bytes INTEGER,            -- of all heaps at the latest look at them, which is taken less often, or as far as the highest blocks born in them since, where that is more; of allocators other than glibc's the bytes of live blocks; NULL: neither is known
-  mapped_bytes INTEGER,                 -- at that instant, of live blocks in no heap and of anonymous mappings that may be touched, resident or not
-  own_bytes INTEGER,                    -- resident of mtrace's own log, which is left out of the others; NULL: not known, and not left out
+  process_id INTEGER NOT NULL,          -- process whose memory was measured
+  at_ns INTEGER NOT NULL,               -- when the recorder took the sample
+  rss_bytes INTEGER,                    -- all resident bytes without own_bytes; the sum of the next two columns
+  anonymous_bytes INTEGER,              -- resident bytes that are not shared
+  file_bytes INTEGER,                   -- resident bytes of files, or shared
+  heap_extent_bytes INTEGER,            -- size of all heaps when they were last examined (less often than samples), or up to the highest block allocated since, if that is more; for allocators other than glibc's, the bytes of live blocks; NULL: neither is known
+  mapped_bytes INTEGER,                 -- bytes of live blocks outside of heaps and of accessible anonymous mappings at that time, resident or not
+  own_bytes INTEGER,                    -- resident bytes of mtrace's own log, not included in the other columns; NULL: not known, and included
   PRIMARY KEY (process_id, at_ns)) STRICT, WITHOUT ROWID;

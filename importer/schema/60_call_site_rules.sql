@@ -1,6 +1,6 @@
--- What a person does not blame: allocators, their wrappers, and the libraries below the user's own code.
+-- Code that is never a call site: allocators, their wrappers, and the libraries below the user's own code.
 -- A rule is a GLOB over the qualified name of a function (no return type, no parameters), the path of an object, or the path of a source.
--- Change rows and run `mtrace-import --resymbolize` to have other call sites.
+-- To change call sites, change rows and run `mtrace-import --resymbolize`.
 
 INSERT INTO call_site_rules(target, pattern) VALUES
   -- Whole objects: the C library and its parts, the C++ run-time, allocators, the recorder itself.
@@ -41,7 +41,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', 'operator new[[]]'),
   ('function', 'operator delete'),
   ('function', 'operator delete[[]]'),
-  -- Functions of C that hand out memory, and wrappers that only check for NULL.
+  -- Functions of C that return allocated memory, and wrappers that only check for NULL.
   ('function', 'strdup'),
   ('function', 'strndup'),
   ('function', '__strdup'),
@@ -59,8 +59,8 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', 'xstrdup'),
   ('function', 'xstrndup'),
   ('function', 'xasprintf'),
-  -- Wrappers and containers of any program, by names that say nothing but "allocate" or "make room". A name that ends in grow is not among
-  -- them, and neither is a plain reserve in a module (Fortran's __hotel_MOD_reserve, Ada's hotel__reserve): such functions may keep their blocks.
+  -- Wrappers and containers of any program, by names that only mean "allocate" or "make room". Names that end in grow are
+  -- not included, nor is a plain reserve in a module (Fortran's __hotel_MOD_reserve, Ada's hotel__reserve): such functions may keep their blocks.
   ('function', '*_malloc'),
   ('function', '*_calloc'),
   ('function', '*_realloc'),
@@ -76,7 +76,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', '*ensure_space'),
   ('function', '*ensure_room'),
   ('function', '*ensureCapacity'),
-  -- Growers of known programs and libraries: git, perl, OpenSSL, libxml2, GCC, LLVM.
+  -- Functions that grow buffers in known programs and libraries: git, perl, OpenSSL, libxml2, GCC, LLVM.
   ('function', 'strbuf_grow'),
   ('function', 'Perl_sv_grow*'),
   ('function', 'BUF_MEM_grow*'),
@@ -99,8 +99,8 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', 'g_strjoin*'),
   ('function', 'g_memdup*'),
   ('function', 'g_free*'),
-  -- Wrappers of programs that many people run: perl, Python, Redis, nginx, SQLite, OpenSSL, libxml2, libcurl, ImageMagick, MySQL,
-  -- FFmpeg, GCC, PostgreSQL, APR, talloc, obstacks, HotSpot, V8. A pool blames who asked it, though one block serves many.
+  -- Wrappers of widely used programs: perl, Python, Redis, nginx, SQLite, OpenSSL, libxml2, libcurl, ImageMagick, MySQL,
+  -- FFmpeg, GCC, PostgreSQL, APR, talloc, obstacks, HotSpot, V8. The call site of a pool's block is its requester, though it serves many.
   ('function', 'Perl_safesys*alloc'),
   ('function', 'Perl_savepv*'),
   ('function', '_PyMem_Raw*alloc'),
@@ -185,7 +185,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', '__cxxabiv1::*'),
   ('function', '__cxa_*'),
   ('source', '*/include/c++/*'),
-  -- Rust: names in the old scheme, in the new one, and the sources of its library.
+  -- Rust: names in the old mangling scheme, in the new one, and the sources of its library.
   ('function', 'alloc::*'),
   ('function', 'core::*'),
   ('function', '<alloc::*'),
@@ -202,7 +202,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', '__rdl_*'),
   ('function', '__rg_*'),
   ('source', '/rustc/*/library/*'),
-  -- D: its library, what compilers call, and the same where it is linked into the program.
+  -- D: its library, functions that compilers call, and the same functions if they are linked into the program.
   ('object', '*/libgphobos.so*'),
   ('object', '*/libgdruntime.so*'),
   ('object', '*/libphobos2*.so*'),
@@ -231,7 +231,7 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', 'caml_c_call'),
   ('function', 'camlStdlib__*'),
   ('function', 'camlStdlib.*'),
-  -- Go: what cgo puts between C.malloc, C.CString or C.CBytes and malloc, and what starts threads.
+  -- Go: functions of cgo between C.malloc, C.CString or C.CBytes and malloc, and functions that start threads.
   ('function', '_cgo_*_Cfunc__Cmalloc'),
   ('function', '_cgo_*_C2func__Cmalloc'),
   ('function', '*._Cfunc__CMalloc'),

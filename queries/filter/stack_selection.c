@@ -88,7 +88,10 @@ static int select_matching(const struct rundb *database, const char *sql, const 
 }
 
 static const char functions_sql[] = "SELECT function_id, name, raw_name FROM functions";
-static const char objects_sql[] = "SELECT object_id, path, NULL FROM objects";
+/* Copies of one file are one object, which any of their paths selects. */
+static const char objects_sql[] =
+    "SELECT object_id, path, NULL FROM objects UNION ALL"
+    " SELECT object_id, mapped_path, NULL FROM modules WHERE mapped_path IS NOT NULL";
 
 /* Calls from code without names, as reports print them (views/_sites.sql). */
 #define BARE_NAME                                                                              \

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: MIT
--- _builtin_origins: one row per built-in rule about the place where a block was made.
+-- _builtin_origins: one row per built-in rule about the place where a block was allocated.
 --
--- Such a rule holds by modules alone, so that it does so for libraries without symbols, too: the innermost position of
--- the stack lies in a module that matches object_pattern and, if caller_pattern is set, the one below it in a module
--- that matches that. Code of the program that runs further out, or that was called from there, never matches: its
--- blocks are made elsewhere.
+-- Such a rule only tests modules, so it also works for libraries without symbols. The innermost position of the stack must lie
+-- in a module that matches object_pattern. If caller_pattern is set, the position below must lie in a module that matches it.
+-- Code of the program further out never matches, nor does code of the program that was called from there: its blocks are
+-- allocated elsewhere.
 CREATE VIEW _builtin_origins(
   rule,              -- joins suppressions
-  object_pattern,    -- GLOB over the path of the module that made the block
+  object_pattern,    -- GLOB over the path of the module that allocated the block
   caller_pattern     -- GLOB over the path of the module that called it; NULL: any
 ) AS
 VALUES
-  -- What the dynamic loader allocates for itself, it keeps or frees with the library or thread that it is for.
+  -- The dynamic loader keeps its own blocks, or frees them with the library or thread that they belong to.
   ('made by the dynamic loader', '*/ld-linux*.so.[0-9]', NULL),
   ('made by the dynamic loader', '*/ld64.so.[0-9]', NULL),
   ('made by the dynamic loader', '*/ld-2.[0-9]*.so', NULL),
-  -- The memory for exceptions (see above) is all that initializers of libstdc++ take from malloc themselves.
+  -- Initializers of libstdc++ allocate nothing themselves except the memory for exceptions (see above).
   ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld-linux*.so.[0-9]'),
   ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld64.so.[0-9]'),
   ('made by libstdc++ as it was loaded', '*/libstdc++.so.6*', '*/ld-2.[0-9]*.so');

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- _builtin_suppressions: one row per suppression rule that holds for every program, with its reason.
 --
--- Rules without a pattern look at where a block was made, not at who is on the stack: see _builtin_origins.
+-- Rules without a pattern test where a block was allocated, not which functions are on the stack: see _builtin_origins.
 CREATE VIEW _builtin_suppressions(
-  rule_id,           -- from 1001, so that a user's own rules win
+  rule_id,           -- from 1001, so that the user's own rules win
   rule,              -- as written, in the syntax of LeakSanitizer
   pattern            -- the same as a GLOB over whole names; NULL: a rule of _builtin_origins
 ) AS
@@ -22,17 +22,17 @@ VALUES
   (1010, 'leak:^__gconv_', '__gconv_*'),
   (1011, 'leak:^tzset_internal$', 'tzset_internal'),
   (1012, 'leak:^__nss_', '__nss_*'),
-  -- getpwuid and its siblings answer in a buffer of their own.
+  -- getpwuid and similar functions return a buffer of their own.
   (1022, 'leak:^getpwuid$', 'getpwuid'),
   (1023, 'leak:^getpwnam$', 'getpwnam'),
   (1024, 'leak:^getgrgid$', 'getgrgid'),
   (1025, 'leak:^getgrnam$', 'getgrnam'),
   -- Buffers of stdin, stdout and stderr are never freed.
   (1013, 'leak:^_IO_file_doallocate$', '_IO_file_doallocate'),
-  -- Memory for exceptions thrown when no memory is left, made when libstdc++ starts, and the exception state of threads.
+  -- libstdc++ allocates memory at its start for exceptions that are thrown when memory is exhausted. Threads have exception state.
   (1014, 'leak:^(anonymous namespace)::pool::pool', '(anonymous namespace)::pool::pool*'),
   (1015, 'leak:^__cxa_get_globals', '__cxa_get_globals*'),
-  -- Types and interned strings of GLib live for ever by design.
+  -- GLib never frees types and interned strings, by design.
   (1016, 'leak:^g_type_register_', 'g_type_register_*'),
   (1017, 'leak:^g_type_init', 'g_type_init*'),
   (1018, 'leak:^g_intern_', 'g_intern_*'),

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: MIT
 -- _growth_curves: one row per step of the curves of a call site whose live bytes rose between regular snapshots, for _site_shapes.
 --
--- What came to stay is what is live at a snapshot and at every later one: the least of these, the floor. What was below it from
--- the first snapshot on has not grown. The end of the process is not looked at: what is freed only there has grown until then.
+-- Bytes that came to stay are live at a snapshot and at every later one: the minimum of these, the floor. Bytes below the floor
+-- of the first snapshot have not grown. The end of the process is ignored: blocks that are only freed there have grown until then.
 CREATE VIEW _growth_curves(
   curve,             -- 'growth'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- NULL: nothing is suppressed
-  part,              -- of 64 of the time that is judged, 0 to 63
+  part,              -- 0 to 63: part of the analysis range
   step,              -- order of the snapshots
-  at_ns,             -- when the snapshot was
+  at_ns,             -- time of the snapshot
   stays,             -- bytes that came to stay
-  site_stays,        -- the same, and at the first snapshot what lies below it to the last
-  change,            -- of live bytes since the snapshot before
-  total,             -- all that stays
-  site_total         -- the same
+  site_stays,        -- the same, plus at the first snapshot the bytes that stay to the last one
+  change,            -- change of live bytes since the previous snapshot
+  total,             -- sum of all bytes that stay
+  site_total         -- as total
 ) AS
 WITH
   looks AS MATERIALIZED (

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- _growth_squares: one row per call site of a process whose blocks are samples: the square of the margin of what it has more at the
--- last regular snapshot than at the first. A block that lives at both is one and the same sample, and not in the difference.
--- Filters by rows put a table of their own in its place.
+-- _growth_squares: one row per call site of a process whose blocks are samples: the squared margin of its growth.
+--
+-- Growth is the live bytes at the last regular snapshot minus those at the first. A block that is live at both is the same sample
+-- in both, so it does not change the difference. Filters on rows replace this view by a table.
 CREATE VIEW _growth_squares(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  bytes_square       -- of half of the width of the 95 % interval
+  bytes_square       -- square of half of the width of the 95 % interval
 ) AS
 WITH
   looks AS MATERIALIZED (
@@ -14,7 +15,7 @@ WITH
     WHERE p.sample_bytes > 0 AND n.reason = 'regular' AND n.at_ns <= j.end_ns GROUP BY n.process_id),
   changed AS (
     SELECT l.process_id, a.backtrace_id, a.size_bytes, exp(-1.0 * a.size_bytes / l.sample_bytes) AS missed
-    FROM (SELECT 1 FROM looks LIMIT 1) AS some -- rows are read where there are samples
+    FROM (SELECT 1 FROM looks LIMIT 1) AS some -- rows are only read if there are samples
     CROSS JOIN allocation_rows AS a
     CROSS JOIN threads AS t ON t.thread_id = a.thread_id
     CROSS JOIN looks AS l ON l.process_id = t.process_id

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: MIT
 -- _leak_curves: one row per step of the curves of a call site with more than two leaked blocks, for _site_shapes.
 --
--- What came to stay are the births of leaked blocks, which are known exactly, part by part of the time that was recorded (see
--- _judged). They stand before the looks at live bytes of the same part. Where some stacks are suppressed, each rule and
--- the rest have a curve of their own beside the live bytes of the whole call site, of which they are a part.
+-- Leaked blocks come to stay when they are allocated. Their bytes are known exactly for each part of the analysis range (see
+-- _judged). In each part, they precede the snapshots of live bytes. If some stacks are suppressed, each rule and the rest have
+-- a curve of their own. Each of these is a part of the call site, whose live bytes are only known as a whole.
 CREATE VIEW _leak_curves(
   curve,             -- 'leaks'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  rule_id,           -- joins suppressions; NULL: the stacks that no rule names
-  part,              -- of 64 of the time that is judged, 0 to 63
+  rule_id,           -- joins suppressions; NULL: stacks that match no rule
+  part,              -- 0 to 63: part of the analysis range
   step,              -- order within the part
-  at_ns,             -- when the look was; NULL: births
-  stays,             -- bytes that came to stay; a block of no bytes counts as one
+  at_ns,             -- time of the snapshot; NULL: allocations
+  stays,             -- bytes that came to stay; a block of 0 bytes counts as one byte
   site_stays,        -- the same of all stacks of the call site
-  change,            -- of live bytes since the look before
-  total,             -- all that stays
+  change,            -- change of live bytes since the previous snapshot
+  total,             -- sum of all bytes that stay
   site_total         -- the same of all stacks of the call site
 ) AS
 WITH

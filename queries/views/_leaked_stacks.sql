@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- _leaked_stacks: one row per stack that leaked, with the rule that suppresses it.
 --
--- Blocks that exec took away with the whole process image are not leaks.
+-- Blocks that were lost with the process image at an exec are not leaks.
 CREATE VIEW _leaked_stacks(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces
   call_site_id,      -- joins call_sites
   leaked_blocks,     -- blocks that were never freed
   leaked_bytes,      -- their requested bytes
-  leaked_first_ns,   -- birth of the first of them
-  leaked_last_ns,    -- birth of the last of them
+  leaked_first_ns,   -- allocation time of the first of them
+  leaked_last_ns,    -- allocation time of the last of them
   allocated_blocks,  -- all blocks of the stack
   rule_id,           -- joins suppressions; NULL: not suppressed
   leaked_blocks_margin, -- half of the width of the 95 % interval of leaked_blocks; NULL: it is exact

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- _live: one row per call site with all its blocks: what `live --at` shows once the totals are those of live blocks.
+-- _live: one row per call site with all its blocks: what `live --at` shows when the totals are those of live blocks.
 CREATE VIEW _live(
   process_id,        -- joins processes
   bytes,             -- requested bytes
   blocks,            -- blocks
-  share,             -- bytes as a share of the process's, 0 to 1
+  share,             -- share of the bytes of the process, 0 to 1
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

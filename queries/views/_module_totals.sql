@@ -1,26 +1,26 @@
 -- SPDX-License-Identifier: MIT
--- _module_totals: one row per file of code that is on a stack: its sums, of which module_totals is made.
+-- _module_totals: one row per file of code that is on a stack: its sums, which fill module_totals.
 CREATE VIEW _module_totals(
   process_id,        -- joins processes
   object_id,         -- joins objects
   self_allocated_blocks, -- this and all below: as in function_totals
   self_allocated_bytes, -- requested bytes
   self_leaked_bytes, -- never freed
-  self_peak_bytes,   -- live at the process's peak
-  self_temporary_blocks, -- freed at once
-  total_allocated_blocks, -- the same, of all stacks that the file is on
+  self_peak_bytes,   -- live at the peak of the process
+  self_temporary_blocks, -- freed right after their allocation
+  total_allocated_blocks, -- as above, for all stacks that contain the file
   total_allocated_bytes, -- requested bytes
   total_leaked_bytes, -- never freed
-  total_peak_bytes,  -- live at the process's peak
-  total_temporary_blocks, -- freed at once
+  total_peak_bytes,  -- live at the peak of the process
+  total_temporary_blocks, -- freed right after their allocation
   self_allocated_blocks_margin, -- this and all below: as in function_totals
   self_allocated_bytes_margin, -- of requested bytes
   self_leaked_bytes_margin, -- of those never freed
-  self_peak_bytes_margin, -- of those live at the process's peak
-  total_allocated_blocks_margin, -- the same, of all stacks that the file is on
+  self_peak_bytes_margin, -- of those live at the peak of the process
+  total_allocated_blocks_margin, -- as above, for all stacks that contain the file
   total_allocated_bytes_margin, -- of requested bytes
   total_leaked_bytes_margin, -- of those never freed
-  total_peak_bytes_margin -- of those live at the process's peak
+  total_peak_bytes_margin -- of those live at the peak of the process
 ) AS
 WITH
   module_nodes AS (

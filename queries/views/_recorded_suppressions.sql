@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- _recorded_suppressions: one row per suppression rule that the recorded program brought with it.
+-- _recorded_suppressions: one row per suppression rule that the recorded program contains.
 --
--- heaptrack keeps what __lsan_default_suppressions of the program says. ^ and $ tie a pattern to the ends of a name.
+-- heaptrack stores what __lsan_default_suppressions of the program returns. ^ and $ anchor a pattern at the ends of a name.
 CREATE VIEW _recorded_suppressions(
   rule_id,           -- from 1, in the order of the program
   rule,              -- as written, in the syntax of LeakSanitizer
@@ -15,6 +15,6 @@ WITH
     SELECT rule, iif(pattern GLOB '^*', '', '*'), substr(pattern, 1 + (pattern GLOB '^*'),
       length(pattern) - (pattern GLOB '^*') - (pattern GLOB '?*$')), iif(pattern GLOB '?*$', '', '*')
     FROM written)
--- A pattern of nothing but stars would suppress every leak.
+-- A pattern that has only stars would suppress every leak.
 SELECT row_number() OVER (), rule, before || replace(replace(middle, '[', '[[]'), '?', '[?]') || after
 FROM tied WHERE trim(middle, '*') <> '';

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- _site_frees: one row per call site some of whose blocks were freed: the call site that freed most of them.
+-- _site_frees: one row per call site with freed blocks: the call site that freed most of them.
 --
--- site_frees is made of it. A log of --aggregate does not tell all stacks apart that free (free_sites): call sites of whose blocks more were freed on the
--- others than at any call site have no row.
+-- This view fills site_frees. A log of --aggregate does not distinguish all stacks that free blocks (free_sites). A call site has
+-- no row if more of its blocks were freed on the other stacks than at any one call site.
 CREATE VIEW _site_frees(
   process_id,        -- joins processes
-  call_site_id,      -- where the blocks were born
-  free_call_site_id, -- where most of them were freed
-  blocks             -- how many of them there
+  call_site_id,      -- call site that allocated the blocks
+  free_call_site_id, -- call site that freed most of them
+  blocks             -- number of blocks that it freed
 ) AS
 WITH
   pairs(process_id, call_site_id, free_call_site_id, blocks) AS (

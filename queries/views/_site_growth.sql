@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- _site_growth: one row per call site whose live bytes changed between regular snapshots, of which site_growth is made.
+-- _site_growth: one row per call site whose live bytes changed between regular snapshots. It fills site_growth.
 CREATE VIEW _site_growth(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  snapshots,         -- of the process, the peak and the end left out
-  from_bytes,        -- live at the first of them
-  to_bytes,          -- live at the last of them
-  pattern,           -- how they rose: see _site_shapes; NULL: they did not, or see _unjudged
+  snapshots,         -- number of regular snapshots of the process
+  from_bytes,        -- live bytes at the first of them
+  to_bytes,          -- live bytes at the last of them
+  pattern,           -- how they rose: see _site_shapes; NULL: they did not rise, or see _unjudged
   since_ns,          -- when the first tenth of the rise had come
   until_ns,          -- when nine tenths of it had come
-  bytes_per_s,       -- of recorded time between these two instants; NULL: they are less than a tenth of the judged time apart, which tells no rate
+  bytes_per_s,       -- per second of recorded time between these two times; NULL: they are less than a tenth of the analysis range apart, too close for a rate
   grown_bytes_margin -- half of the width of the 95 % interval of to_bytes - from_bytes; NULL: it is exact
 ) AS
 WITH
@@ -22,16 +22,16 @@ WITH
       sum(s.change_bytes) AS to_bytes
     FROM numbered AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id
     GROUP BY n.process_id, s.call_site_id),
-  -- Where rows were left out nobody knows what lives at both ends: then it is the most that it can be.
+  -- Without rows, the blocks that are live at both ends are unknown. Then the margin is the largest possible one.
   squares AS MATERIALIZED (
     SELECT process_id, coalesce(call_site_id, -1) AS site, bytes_square FROM _growth_squares),
   have AS MATERIALIZED (
     SELECT EXISTS (SELECT 1 FROM allocation_rows) AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'slim' AND value + 0 = 1) AS rows),
-  -- SQLite makes an index for what is equal, not for what is so by IS.
+  -- SQLite makes an index for =, not for IS.
   shapes AS MATERIALIZED (
     SELECT *, coalesce(call_site_id, -1) AS site, (
         SELECT sum(max(0, min(coalesce(w.end_ns, s.until_ns), s.until_ns) - max(w.start_ns, s.since_ns)) * w.recorded_share)
-        FROM windows AS w WHERE w.process_id = s.process_id) AS recorded_ns -- nothing is born between two windows
+        FROM windows AS w WHERE w.process_id = s.process_id) AS recorded_ns -- no block is allocated between two windows
     FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,
   iif(s.pattern IS NOT NULL AND 10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- _site_leaks: one row per leaking call site and rule that suppresses some of its stacks, of which site_leaks is made.
+-- _site_leaks: one row per leaking call site and rule that suppresses some of its stacks. It fills site_leaks.
 CREATE VIEW _site_leaks(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  rule_id,           -- joins suppressions; NULL: the stacks that no rule names
+  rule_id,           -- joins suppressions; NULL: stacks that match no rule
   stacks,            -- distinct stacks that leak
   leaked_blocks,     -- blocks that were never freed
   leaked_bytes,      -- their requested bytes
-  leaked_first_ns,   -- birth of the first of them
-  leaked_last_ns,    -- birth of the last of them
-  pattern,           -- how they came over time: see _site_shapes; two blocks have no shape
+  leaked_first_ns,   -- allocation time of the first of them
+  leaked_last_ns,    -- allocation time of the last of them
+  pattern,           -- how they came over time: see _site_shapes; two blocks are too few for a shape
   leaked_blocks_margin, -- half of the width of the 95 % interval of leaked_blocks; NULL: it is exact
   leaked_bytes_margin -- the same of leaked_bytes
 ) AS
@@ -20,7 +20,7 @@ WITH
       sqrt(sum(leaked_blocks_margin * leaked_blocks_margin)) AS blocks_margin,
       sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) AS bytes_margin
     FROM _leaked_stacks GROUP BY process_id, call_site_id, rule_id),
-  -- SQLite makes an index for what is equal, not for what is so by IS.
+  -- SQLite makes an index for =, not for IS.
   shapes AS MATERIALIZED (
     SELECT process_id, coalesce(call_site_id, -1) AS site, coalesce(rule_id, -1) AS rule, pattern
     FROM site_shapes WHERE curve = 'leaks')

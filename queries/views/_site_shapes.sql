@@ -1,39 +1,41 @@
 -- SPDX-License-Identifier: MIT
--- _site_shapes: one row per curve of a call site, with the word for its shape: the one rule behind the patterns of leaks and growth.
+-- _site_shapes: one row per curve of a call site, with its pattern: the one rule behind the patterns of leaks and growth.
 --
--- Two curves are looked at: what came to stay, and what passes: live bytes that are not, or not yet, among the former. Of leaks
--- the births of leaked blocks came to stay (_leak_curves), of growth what no later snapshot falls below (_growth_curves). They
--- begin where the first tenth of all that stays has come, and the life has 64 parts. The first word that holds is told:
--- 'plateau', and 'saw tooth' if live bytes fell to less than half of what they had been, where nothing grows, for one of these reasons:
---   what passes fills the place until what stays begins, as much as half of it or more, and is less than half of that in the
---   last quarter of the time from there to the end: a full cache whose oldest block makes place for a new one;
---   as much was there shortly before, and less than a quarter of it from two parts later on: a queue that fills and drains;
---   hardly more (a quarter) was ever there in the second half than stays, what passes gets less by a quarter, and the
---   last quarter of the life is less than a twentieth higher than the third: a cache in which a new block takes the place of any.
---   of leaks alone, which may be those born in a part of the life: live bytes hold meanwhile, within half of what stays, and neither
---   their top nor their floor is a twentieth of that higher in the last quarter than in the first: in a cache where a new block takes
---   the place of any, few of a time between stay, and what they replace was born before.
---   of growth alone, whose floor is told from samples, which miss the lowest levels of what goes up and down fast: more than
---   twice what stays passes meanwhile, and the second half of the life is higher than the first by less than half of what came in it.
--- 'burst': half or more came at one look, or in one part. 'plateau': nine tenths had come in the first two thirds.
+-- The rule compares two curves. One has the bytes that came to stay; the other has the passing bytes, which are all other live
+-- bytes. For leaks, the allocations of leaked blocks came to stay (_leak_curves). For growth, the bytes below which no later
+-- snapshot falls came to stay (_growth_curves). The life begins when one tenth of the staying bytes has come. The analysis range
+-- has 64 parts. The first pattern that holds is the result:
+-- 'plateau', or 'saw tooth' if live bytes once fell to less than half of an earlier value: nothing grows, for one of these reasons:
+--   A full cache, the oldest goes first. Before the staying bytes begin, at least half as many bytes pass. In the last quarter
+--   of the life, fewer than half of these pass.
+--   A queue that fills and drains. At least half as many bytes were there shortly before; from two parts later on, less
+--   than a quarter of them.
+--   A cache where any block goes. The second half of the life never has a quarter more than the staying bytes. Passing bytes
+--   decrease by a quarter. The last quarter of the life is less than a twentieth higher than the third.
+--   Leaks only: the rest of such a cache, from a part of the life. Live bytes vary by less than half of the staying bytes. From
+--   the first to the last quarter, neither their top nor their floor rises by a twentieth of the staying bytes. Few blocks of
+--   such a time stay, and they replace blocks that were allocated before it.
+--   Growth only, whose floor comes from snapshots, which miss the lowest levels of fast changes. More than twice as much passes
+--   as stays. The second half of the life is higher than the first by less than half of what came in it.
+-- 'burst': half or more came at one snapshot, or in one part. 'plateau': nine tenths had come in the first two thirds.
 -- 'late': nine tenths came in the second half. 'steady': everything else.
--- A queue that fills and drains beside a leak is no plateau: it is there while what stays comes, and not less at the end.
--- With fewer than eight regular snapshots in the time that is judged nobody knows what passes; they are too few to tell growth from a burst.
+-- A queue that fills and drains next to a leak is not a plateau: it is there while the staying bytes come, and still at the end.
+-- If the analysis range has fewer than eight regular snapshots, passing bytes are unknown, and growth looks the same as a burst.
 CREATE VIEW _site_shapes(
   curve,             -- 'leaks' or 'growth'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
-  rule_id,           -- joins suppressions; NULL: the stacks that no rule names
+  rule_id,           -- joins suppressions; NULL: stacks that match no rule
   pattern,           -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth'; NULL: see _unjudged
-  stays_bytes,       -- all that came to stay; a leaked block of no bytes counts as one
-  since_ns,          -- the look at which a tenth of what stays had come; NULL: of leaks
-  until_ns           -- the look at which nine tenths had come; NULL: of leaks
+  stays_bytes,       -- sum of the bytes that came to stay; a leaked block of 0 bytes counts as one byte
+  since_ns,          -- snapshot at which one tenth of the staying bytes had come; NULL: curve is 'leaks'
+  until_ns           -- snapshot at which nine tenths had come; NULL: curve is 'leaks'
 ) AS
 WITH
   curves AS (SELECT * FROM _leak_curves UNION ALL SELECT * FROM _growth_curves),
   sums AS (
     SELECT *, sum(stays) OVER w AS so_far, sum(change) OVER w AS level, sum(change - site_stays) OVER w AS passes,
-      max(part, lead(part, 1, 64) OVER w - 1) AS to_part -- holds on until the next step
+      max(part, lead(part, 1, 64) OVER w - 1) AS to_part -- the level lasts until the next step
     FROM curves
     WINDOW w AS (PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step ROWS UNBOUNDED PRECEDING)),
   placed AS (
@@ -49,7 +51,7 @@ WITH
       max(stays) AS largest, max(2 * level < highest) AS fell,
       max(passes) FILTER (WHERE to_part >= 2 * begins - 64 AND 3 * part < 64 + 2 * begins) AS before,
       max(passes) FILTER (WHERE part < begins AND 4 * to_part >= 5 * begins - 72) AS just_before,
-      -- looked for two parts later: snapshots may be as far apart, and the last one before it went is no level since
+      -- from two parts later on: snapshots may be that far apart, so the last one before the bytes were freed does not count
       max(passes) FILTER (WHERE to_part >= begins + 2) AS since,
       max(passes) FILTER (WHERE 2 * to_part >= 64 + begins) AS in_half,
       max(passes) FILTER (WHERE 4 * to_part >= 192 + begins) AS after,

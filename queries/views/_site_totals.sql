@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- _site_totals: one row per call site of a process: the sums of its stacks, of which site_totals is made.
+-- _site_totals: one row per call site of a process: the sums of its stacks, which fill site_totals.
 CREATE VIEW _site_totals(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: stacks without a call site
@@ -7,18 +7,18 @@ CREATE VIEW _site_totals(
   complete_blocks,   -- blocks whose stack is complete
   allocated_blocks,  -- this and all below: as in backtrace_totals
   allocated_bytes,   -- requested bytes
-  freed_blocks,      -- ended blocks
+  freed_blocks,      -- freed blocks
   freed_bytes,       -- their requested bytes
-  leaked_blocks,     -- never ended
+  leaked_blocks,     -- never freed
   leaked_bytes,      -- their requested bytes
-  temporary_blocks,  -- freed at once
+  temporary_blocks,  -- freed right after their allocation
   temporary_bytes,   -- their requested bytes
-  peak_blocks,       -- live at the process's peak
+  peak_blocks,       -- live at the peak of the process
   peak_bytes,        -- their requested bytes
-  own_peak_bytes,    -- sum of the stacks' own peaks, which need not coincide
+  own_peak_bytes,    -- sum of the own peaks of the stacks, which need not occur at the same time
   slack_bytes,       -- usable minus requested
   lifetime_sum_ns,   -- of freed blocks
-  realloc_count,     -- blocks born by realloc of another
+  realloc_count,     -- blocks allocated by realloc of another
   realloc_copied_bytes, -- bytes of these that were moved
   elided_blocks,     -- logged only as counts
   elided_bytes,      -- their requested bytes

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- _sites: one row per call site with its names, for the views that end in a place in the code. Subqueries, not joins: SQLite makes a table of
--- all call sites first where a view of several tables stands on the right of a LEFT JOIN.
+-- _sites: one row per call site with its names, for views that end in a place in the code.
+--
+-- It uses subqueries, not joins. If a view of several tables is on the right of a LEFT JOIN, SQLite first makes a table of all
+-- call sites.
 CREATE VIEW _sites(
   call_site_id,      -- joins call_sites
   function,          -- demangled name; without symbols module+offset of the call (module address, if the recording came with names); NULL: unknown
   source,            -- path as the debug information has it
   line,              -- line in source
   module,            -- path of the file that holds the code
-  label              -- what a person reads: function source:line, or the module
+  label              -- text for reports: function source:line, or the module
 ) AS
 SELECT c.call_site_id,
   coalesce((SELECT f.name FROM functions AS f WHERE f.function_id = c.function_id),

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- _snapshot_sites: one row per snapshot and call site whose live bytes changed, of which snapshot_sites is made.
+-- _snapshot_sites: one row per snapshot and call site whose live bytes changed. It fills snapshot_sites.
 --
--- The peak is between two regular snapshots, which do not say how stacks came back from it: it is left out.
+-- The peak is left out. It lies between two regular snapshots, and these do not store how stacks changed after it.
 CREATE VIEW _snapshot_sites(
   snapshot_id,       -- joins snapshots
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site

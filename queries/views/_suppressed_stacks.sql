@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- _suppressed_stacks: one row per leaking stack that a suppression rule names, of which suppressed_stacks is made.
+-- _suppressed_stacks: one row per leaking stack that matches a suppression rule. It fills suppressed_stacks.
 CREATE VIEW _suppressed_stacks(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces
-  rule_id            -- the first rule of suppressions that holds
+  rule_id            -- first rule of suppressions that matches
 ) AS
 WITH
   matched_functions(function_id, rule_id) AS MATERIALIZED (

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- _unjudged: one row per process that was recorded for less than half of the time that is judged: what came between its windows
--- nobody has seen, so that no shape and no rate is told.
+-- _unjudged: one row per process that was recorded for less than half of the analysis range.
+--
+-- Events between its windows are unknown, so it has no pattern and no rate.
 CREATE VIEW _unjudged(
   process_id         -- joins processes
 ) AS

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: MIT
 -- by_function: one row per function: what it allocates itself, and together with everything it calls.
 --
--- self: the call site is in this function. inclusive: the function is anywhere on the stack, recursion counted once.
+-- self: the call site is in this function. inclusive: the function is anywhere on the stack; a recursive function counts once.
 CREATE VIEW by_function(
   process_id,              -- joins processes
   self_allocated_blocks,   -- blocks allocated itself
   self_allocated_bytes,    -- requested bytes allocated itself
-  self_leaked_bytes,       -- bytes leaked itself
-  self_peak_bytes,         -- bytes live at the process's peak itself
-  self_temporary_blocks,   -- temporary blocks itself
+  self_leaked_bytes,       -- bytes allocated itself and leaked
+  self_peak_bytes,         -- bytes allocated itself that are live at the peak of the process
+  self_temporary_blocks,   -- temporary blocks allocated itself
   inclusive_allocated_blocks, -- blocks allocated in and below it
   inclusive_allocated_bytes, -- requested bytes allocated in and below it
-  inclusive_leaked_bytes,  -- bytes leaked in and below it
-  inclusive_peak_bytes,    -- bytes live at the process's peak in and below it
-  inclusive_temporary_blocks, -- temporary blocks in and below it
+  inclusive_leaked_bytes,  -- bytes allocated in and below it and leaked
+  inclusive_peak_bytes,    -- bytes allocated in and below it that are live at the peak of the process
+  inclusive_temporary_blocks, -- temporary blocks allocated in and below it
   function,                -- demangled name
   function_id,             -- joins functions
   self_allocated_blocks_margin, -- half of the width of the 95 % interval of self_allocated_blocks; NULL: it is exact

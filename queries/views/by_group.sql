@@ -1,24 +1,25 @@
 -- SPDX-License-Identifier: MIT
--- by_group: one row per group that the program charged memory to; empty where it has none.
+-- by_group: one row per group to which the program charged memory; empty if it has no groups.
 --
--- Rows come by what leaked, then by the peak: a group may hold what it did not allocate (mtrace_move).
--- The root, 1, is what was charged to nobody because no scope was open; 0 is what was to be charged to nobody.
+-- Rows are sorted by leaked bytes, then by the peak: a group may hold memory that it did not allocate (mtrace_move).
+-- Group 1 is the root: memory that was allocated while no scope was open. Group 0 is untracked memory, excluded from all groups
+-- by the program.
 CREATE VIEW by_group(
   process_id,             -- joins processes
-  allocated_bytes,        -- requested by its blocks, elided ones included
-  allocated_blocks,       -- born while their thread was in it
-  leaked_bytes,           -- requested by those charged to it that were never freed
-  leaked_blocks,          -- that were never freed
+  allocated_bytes,        -- requested bytes of its blocks, elided blocks included
+  allocated_blocks,       -- allocated while their thread was in it
+  leaked_bytes,           -- requested bytes of blocks charged to it that were never freed
+  leaked_blocks,          -- blocks charged to it that were never freed
   peak_bytes,             -- highest sum of live bytes charged to it
-  peak_ns,                -- when that was; NULL: never any
-  freed_bytes,            -- requested by those that ended while charged to it
-  freed_blocks,           -- that ended
-  freed_elsewhere_bytes,  -- of freed_bytes, by a thread that was in another group; group_flows says in which
+  peak_ns,                -- first time of that sum; NULL: no block was ever live
+  freed_bytes,            -- requested bytes of blocks that were freed while charged to it
+  freed_blocks,           -- blocks that were freed while charged to it
+  freed_elsewhere_bytes,  -- of freed_bytes, freed by a thread that was in another group; group_flows has that group
   freed_elsewhere_blocks, -- the same in blocks
-  moved_in_bytes,         -- given to it by mtrace_move
-  moved_out_bytes,        -- taken from it by mtrace_move
+  moved_in_bytes,         -- moved to it by mtrace_move
+  moved_out_bytes,        -- moved from it by mtrace_move
   group_id,               -- joins allocation_groups, allocations.group_id
-  name,                   -- as the program chose
+  name,                   -- chosen by the program
   tags,                   -- 'key=value, key=value'; NULL: none
   allocated_bytes_margin, -- half of the width of the 95 % interval of allocated_bytes; NULL: it is exact
   leaked_bytes_margin,    -- the same of leaked_bytes

@@ -6,14 +6,14 @@ CREATE VIEW by_module(
   process_id,              -- joins processes
   self_allocated_blocks,   -- blocks allocated itself
   self_allocated_bytes,    -- requested bytes allocated itself
-  self_leaked_bytes,       -- bytes leaked itself
-  self_peak_bytes,         -- bytes live at the process's peak itself
-  self_temporary_blocks,   -- temporary blocks itself
+  self_leaked_bytes,       -- bytes allocated itself and leaked
+  self_peak_bytes,         -- bytes allocated itself that are live at the peak of the process
+  self_temporary_blocks,   -- temporary blocks allocated itself
   inclusive_allocated_blocks, -- blocks allocated in and below it
   inclusive_allocated_bytes, -- requested bytes allocated in and below it
-  inclusive_leaked_bytes,  -- bytes leaked in and below it
-  inclusive_peak_bytes,    -- bytes live at the process's peak in and below it
-  inclusive_temporary_blocks, -- temporary blocks in and below it
+  inclusive_leaked_bytes,  -- bytes allocated in and below it and leaked
+  inclusive_peak_bytes,    -- bytes allocated in and below it that are live at the peak of the process
+  inclusive_temporary_blocks, -- temporary blocks allocated in and below it
   module,                  -- path of the file
   object_id,               -- joins objects
   self_allocated_blocks_margin, -- half of the width of the 95 % interval of self_allocated_blocks; NULL: it is exact

@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: MIT
--- by_pool: one row per allocator of the program's own (mtrace_pool_create): what it gave out of what it took from malloc; empty without any.
+-- by_pool: one row per allocator inside the program (mtrace_pool_create): what it took from malloc and gave out; empty without pools.
 --
--- What it took are the blocks of malloc in which it ever gave out a block, or what realloc made of them. Its blocks lie inside of those: the
--- two are never to be added.
+-- A pool took the blocks of malloc in which it ever gave out a block, also after a realloc of these. The blocks of a pool lie
+-- inside blocks of malloc, so do not add the two.
 CREATE VIEW by_pool(
   process_id,             -- joins processes
-  allocated_bytes,        -- requested for the blocks it gave out
-  allocated_blocks,       -- that it gave out
-  live_bytes,             -- of blocks it gave out that were never ended
-  live_blocks,            -- that were never ended
-  peak_bytes,             -- highest sum of live bytes it had given out
-  peak_ns,                -- when that was; NULL: never any
-  taken_blocks,           -- of malloc, in which its blocks lay; NULL, as the next three: recorded with --sample-bytes, or asked with a filter, which divides what was given out only
-  taken_bytes,            -- requested for those
-  held_bytes,             -- of taken_bytes, in blocks that were never freed
-  spare_bytes,            -- of held_bytes, not in live blocks of this pool: free, its own headers, other pools' blocks
+  allocated_bytes,        -- requested bytes of the blocks it gave out
+  allocated_blocks,       -- blocks that it gave out
+  live_bytes,             -- requested bytes of the blocks it gave out that were never freed
+  live_blocks,            -- blocks it gave out that were never freed
+  peak_bytes,             -- highest sum of its live bytes
+  peak_ns,                -- first time of that sum; NULL: no block was ever live
+  taken_blocks,           -- blocks of malloc that contained its blocks; NULL (also the next three): recorded with --sample-bytes, or queried with a filter, which applies only to blocks that the pool gave out
+  taken_bytes,            -- their requested bytes
+  held_bytes,             -- of taken_bytes, those in blocks that were never freed
+  spare_bytes,            -- of held_bytes, those outside of live blocks of this pool: free memory, its own headers, blocks of other pools
   pool_id,                -- joins pools, pool_blocks
-  name                    -- as the program chose
+  name                    -- chosen by the program
 ) AS
 SELECT process_id, allocated_bytes, allocated_blocks, live_bytes, live_blocks, peak_bytes, peak_ns, taken_blocks, taken_bytes, held_bytes, spare_bytes,
        pool_id, name

@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: MIT
--- by_tag: one row per tag of groups, for all groups that have it: what a tenant or a component was charged.
+-- by_tag: one row per tag of groups: the memory that was charged to all groups with this tag, such as a tenant or a component.
 CREATE VIEW by_tag(
   process_id,             -- joins processes
-  key,                    -- as the program chose
-  value,                  -- as the program chose
-  groups,                 -- that have it and were charged anything
-  allocated_bytes,        -- requested by their blocks, elided ones included
-  allocated_blocks,       -- born while their thread was in one of them
-  leaked_bytes,           -- requested by those that were never freed
-  leaked_blocks,          -- that were never freed
+  key,                    -- chosen by the program
+  value,                  -- chosen by the program
+  groups,                 -- number of groups with this tag that were charged memory
+  allocated_bytes,        -- requested bytes of their blocks, elided blocks included
+  allocated_blocks,       -- allocated while their thread was in one of them
+  leaked_bytes,           -- requested bytes of blocks that were never freed
+  leaked_blocks,          -- blocks that were never freed
   peak_bytes,             -- highest sum of live bytes over all of them
-  peak_ns,                -- when that was; NULL: never any
-  freed_bytes,            -- requested by those that ended
-  freed_blocks,           -- that ended
-  freed_elsewhere_bytes,  -- of freed_bytes, by a thread that was in another group than the block's
+  peak_ns,                -- first time of that sum; NULL: no block was ever live
+  freed_bytes,            -- requested bytes of blocks that were freed
+  freed_blocks,           -- blocks that were freed
+  freed_elsewhere_bytes,  -- of freed_bytes, freed by a thread that was in another group than the block's
   freed_elsewhere_blocks, -- the same in blocks
-  moved_in_bytes,         -- given to one of them by mtrace_move
-  moved_out_bytes,        -- taken from one of them by mtrace_move
+  moved_in_bytes,         -- moved to one of them by mtrace_move
+  moved_out_bytes,        -- moved from one of them by mtrace_move
   allocated_bytes_margin, -- half of the width of the 95 % interval of allocated_bytes; NULL: it is exact
   leaked_bytes_margin,    -- the same of leaked_bytes
   peak_bytes_margin       -- the same of peak_bytes

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- claimed_twice: one row per claim of a block that another object of the same walk had claimed before: two owners, of which one is wrong.
+-- claimed_twice: one row per claim of a block that another object of the same walk had claimed before: two owners, one of which is wrong.
 CREATE VIEW claimed_twice(
   process_id,        -- joins processes
-  declared_bytes,    -- by who came second
-  address,           -- of the block
-  path,              -- who came second
-  first_path,        -- who came first
-  first_kind,        -- 'root', 'unique', 'shared': what it said
-  kind,              -- what the second one said
+  declared_bytes,    -- size that the second object declared
+  address,           -- address of the block
+  path,              -- path of the object that claimed it second
+  first_path,        -- path of the object that claimed it first
+  first_kind,        -- kind of the first claim: 'root', 'unique', 'shared'
+  kind,              -- kind of the second claim
   allocation_id,     -- joins allocations; NULL: no block of malloc begins there
   walk_id            -- joins object_walks
 ) AS

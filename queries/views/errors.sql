@@ -1,39 +1,39 @@
 -- SPDX-License-Identifier: MIT
--- errors: one row per free or realloc of an address that was no live block: double and invalid frees.
+-- errors: one row per free or realloc of an address that was not a live block: double and invalid frees.
 --
--- What cannot be distinguished: if the address was given out again between two frees, the second free ends the newer
--- block, and the free of that block is the one with a row here; its first_free_stack is then the wrong call.
--- A pointer of an allocator that is not recorded (one of the program's own, one inside an executable) is an invalid_free,
--- also where the call was correct. So is one whose allocation was dropped from the log: see events_dropped of processes.
--- Not seen: errors of a process that was attached to, or recorded at times, or of a fork child (a block may be of the time
--- before), and errors in memory that no call of free or realloc passes. With --sample-bytes none are recorded.
+-- If an address is allocated again between two frees, the second free ends the newer block. The row then shows the correct free
+-- of the newer block, and first_free_stack is the wrong call.
+-- A pointer of an unrecorded allocator (one of the program, or one inside an executable) is an invalid_free, even if the call
+-- was correct. So is a pointer whose allocation was dropped from the log: see events_dropped of processes.
+-- Not detected: errors of fork children and of processes that were attached to, or recorded at times, because their blocks may be
+-- older; and errors in memory that is not passed to free or realloc. With --sample-bytes no errors are recorded.
 CREATE VIEW errors(
   process_id,              -- joins processes
-  kind,                    -- 'double_free': a block at this address was freed before; 'invalid_free': there was none; 'unknown': one of both, as freed blocks have no rows (--slim, --aggregate, elided blocks)
+  kind,                    -- 'double_free': a block at this address was freed before; 'invalid_free': there was none; 'unknown': one of the two, because freed blocks have no rows (--slim, --aggregate, elided blocks)
   call,                    -- 'free' (or delete), 'realloc'
-  at_ns,                   -- when it was called
-  address,                 -- that it passed
-  offset_bytes,            -- from the begin of the block; above 0: the address is inside of a live block; NULL: no block is known
-  size_bytes,              -- requested for the block; NULL: no block is known
+  at_ns,                   -- time of the call
+  address,                 -- address that the program passed
+  offset_bytes,            -- offset from the start of the block; above 0: the address is inside a live block; NULL: no block is known
+  size_bytes,              -- requested size of the block; NULL: no block is known
   alloc_ns,                -- when the block was allocated
-  first_free_ns,           -- of a double_free: when the block was freed first
-  thread_id,               -- that called; joins threads
-  first_free_thread_id,    -- that freed the block first
-  allocation_id,           -- the block, joins allocations; NULL: no block is known
-  backtrace_id,            -- of this call, joins backtraces; NULL: not recorded
-  alloc_backtrace_id,      -- of the allocation
-  first_free_backtrace_id, -- of the first free; NULL: none, or not recorded
+  first_free_ns,           -- for a double_free: when the block was freed first
+  thread_id,               -- thread that made the call; joins threads
+  first_free_thread_id,    -- thread that freed the block first
+  allocation_id,           -- the block; joins allocations; NULL: no block is known
+  backtrace_id,            -- stack of this call; joins backtraces; NULL: not recorded
+  alloc_backtrace_id,      -- stack of the allocation
+  first_free_backtrace_id, -- stack of the first free; NULL: none, or not recorded
   function,                -- function of the call site of this call; NULL: unknown
   source,                  -- its source file; NULL: no debug information
   line,                    -- line in source
   module,                  -- file that holds the code; NULL: code outside any file
   call_site_id,            -- joins call_sites; NULL: the stack has no call site
-  stack,                   -- of this call, as in stack_texts
-  alloc_stack,             -- of the allocation
-  first_free_stack         -- of the first free
+  stack,                   -- stack of this call, as in stack_texts
+  alloc_stack,             -- stack of the allocation, as in stack_texts
+  first_free_stack         -- stack of the first free, as in stack_texts
 ) AS
 WITH
-  -- One scan of all blocks for all errors, and none where there are no errors.
+  -- One scan of all blocks for all errors, and no scan without errors.
   found AS MATERIALIZED (
     SELECT u.unmatched_free_id, max(CASE WHEN a.address = u.address THEN a.allocation_id END) AS freed_id,
       max(CASE WHEN a.address < u.address THEN a.allocation_id END) AS live_id

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- flows: one row per pair of threads: who frees whose memory.
+-- flows: one row per pair of threads: the thread that allocated memory, and the thread that freed it.
 CREATE VIEW flows(
   process_id,        -- joins processes
-  blocks,            -- blocks that went from the one to the other
+  blocks,            -- blocks that the first thread allocated and the second freed
   bytes,             -- their requested bytes
-  thread_id,         -- the thread that allocated; joins threads
+  thread_id,         -- thread that allocated; joins threads
   thread,            -- its name
-  free_thread_id,    -- the thread that freed or reallocated; joins threads; 0: others, which a log of --aggregate does not tell apart
-  free_thread        -- its name; of 0: 'others'
+  free_thread_id,    -- thread that freed or reallocated; joins threads; 0: other threads, which a log of --aggregate does not distinguish
+  free_thread        -- its name; 'others' for 0
 ) AS
 SELECT f.process_id, f.blocks, f.bytes, f.thread_id, t.name, f.free_thread_id, CASE f.free_thread_id WHEN 0 THEN 'others' ELSE e.name END
 FROM thread_flows AS f

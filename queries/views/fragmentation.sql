@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- fragmentation: one row per heap at the process's peak and at its end: what its memory is spent on.
+-- fragmentation: one row per heap at the process's peak and at its end: the parts of its memory.
 --
--- extent = live + slack + overhead + holes + free pages + top. All but live is fragmentation. free() gives only the top
--- back to the system, malloc_trim the free pages, too; holes come back when their neighbours are freed (see pinning).
--- Where blocks may lie that have no row (heaps.unseen_blocks), nobody knows what is free: NULL from overhead_bytes on.
--- Blocks with a mapping of their own are in no heap. A page's fill degree is the usable bytes of its live blocks by the page size.
+-- extent = live + slack + overhead + holes + free pages + top. All parts but live are fragmentation. free() returns only the top to
+-- the system. malloc_trim also returns the free pages. Holes become free pages when their neighbours are freed (see pinning).
+-- If the heap may contain blocks without a row (heaps.unseen_blocks), free memory is not known: the columns from overhead_bytes on are NULL.
+-- Blocks with a mapping of their own are in no heap. The fill degree of a page is the usable bytes of its live blocks divided by the page size.
 CREATE VIEW fragmentation(
   process_id,        -- joins processes
-  at,                -- 'peak' or 'end'; with --at what was asked for
-  at_ns,             -- that instant
+  at,                -- 'peak' or 'end'; with --at the requested time
+  at_ns,             -- time of the snapshot
   heap_id,           -- joins heaps
   kind,              -- 'brk', 'arena' or 'other'
   extent_bytes,      -- from the start of the heap to its end
@@ -17,14 +17,14 @@ CREATE VIEW fragmentation(
   overhead_bytes,    -- headers and the allocator's own structures
   hole_bytes,        -- free bytes in pages that hold a live byte
   free_page_bytes,   -- wholly free pages below the topmost live block
-  top_bytes,         -- above the topmost live block
-  unused_share,      -- what is not live as a share of extent_bytes, 0 to 1
+  top_bytes,         -- wholly free pages above the topmost live block
+  unused_share,      -- share of extent_bytes that is not live, 0 to 1
   pages_to_25,       -- pages filled to less than 25 %
-  pages_to_50,       -- to 25 % or more and less than 50 %
-  pages_to_75,       -- to 50 % or more and less than 75 %
-  pages_to_100,      -- to 75 % or more
-  topmost_allocation_id, -- the block that keeps the heap from shrinking
-  topmost_backtrace_id,  -- its stack
+  pages_to_50,       -- pages filled to at least 25 % and less than 50 %
+  pages_to_75,       -- pages filled to at least 50 % and less than 75 %
+  pages_to_100,      -- pages filled to 75 % or more
+  topmost_allocation_id, -- live block at the highest address, which prevents trimming
+  topmost_backtrace_id,  -- stack that allocated that block
   function,          -- function of the topmost block's call site; NULL: unknown
   source,            -- its source file
   line,              -- line in source

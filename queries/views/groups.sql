@@ -3,19 +3,19 @@
 CREATE VIEW groups(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces; `mtrace-query stack ID` prints it
-  allocated_blocks,  -- blocks born with this stack
+  allocated_blocks,  -- blocks allocated with this stack
   allocated_bytes,   -- their requested bytes
-  freed_blocks,      -- of these, ended by free or realloc
+  freed_blocks,      -- of these, freed by free or realloc
   freed_bytes,       -- their requested bytes
-  leaked_blocks,     -- of these, never ended
+  leaked_blocks,     -- of these, never freed
   leaked_bytes,      -- their requested bytes
-  min_size_bytes,    -- smallest block
-  max_size_bytes,    -- largest block
-  first_ns,          -- birth of the first block
-  last_ns,           -- birth of the last block
+  min_size_bytes,    -- requested size of the smallest block
+  max_size_bytes,    -- requested size of the largest block
+  first_ns,          -- when the first block was allocated
+  last_ns,           -- when the last block was allocated
   interval_ns,       -- last_ns - first_ns
   own_peak_bytes,    -- highest sum of this stack's own live bytes
-  own_peak_ns,       -- when that was, for the first time
+  own_peak_ns,       -- first time of that sum
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: MIT
 -- growth: one row per call site whose live bytes keep rising from snapshot to snapshot.
 --
--- Listed are call sites whose pattern is 'steady' or 'late' by the rule of the view leaks: what came to stay is here what no later
--- snapshot falls below. Judged are the regular snapshots,
--- none of which lies in the last 64th of the time that is judged: what is freed only at its end has grown until then.
+-- The view lists call sites whose pattern is 'steady' or 'late' by the rule of the view leaks. Here, bytes came to stay if no later
+-- snapshot falls below them. The rule uses the regular snapshots. None of these lies in the last 64th of the analysis range, so
+-- blocks that are only freed at its end count as growth.
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes
-  bytes_per_s,       -- of recorded time, from the first to the ninth tenth of what came to stay; NULL: less than a tenth of the judged time lies between, which tells no rate
+  bytes_per_s,       -- per second of recorded time, from one tenth to nine tenths of the growth; NULL: these times are less than a tenth of the analysis range apart, too close for a rate
   pattern,           -- 'steady' or 'late'
-  since_ns,          -- when the first tenth had come
-  from_bytes,        -- live at the first snapshot
-  to_bytes,          -- live at the last snapshot
+  since_ns,          -- when one tenth of the growth had come
+  from_bytes,        -- live bytes at the first snapshot
+  to_bytes,          -- live bytes at the last snapshot
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

@@ -2,10 +2,10 @@
 -- hot: one row per call site, busiest first: where the program spends its calls to the allocator.
 CREATE VIEW hot(
   process_id,        -- joins processes
-  allocated_blocks,  -- blocks born here
+  allocated_blocks,  -- blocks allocated here
   allocated_bytes,   -- their requested bytes
-  turnover,          -- allocated_bytes by own peak: how often the memory was used anew; NULL: only empty blocks
-  mean_lifetime_ns,  -- of blocks that were freed; NULL: none
+  turnover,          -- allocated_bytes divided by the own peak: how often the memory was used again; NULL: only blocks of 0 bytes
+  mean_lifetime_ns,  -- mean lifetime of freed blocks; NULL: none was freed
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
@@ -14,7 +14,7 @@ CREATE VIEW hot(
   allocated_blocks_margin, -- half of the width of the 95 % interval of allocated_blocks; NULL: it is exact
   allocated_bytes_margin -- the same of allocated_bytes
 ) AS
--- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
+-- The stacks of a call site need not peak at the same time: the sum of their peaks is at least the own peak of the call site.
 SELECT t.process_id, t.allocated_blocks, t.allocated_bytes, 1.0 * t.allocated_bytes / nullif(t.own_peak_bytes, 0),
   CAST(t.lifetime_sum_ns / nullif(t.freed_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id,
   t.allocated_blocks_margin, t.allocated_bytes_margin

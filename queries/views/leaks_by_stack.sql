@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- leaks_by_stack: one row per stack whose blocks were never freed by the end of their process.
 --
--- pattern and weight are those of the view leaks, told from births alone, because live bytes over time are known by call site: a stack of a call site whose live bytes rose no further shares its
--- 'plateau' or 'saw tooth'. When the process was killed or is still running, leaked means live at that instant
--- (processes.end_kind). The largest weight comes first; suppressed rows come last.
+-- pattern and weight are those of the view leaks, but derived from allocations only, because live bytes over time are known by
+-- call site. If the live bytes of its call site stopped growing, a stack shares the 'plateau' or 'saw tooth' of the call site.
+-- If the process was killed or is still running, leaked means live at that time (processes.end_kind).
+-- The largest weight comes first; suppressed rows come last.
 CREATE VIEW leaks_by_stack(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces; `mtrace-query stack ID` prints it
@@ -15,17 +16,17 @@ CREATE VIEW leaks_by_stack(
   line,              -- line in source
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id,      -- joins call_sites; NULL: the stack has no call site
-  leaked_first_ns,   -- birth of the first leaked block
-  leaked_last_ns,    -- birth of the last leaked block
+  leaked_first_ns,   -- when the first leaked block was allocated
+  leaked_last_ns,    -- when the last leaked block was allocated
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
-  usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded, or more on stacks that a log of --aggregate does not tell apart
-  suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
-  weight,            -- what rows are sorted by
+  usually_freed_in,  -- call site that frees most of the other blocks; NULL: none were freed, or not recorded, or more were freed on stacks that a log of --aggregate does not distinguish
+  suppressed_by,     -- rule that removes this row from reports; NULL: none
+  weight,            -- sort key of the rows
   leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
   leaked_blocks_margin -- the same of leaked_blocks
 ) AS
 WITH
-  -- Of two blocks or fewer nothing more is asked. Read in the order of the key, which the window needs: no sort.
+  -- Stacks with two blocks or fewer need no curve. Rows are read in key order, which the window needs, so there is no sort.
   births AS (
     SELECT d.process_id, d.backtrace_id, d.part, max(d.bytes, d.blocks) AS bytes, max(t.leaked_bytes, t.leaked_blocks) AS total,
       sum(max(d.bytes, d.blocks)) OVER (PARTITION BY d.process_id, d.backtrace_id ORDER BY d.part ROWS UNBOUNDED PRECEDING) AS so_far
@@ -55,7 +56,7 @@ WITH
     LEFT JOIN site_leaks AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id AND g.rule_id IS l.rule_id)
 SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns, l.pattern,
-  -- looked up for the rows that are shown alone
+  -- looked up only for rows that are shown
   (SELECT e.label FROM _sites AS e WHERE e.call_site_id = (
     SELECT CASE WHEN f.free_backtrace_id = 0 THEN 0 ELSE d.call_site_id END AS free_site -- as in _site_frees
     FROM free_sites AS f

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- lifetime_histogram: one row per class of lifetimes, and one for the blocks that never ended.
+-- lifetime_histogram: one row per class of lifetimes, and one for the blocks that were never freed.
 --
 CREATE VIEW lifetime_histogram(
   process_id,        -- joins processes
-  from_ns,           -- shortest lifetime of the class; NULL: never ended
-  to_ns,             -- end of the class, itself outside; NULL: never ended
-  blocks,            -- blocks that lived so long
+  from_ns,           -- shortest lifetime of the class; NULL: never freed
+  to_ns,             -- end of the class, exclusive; NULL: never freed
+  blocks,            -- blocks with such a lifetime
   bytes,             -- their requested bytes
   leaked             -- 1: the row of the leaked blocks, 0: a class
 ) AS

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- mapping_levels: one row per instant at which the mappings of a kind were seen to change: how much address space they took from then on.
+-- mapping_levels: one row per time at which mappings of a kind changed: how much address space they took from then on.
 --
--- A heap counts as far as it reached then; one of another allocator than glibc is part of what the program mapped.
--- A library counts from its first to its last byte, also where another one or nothing lies between its parts.
+-- A heap counts up to the end that was seen then; a heap of another allocator than glibc is part of what the program mapped.
+-- A library counts from its first to its last byte, also if its parts have a gap or another library between them.
 CREATE VIEW mapping_levels(
   process_id,        -- joins processes
-  at_ns,             -- when it changed
+  at_ns,             -- time of the change
   what,              -- 'mapping', 'library', 'stack' or 'heap': see mappings
-  change_bytes,      -- by how much
-  mapped_bytes       -- of this kind, from then on
+  change_bytes,      -- change of mapped_bytes
+  mapped_bytes       -- bytes of this kind from then on
 ) AS
 WITH
   changes AS (

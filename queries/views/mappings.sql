@@ -1,33 +1,35 @@
 -- SPDX-License-Identifier: MIT
--- mappings: one row per piece of address space that was seen: what the program mapped, its libraries, its threads' stacks, its heaps.
+-- mappings: one row per piece of address space that was seen: mappings of the program, libraries, thread stacks and heaps.
 --
--- 'mapping' rows are those of mmaps. The others are mapped inside libc and ld.so, which nobody sees: when that was is not known,
--- but since when they were there for certain (seen_ns). A 'library' is a file of code (modules), from its first to its last byte,
--- seen when its code was first on a stack; a 'stack' is that of a thread, while it lives (libc may keep it for the next one), of
--- the first thread as far as it may grow; a 'heap' is what the allocator took by itself (heaps), as far as it ever reached: one
--- of another allocator than glibc may lie in mappings that have rows of their own.
+-- 'mapping' rows are those of mmaps. The others are mapped inside libc and ld.so, where calls are not recorded. The time of such a
+-- mapping is not known, only a time when it existed (seen_ns).
+-- 'library': a file of code (modules), from its first to its last byte, seen when its code was first on a stack.
+-- 'stack': the stack of a thread while the thread lives (libc may keep it for the next one); for the first thread, up to the size to
+-- which it may grow.
+-- 'heap': memory that the allocator took by itself (heaps), up to the highest end it ever had. A heap of another allocator than
+-- glibc may lie in mappings that have rows of their own.
 CREATE VIEW mappings(
   process_id,        -- joins processes
   what,              -- 'mapping', 'library', 'stack' or 'heap'
-  address,           -- of its first byte; NULL: of an executable that is not relocated, and lies where it was linked
+  address,           -- address of its first byte; NULL: an executable that is not relocated and lies where it was linked
   length_bytes,      -- whole pages
-  protection,        -- as 'rw-', as it was mapped: what mprotect makes of it later is not recorded; NULL: not known
+  protection,        -- for example 'rw-', as it was mapped; later changes by mprotect are not recorded; NULL: not known
   prot,              -- the same as PROT_* bits
-  flag_names,        -- as 'private|anonymous'; NULL: not known
+  flag_names,        -- for example 'private|anonymous'; NULL: not known
   flags,             -- the same as MAP_* bits
-  mapped_ns,         -- when; of what was there before the recording, the start of the process; NULL: not by the program itself
-  seen_ns,           -- since when it is known to have been there: mapped_ns, or later
-  unmapped_ns,       -- NULL: to the end of the process
-  lifetime_ns,       -- from seen_ns to its end, or that of the process: at least so long
-  peak_rss_bytes,    -- highest sample of what was resident; NULL: not sampled
-  path,              -- of the file, or the name the kernel shows; of a heap its kind, of a stack the name of its thread
+  mapped_ns,         -- time of the mapping call; if mapped before the recording, the start of the process; NULL: not mapped by the program itself
+  seen_ns,           -- since when it is known to exist: mapped_ns, or later
+  unmapped_ns,       -- NULL: mapped to the end of the process
+  lifetime_ns,       -- from seen_ns to its end, or to the end of the process; the true lifetime may be longer
+  peak_rss_bytes,    -- highest sample of its resident bytes; NULL: not sampled
+  path,              -- path of the file, or the name that the kernel shows; for a heap its kind; for a stack the name of its thread
   fd,                -- as passed; NULL: none, or not known
   file_offset,       -- bytes; NULL: not known
-  thread_id,         -- that mapped it, or whose stack it is; NULL: not known
-  backtrace_id,      -- where it was mapped; NULL: not by the program itself, or not known
-  unmap_backtrace_id, -- where it was unmapped; NULL: it was not, or not known
+  thread_id,         -- thread that mapped it, or thread of the stack; NULL: not known
+  backtrace_id,      -- stack of the mapping call; NULL: not mapped by the program itself, or not known
+  unmap_backtrace_id, -- stack of the unmapping call; NULL: not unmapped, or not known
   mmap_call_id,      -- joins mmaps; pieces of one call share it
-  mmap_id            -- joins mmaps; NULL: no mapping of the program's own
+  mmap_id            -- joins mmaps; NULL: not mapped by the program itself
 ) AS
 WITH
   -- Bits of Linux's generic <sys/mman.h>, as on x86-64 and AArch64.

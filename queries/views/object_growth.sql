@@ -2,13 +2,13 @@
 -- object_growth: one row per path whose own bytes differ between a walk and the one before it in the same process, latest walk first.
 CREATE VIEW object_growth(
   process_id,        -- joins processes
-  growth_bytes,      -- of its own; negative: it shrank
-  growth_objects,    -- visited more
-  before_bytes,      -- of its own, in the earlier walk; 0: it was not there
-  after_bytes,       -- in the later one
-  before_walk_id,    -- joins object_walks
-  walk_id,           -- the later one
-  path               -- names from the top, with ; between
+  growth_bytes,      -- change of its own bytes; negative: it shrank
+  growth_objects,    -- change of the number of visited objects
+  before_bytes,      -- own bytes in the earlier walk; 0: the path did not exist
+  after_bytes,       -- own bytes in the later walk
+  before_walk_id,    -- earlier walk; joins object_walks
+  walk_id,           -- later walk; joins object_walks
+  path               -- names from the top with ; between them
 ) AS
 WITH
   pairs AS (SELECT process_id, walk_id, lag(walk_id) OVER (PARTITION BY process_id ORDER BY walk_id) AS before_id FROM object_walks),

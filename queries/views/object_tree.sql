@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: MIT
--- object_tree: one row per path in the tree of objects of a process's last walk (mtrace_objects.h); empty without any.
+-- object_tree: one row per path in the tree of objects of a process's last walk (mtrace_objects.h); empty without walks.
 --
--- Earlier walks are in object_nodes. Bytes are of the real blocks: what objects declare, and slack and malloc_overhead beside it.
+-- Earlier walks are in object_nodes. Bytes are those of the real blocks: the sizes that objects declare, and slack and
+-- malloc_overhead in addition.
 CREATE VIEW object_tree(
   process_id,        -- joins processes
-  total_bytes,       -- with all that is below it
-  self_bytes,        -- without
-  objects,           -- visited
+  total_bytes,       -- bytes of this path and of all paths below it
+  self_bytes,        -- bytes of this path alone
+  objects,           -- number of objects visited
   kind,              -- 'block', 'field', 'pointer', 'opaque', 'padding', 'unused_capacity', 'slack', 'malloc_overhead'; see object_nodes
   walk_id,           -- joins object_walks
   node_id,           -- joins object_nodes, object_claims
-  path               -- names from the top, with ; between
+  path               -- names from the top with ; between them
 ) AS
 SELECT w.process_id, n.total_bytes, n.self_bytes, n.objects, n.kind, n.walk_id, n.node_id, n.path
 FROM object_walks AS w

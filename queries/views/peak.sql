@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- peak: one row per call site with live blocks at the instant its process held most memory.
+-- peak: one row per call site with live blocks at the time when its process held most memory.
 --
--- There is no peak of several processes together: each has its own instant.
+-- There is no common peak of several processes: each has its own time.
 CREATE VIEW peak(
   process_id,        -- joins processes
-  peak_ns,           -- the instant
-  bytes,             -- requested bytes live then
-  blocks,            -- blocks live then
-  share,             -- bytes as a share of the process's peak_bytes, 0 to 1
+  peak_ns,           -- time of the peak
+  bytes,             -- requested bytes of blocks that were live then
+  blocks,            -- blocks that were live then
+  share,             -- share of the peak_bytes of the process, 0 to 1
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

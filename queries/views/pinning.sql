@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- pinning: one row per call site that alone keeps heap pages from being given back, at the peak and at the end.
+-- pinning: one row per call site that alone prevents heap pages from being returned, at the peak and at the end.
 --
--- A page is pinned when all its live blocks come from one call site: without them malloc_trim could return the page.
--- Pages with blocks of several call sites are nobody's: they come back only when all of these free theirs. Nor are pages on
--- which blocks without a row may lie (heaps.unseen_blocks).
+-- A page is pinned if all its live blocks come from one call site: without them malloc_trim could return the page.
+-- A page with blocks of several call sites is not pinned: it becomes free only when all of these free their blocks. Nor is a page
+-- on which blocks without a row may lie (heaps.unseen_blocks).
 CREATE VIEW pinning(
   process_id,        -- joins processes
-  at,                -- 'peak' or 'end'; with --at what was asked for
-  at_ns,             -- that instant
+  at,                -- 'peak' or 'end'; with --at the requested time
+  at_ns,             -- time of the snapshot
   pinned_pages,      -- pages whose live blocks all come from this call site
-  would_free_bytes,  -- their size: what freeing the blocks would let malloc_trim return
-  usable_bytes,      -- of the live blocks in them
+  would_free_bytes,  -- their size: malloc_trim could return it if the blocks were freed
+  usable_bytes,      -- usable bytes of the live blocks in them
   example_allocation_id, -- one block that pins a page, in the emptiest page
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
@@ -19,7 +19,7 @@ CREATE VIEW pinning(
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
 WITH
-  -- The frames that all stacks of a page share contain the call site when a stack without them has another one.
+  -- The frames that all stacks of a page share contain the call site if a stack without them has another call site.
   owned AS (
     SELECT g.*, b.call_site_id
     FROM heap_pins AS g JOIN backtraces AS b ON b.backtrace_id = g.backtrace_id

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
 -- range: one row per call site with blocks that were allocated in a time range and freed outside of it, or the reverse.
 --
--- Filled by `mtrace-query range --from TIME --to TIME`; both ends belong to the range. Blocks that were allocated and freed
--- in the range are not counted, nor are those allocated before it and freed after it.
+-- `mtrace-query range --from TIME --to TIME` fills it; both ends belong to the range. Blocks that were allocated and freed
+-- in the range are not counted, nor are blocks allocated before it and freed after it.
 CREATE VIEW range(
   process_id,              -- joins processes
   freed_after_bytes,       -- requested bytes allocated in the range and freed after it
-  freed_after_blocks,      -- how many blocks
-  never_freed_bytes,       -- allocated in the range and never freed, or lost in an exec
-  never_freed_blocks,      -- how many blocks
-  allocated_before_bytes,  -- the reverse: allocated before the range and freed in it
-  allocated_before_blocks, -- how many blocks
+  freed_after_blocks,      -- number of these blocks
+  never_freed_bytes,       -- requested bytes allocated in the range and never freed, or lost at an exec
+  never_freed_blocks,      -- number of these blocks
+  allocated_before_bytes,  -- requested bytes allocated before the range and freed in it
+  allocated_before_blocks, -- number of these blocks
   change_bytes,            -- live bytes at the end of the range minus those before it
   change_blocks,           -- the same in blocks
   function,                -- function of the call site that allocated; NULL: unknown

@@ -5,9 +5,9 @@
 CREATE VIEW reallocs(
   process_id,        -- joins processes
   chains,            -- buffers that were reallocated
-  reallocs,          -- times they were
-  copied_bytes,      -- bytes the allocator had to copy, because the block moved
-  longest_chain,     -- most blocks of one chain
+  reallocs,          -- number of reallocs of these buffers
+  copied_bytes,      -- bytes that the allocator had to copy because the block moved
+  longest_chain,     -- number of blocks in the longest chain
   first_size_bytes,  -- requested bytes of the first blocks, mean
   last_size_bytes,   -- requested bytes of the last blocks, mean
   function,          -- function of the call site; NULL: unknown

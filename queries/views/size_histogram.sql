@@ -8,7 +8,7 @@ CREATE VIEW size_histogram(
   bytes,             -- their requested bytes
   leaked_blocks,     -- of these, leaked
   leaked_bytes,      -- their requested bytes
-  temporary_blocks,  -- of these, temporary; NULL: recorded with --sample-bytes, where it is not known
+  temporary_blocks,  -- of these, temporary; NULL: not known, because recorded with --sample-bytes
   slack_bytes        -- usable minus requested bytes
 ) AS
 SELECT process_id, from_bytes, to_bytes, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes,

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- spare_capacity: one row per container of a walk that has room which no element uses, largest first.
+-- spare_capacity: one row per container of a walk with capacity that no element uses, largest first.
 CREATE VIEW spare_capacity(
   process_id,        -- joins processes
-  unused_bytes,      -- of the capacity, without an element
-  used_bytes,        -- with one; what elements own is not in it
-  share_unused,      -- of the capacity
-  slack_bytes,       -- requested beside the capacity, declared by nobody
+  unused_bytes,      -- bytes of the capacity without an element
+  used_bytes,        -- bytes of the capacity with an element, without memory that elements own
+  share_unused,      -- unused share of the capacity, 0 to 1
+  slack_bytes,       -- requested in addition to the capacity, but not declared by any object
   walk_id,           -- joins object_walks
-  path               -- of the container's blocks
+  path               -- path of the container's blocks
 ) AS
 SELECT w.process_id, u.self_bytes, coalesce(c.declared_bytes - u.self_bytes, 0), 1.0 * u.self_bytes / nullif(c.declared_bytes, 0),
        coalesce(c.size_bytes - c.declared_bytes, 0), u.walk_id, n.path

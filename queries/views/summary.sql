@@ -1,21 +1,25 @@
 -- SPDX-License-Identifier: MIT
--- summary: one row per named figure of a process: what to look at first.
+-- summary: one row per named value of a process: what to look at first.
 --
--- windows, recorded_ns and recorded_share are about the times in which allocations were recorded (table windows).
--- Where blocks are samples (sample_bytes), *_margin is half of the width of the 95 % interval of the figure; what samples do not tell is NULL.
--- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
--- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), with mtrace's log in the process's memory; all others
--- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, the last of equal ones, taken at rss_highest_ns. It is the sum of its parts,
--- all of that instant: heaps (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
--- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
--- A heap's parts are what no block covers there; of a heap whose allocator is not known (foreign_heaps counts them) nobody
--- can tell which of its free pages are resident. Nor what is free in one where blocks may lie that have no row (unseen_heaps counts
--- them: heaps.unseen_blocks): then its parts other than live and slack are NULL. outside_heap_at_peak_live_bytes is live in mappings of blocks' own.
+-- windows, recorded_ns and recorded_share describe the times in which allocations were recorded (table windows).
+-- If blocks are samples (sample_bytes), *_margin is half of the width of the 95 % interval of the value. Values that samples do not show are NULL.
+-- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A value that was not recorded is NULL.
+-- rss_max_bytes is the kernel's own maximum (processes.max_rss_bytes); it includes mtrace's log in the memory of the process. All other values
+-- are without this log (rss_own_bytes). rss_highest_bytes is the highest memory sample, taken at rss_highest_ns (the last of equal ones).
+-- It is the sum of these parts at that time:
+--   rss_heaps_bytes: heaps.
+--   rss_mappings_bytes: blocks with a mapping of their own and anonymous mappings, up to the anonymous memory that is left.
+--   rss_files_bytes: pages of files.
+--   rss_other_bytes: the rest: stacks, other allocators.
+-- The parts of a heap are its bytes outside of blocks. If the allocator of a heap is not known (foreign_heaps counts these heaps), it
+-- is unknown which of its free pages are resident. If a heap may contain blocks without a row (unseen_heaps counts these heaps:
+-- heaps.unseen_blocks), its free memory is unknown. Then parts other than live and slack are NULL.
+-- outside_heap_at_peak_live_bytes is live in blocks with a mapping of their own.
 CREATE VIEW summary(
   process_id,        -- joins processes
-  name,              -- of the figure
+  name,              -- name of the value
   value,             -- number or text
-  unit               -- of value
+  unit               -- unit of value
 ) AS
 WITH RECURSIVE
   totals AS (
@@ -39,7 +43,7 @@ WITH RECURSIVE
       sum(leaked_blocks_margin * leaked_blocks_margin) AS blocks_square,
       sum(leaked_bytes_margin * leaked_bytes_margin) AS bytes_square
     FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
-  -- Not every SQLite has sqrt(): by Newton's iteration, from above, until it falls no more.
+  -- Not every SQLite has sqrt(). This is Newton's iteration from above, until the value stops falling.
   squares(process_id, of, square) AS (
     SELECT process_id, 'allocations', allocations_square FROM totals WHERE allocations_square > 0 UNION ALL
     SELECT process_id, 'allocated_bytes', allocated_bytes_square FROM totals WHERE allocated_bytes_square > 0 UNION ALL

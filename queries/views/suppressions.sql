@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- suppressions: one row per rule that says which leaks nobody can or needs to fix.
+-- suppressions: one row per rule that names leaks which the program's authors cannot or need not fix.
 --
--- A rule holds when any function, source or module of the leaking stack matches its pattern; one without a pattern says
--- in words by which module the block was made. Rules that a recording of heaptrack brings from its program go first, the
--- others are built in; `mtrace-query --suppressions FILE` adds rules of its own for one question. Suppressed leaks stay
--- in the data: the views `leaks` and `leaks_by_stack` name the rule that holds in suppressed_by and list them last.
+-- A rule holds if any function, source or module of the leaking stack matches its pattern. A rule without a pattern says in words
+-- which module must have allocated the block. Rules that heaptrack recorded from the program come first; the others are built in.
+-- `mtrace-query --suppressions FILE` adds rules for one query. Suppressed leaks stay in the data: the views `leaks` and
+-- `leaks_by_stack` name the matching rule in suppressed_by and list them last.
 CREATE VIEW suppressions(
-  rule_id,           -- lower rules win
+  rule_id,           -- the rule with the lower number wins
   rule,              -- as written, in the syntax of LeakSanitizer: leak:PATTERN with *, ^ and $; or in words
   pattern            -- the same as a GLOB over whole names; NULL: a rule in words
 ) AS

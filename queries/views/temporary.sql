@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- temporary: one row per call site whose blocks were freed at once.
+-- temporary: one row per call site whose blocks were freed right after their allocation.
 --
 -- A temporary block was freed by free() in the thread that allocated it, before that thread made more than one other
--- allocation. Blocks that realloc ended are never temporary.
+-- allocation. A block that realloc ended is never temporary.
 CREATE VIEW temporary(
   process_id,        -- joins processes
-  temporary_blocks,  -- blocks freed at once
+  temporary_blocks,  -- blocks freed right after their allocation
   temporary_bytes,   -- their requested bytes
   share,             -- temporary_blocks as a share of allocated_blocks, 0 to 1
   allocated_blocks,  -- all blocks of the call site
-  elided_blocks,     -- of these, logged only as counts while recording
+  elided_blocks,     -- of these, elided: logged only as counts
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

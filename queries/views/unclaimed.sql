@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- unclaimed: one row per stack whose live blocks no object owned in a process's last walk (mtrace_objects.h): what visitors do not know, or a leak.
+-- unclaimed: one row per stack whose live blocks no object owned in a process's last walk (mtrace_objects.h): leaks, or memory unknown to visitors.
 --
 -- Earlier walks are in unclaimed_totals.
 CREATE VIEW unclaimed(
   process_id,        -- joins processes
-  bytes,             -- requested by live blocks that nobody claimed
-  blocks,            -- how many
-  share_of_live,     -- of all that was live then
+  bytes,             -- requested bytes of live blocks that no object claimed
+  blocks,            -- number of these blocks
+  share_of_live,     -- share of all live bytes at that time, 0 to 1
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source

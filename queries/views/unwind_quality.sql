@@ -9,7 +9,7 @@ CREATE VIEW unwind_quality(
   share              -- of the process's allocations, 0 to 1
 ) AS
 WITH
-  -- What lost its caller hangs below a root that is in no file: there the second level is the last frame.
+  -- A stack that lost its caller is below a root that lies in no file. There the second level is the outermost frame.
   ends AS MATERIALIZED (
     SELECT b.backtrace_id, iif(f.object_id IS NULL, b.backtrace_id, b.last_descendant_id) AS last_id, f.object_id
     FROM backtraces AS b JOIN frames AS f ON f.frame_id = b.frame_id

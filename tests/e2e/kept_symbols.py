@@ -96,6 +96,9 @@ def check_copies(tools, place, name):
           [(N_COPIES, 1, N_COPIES)], "mappings")
     leaks = subprocess.run([tools.query, "leaks", "--csv", log.parent / "run.db"], capture_output=True, text=True, check=True).stdout
     wants(leaks.count("leak_in_first"), 1, f"rows of leaks\n{leaks}\n")
+    for path in ("copy0.tmp", f"copy{N_COPIES - 1}.tmp"):
+        leaks = subprocess.run([tools.query, "leaks", "--csv", f"--library-regex={path}", log.parent / "run.db"], capture_output=True, text=True, check=True)
+        wants(leaks.stdout.count("leak_in_first"), 1, f"leaks of {path}")
     functions = database.rows("SELECT count(*) FROM functions WHERE name = 'leak_in_first'")
     wants(functions, [(1,)], "rows of functions")
     subprocess.run([tools.importer, "--resymbolize", log.parent / "run.db"], check=True, capture_output=True, env=harness.environment())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// address: what is on the screen is what the address says, so that every view is a link and "back" goes back.
+// address: the address determines what the screen shows, so every view is a link, and "back" goes back.
 //
-// /view/RECORDING/NAME?PARAMETERS: the parameters are those of mtrace-query, under the same names; a parameter may be repeated.
+// /view/RECORDING/NAME?PARAMETERS: the parameters and their names are those of mtrace-query. A parameter may be repeated.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -13,7 +13,7 @@ export interface Address {
   readonly parameters: readonly Parameter[];
 }
 
-// Of one view only: they do not go along to the next one. All others are filters.
+// Parameters of one view only: the next view drops them. All others are filters.
 const VIEW_PARAMETERS = new Set(["argument", "line", "sort_by", "order", "count", "skip", "measure", "by", "bottom_up", "min_share", "statement", "show", "search", "colour", "before", "then", "with", "after"]);
 
 export function parseAddress(location: Pick<Location, "pathname" | "search">): Address {
@@ -38,7 +38,7 @@ export function filtersOf(address: Address): Parameter[] {
   return address.parameters.filter(([name]) => isFilter(name));
 }
 
-// The address with other values of some parameters; null takes one out.
+// The address with other values of some parameters; null removes a parameter.
 export function withValues(address: Address, values: Record<string, string | null>): Address {
   const kept = address.parameters.filter(([name]) => !(name in values));
   const added = Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== null);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// api: what the server is asked. Every answer is that of mtrace-query --json: an array of rows under SQL's column names.
+// api: requests to the server. Every answer is that of mtrace-query --json: an array of rows under SQL's column names.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Parameter } from "./address";
@@ -14,7 +14,7 @@ export interface Recording {
   start_unix_ns: number | null;
   duration_ns: number | null;
   processes: number;
-  largest_process: Row; // at its peak; the one that views of one process show unless another is asked for
+  largest_process: Row; // at its peak; views of one process show it by default
   is_growing: boolean; // its log is still written
 }
 
@@ -27,9 +27,9 @@ export interface Command {
   has_tree: boolean;
   has_instant: boolean;
   needs_rows: boolean;
-  takes_samples: boolean; // a recording of samples answers it
-  columns: string[] | null; // that a narrow table shows
-  rare_column: string | null; // of these: where a row has it, and it is not 0
+  takes_samples: boolean; // it works on recordings with samples
+  columns: string[] | null; // columns of a narrow table
+  rare_column: string | null; // one of these: shown only if some row has a value that is not 0
 }
 
 export interface FilterParameter {
@@ -37,8 +37,8 @@ export interface FilterParameter {
   value: string;
   help: string;
   alias: string | null;
-  words: string[] | null; // all it may be
-  has_values: boolean; // the recording knows what it may be
+  words: string[] | null; // all allowed values
+  has_values: boolean; // the recording has a list of values
 }
 
 export interface Meta {
@@ -101,12 +101,12 @@ export function postSql(recording: string, statement: string, signal: AbortSigna
 }
 
 export interface Answer<T> {
-  readonly data: T | undefined; // the former answer while the next one is on its way
+  readonly data: T | undefined; // the previous answer while the next one is loading
   readonly error: string | undefined;
   readonly isLoading: boolean;
 }
 
-// How often the recordings have changed since the page was loaded; see live.ts.
+// Number of changes of the recordings since the page was loaded; see live.ts.
 let changes = 0;
 let listeners: Array<() => void> = [];
 
@@ -129,8 +129,8 @@ function useChanges(): number {
 
 const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false };
 
-// The answer to the address; asked anew when that changes, or the recording does, and the former request is ended. null: nothing is asked.
-// An answer knows what it answers: what is shown between a change of address and the next effect is never taken for the new one's.
+// The answer to the address. A change of the address or recording aborts the request and sends a new one. null: no request.
+// An answer stores its question, so between a change of address and the next effect the old answer is not taken for the new one.
 function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>, recording = ""): Answer<T> {
   const question = `${recording} ${address}`;
   const [answer, setAnswer] = useState<Answer<T> & { question: string }>({ ...NOTHING, question: "" });
@@ -158,7 +158,7 @@ export function useText(address: string | null): Answer<string> {
   return useAnswer<string>(address, fetchText);
 }
 
-// The rows of a statement of ours; it holds nothing that a person typed. null: nothing is asked.
+// The rows of a statement of these pages, which must not contain user input. null: no request.
 export function useSql(recording: string, statement: string | null): Answer<Row[]> {
   return useAnswer<Row[]>(statement, (text, { signal }) => postSql(recording, text, signal as AbortSignal), recording);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// colours: as the pixels of a canvas have them, 0xAABBGGRR.
+// colours: in the pixel format of a canvas, 0xAABBGGRR.
 
 export type Pixel = number;
 
@@ -12,7 +12,7 @@ export function hsl(hue: number, saturation: number, light: number): Pixel {
   return ((255 << 24) | (channel(4) << 16) | (channel(8) << 8) | channel(0)) >>> 0;
 }
 
-// "#ffd33d", as the style sheet has it.
+// For example "#ffd33d", the format of the style sheet.
 export function fromHex(text: string): Pixel {
   const value = parseInt(text.trim().slice(1), 16);
   return ((255 << 24) | ((value & 255) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;

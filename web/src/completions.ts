@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// completions: what may stand where a filter is being typed: names of filters, then words and names of the recording.
+// completions: suggestions while a filter is typed: names of filters, then words and names of the recording.
 
 import type { Address, Parameter } from "./address";
 import { apiAddress, useJson, type FilterParameter, type Row } from "./api";

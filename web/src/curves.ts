@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// curves: the figures over time of one process, under the filters of the address: of the whole run, or finer of a part of it.
+// curves: numbers of one process over time, with the filters of the address: for the whole run, or in finer steps for a part of it.
 
 import { useMemo } from "preact/hooks";
 import type { Parameter } from "./address";
@@ -19,7 +19,7 @@ function rssStatement(process: number): string {
 SELECT at_ns, rss_bytes, file_bytes AS files, heaps, min(mapped, anonymous_bytes - heaps) AS mappings FROM parts ORDER BY at_ns`;
 }
 
-// The sums from below, so that the areas of parts lie upon one another.
+// Cumulative sums, so that the areas of the parts are stacked.
 function stacked(rows: readonly Row[], columns: readonly string[]): number[][] {
   return columns.map((_, index) => rows.map((row) => columns.slice(0, index + 1).reduce((sum, column) => sum + number(row, column), 0)));
 }
@@ -32,7 +32,7 @@ export interface Curves {
   readonly isLoading: boolean;
 }
 
-// `filters` include the range, where there is one. While the recording grows nobody knows what will be freed.
+// `filters` include the range, if there is one. While the recording grows, it is not known which blocks will be freed.
 export function useCurves(recording: string, isGrowing: boolean, process: number, filters: readonly Parameter[]): Curves {
   const asked: Parameter[] = [["process", String(process)], ...filters.filter(([name]) => name !== "process" && name !== "site" && name !== "alive_at")];
   const isPart = filters.some(([name]) => name === "from" || name === "to");
@@ -65,7 +65,7 @@ function residentChart(samples: readonly Row[], curve: (label: string, values: n
       title: "Resident memory",
       help: "what RSS consisted of; each area includes those below it",
       unit: "bytes",
-      steps: "after", // nobody looked in between
+      steps: "after", // there is no sample in between
       timesNs: samples.map((row) => number(row, "at_ns")),
       curves: [
         curve("all (RSS)", samples.map((row) => number(row, "rss_bytes")), "--quiet", true),

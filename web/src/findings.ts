@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// findings: what the figures of a run mean, as sentences, the gravest first; each leads to the view that goes one level deeper.
+// findings: sentences that explain the numbers of a run, the gravest first. Each links to the view that is one level deeper.
 
 import { toView, type Address } from "./address";
 import type { Row } from "./api";
@@ -10,7 +10,7 @@ import type { MenuEntry } from "./menu";
 
 export interface Finding {
   readonly gravity: "grave" | "notable" | "plain";
-  readonly bytes: number; // that it is about: of two of one gravity the larger comes first
+  readonly bytes: number; // bytes concerned: of two findings of the same gravity, the larger comes first
   readonly text: string;
   readonly next: readonly MenuEntry[];
 }
@@ -37,7 +37,7 @@ function siteOf(row: Row): Record<string, string | null> {
   return { site: row.call_site_id === null || row.call_site_id === undefined ? null : String(row.call_site_id) };
 }
 
-// Of what the program ever held, a part worth a sentence of its own.
+// True if it is a large enough part of the program's peak for a finding of its own.
 function isLarge(bytes: number, summary: Row): boolean {
   return bytes > Math.max(64 * 1024, number(summary, "peak_bytes") / 20);
 }
@@ -64,7 +64,7 @@ function whatIsLeft(summary: Row): string {
   return `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`;
 }
 
-// Rows come in the order of weight, in which what goes on precedes what made more: the sentence begins with who made most.
+// Rows are sorted by weight: leaks that continue precede larger ones that do not. The sentence begins with the largest leak.
 function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
   const worst = rows.leaks[0];
   const leaked = number(summary, "leaked_bytes") - number(summary, "suppressed_bytes");
@@ -97,7 +97,7 @@ function growth(address: Address, summary: Row, rows: FirstRows): Finding | unde
   };
 }
 
-// Wholly free pages are kept by what lies above them, half-empty ones by their own blocks.
+// Blocks above wholly free pages prevent their return; half-empty pages are kept by their own blocks.
 function culprits(at: string, summary: Row, rows: FirstRows): string {
   const freePages = number(summary, `heap_at_${at}_free_page_bytes`);
   const holes = number(summary, `heap_at_${at}_hole_bytes`);
@@ -129,7 +129,7 @@ function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding
 
 function untrimmed(address: Address, summary: Row): Finding | undefined {
   const [extent, top] = [number(summary, "heap_at_end_bytes"), number(summary, "heap_at_end_top_bytes")];
-  // A program that frees all it has before it exits has done well.
+  // No finding for a program that frees its memory before it exits.
   if (top < 4 * MIB || top < extent / 2 || number(summary, "heap_at_end_live_bytes") < extent / 10) return undefined;
   return {
     gravity: "plain",

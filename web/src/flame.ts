@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// flame: where the boxes of a flame graph lie, and which of them a name is in. No drawing.
+// flame: the positions of the boxes of a flame graph, and which of them match a name. No drawing.
 
 import { hsl, type Pixel } from "./colours";
 
@@ -9,8 +9,8 @@ export interface FlameNode {
   readonly value: number;
   readonly name: string;
   readonly module: string;
-  readonly kind: number; // the same for all nodes of this name and module; counted from 0 in order of appearance
-  readonly change: number | null; // of value; null: nothing is compared
+  readonly kind: number; // the same for all nodes with this name and module; numbered from 0 in order of appearance
+  readonly change: number | null; // change of value; null: no comparison
   readonly colour: Pixel;
   start: number; // in units of value, from the left of the root
 }
@@ -30,7 +30,7 @@ export interface TreeRow {
 
 export type Unit = "bytes" | "blocks";
 
-// Rows come with parents before children. The children of a node lie side by side, heaviest first as they come.
+// In the rows, parents precede children, and the children of a node are sorted by weight. They are placed side by side in this order.
 export function layOut(rows: readonly TreeRow[], unit: Unit, isDark: boolean): FlameNode[] {
   const indexOf = new Map<number, number>();
   const used: number[] = [];
@@ -71,7 +71,7 @@ function take(rows: readonly TreeRow[], unit: Unit, side: 0 | 1, root: Merged): 
   }
 }
 
-// Two trees as one. A box is as wide as the larger of the two, so that what went is seen as well as what came.
+// Merges two trees. A box is as wide as the larger of the two, so that both decreases and increases are visible.
 export function compare(before: readonly TreeRow[], after: readonly TreeRow[], unit: Unit): TreeRow[] {
   const first = before[0] ?? after[0];
   if (!first) return [];
@@ -97,12 +97,12 @@ export function compare(before: readonly TreeRow[], after: readonly TreeRow[], u
   return rows;
 }
 
-// By kind: what a search finds. Trees have many boxes and few names.
+// The result of a search, by kind: trees have many boxes and few names.
 export type Found = Uint8Array;
 
-// All nodes once more, by field: what is drawn or searched in each frame reads numbers that lie side by side, not 100,000 objects.
+// All nodes again, as one array per field: drawing and searching read contiguous numbers in each frame, not 100,000 objects.
 export interface FlameFields {
-  readonly kinds: readonly FlameNode[]; // the first node of each
+  readonly kinds: readonly FlameNode[]; // the first node of each kind
   readonly kind: Uint32Array;
   readonly parent: Int32Array;
   readonly start: Float64Array;
@@ -123,7 +123,7 @@ export function fieldsOf(nodes: readonly FlameNode[]): FlameFields {
   };
 }
 
-// How much of the root lies under a match; nested matches count once.
+// The share of the root that is below a match; nested matches count once.
 export function matchedShare({ kind, parent, start, end }: FlameFields, found: Found): number {
   const isUnder = new Uint8Array(kind.length);
   let matched = 0;
@@ -142,14 +142,14 @@ function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
   return value;
 }
 
-// A hue of the module, so that code of one file is of one colour; a little lighter or darker by name.
+// The module determines the hue, so code of one file has one colour. The name makes it slightly lighter or darker.
 function colourOf(name: string, module: string, isDark: boolean): Pixel {
   const hue = module ? 15 + (hash(module) % 24) * 15 : 45;
   const light = (isDark ? 30 : 74) + (hash(name) % 9);
   return hsl(hue, isDark ? 38 : 62, light);
 }
 
-// Red grew, blue shrank, the stronger the larger a part of the box it is.
+// Red: grew; blue: shrank. The colour is stronger if the change is a larger part of the box.
 function changeColour(change: number, value: number, isDark: boolean): Pixel {
   const part = value > 0 ? Math.min(1, Math.abs(change) / value) : 0;
   const light = isDark ? 24 + 22 * part : 92 - 28 * part;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// format: raw numbers as people read them, by the units that column names end with.
+// format: makes raw numbers readable, using the unit at the end of a column name.
 
 import type { Cell } from "./api";
 import { formatInstant } from "./instants";
@@ -45,7 +45,7 @@ export function formatBlocks(count: number): string {
 export function formatShare(share: number): string {
   const percent = Math.abs(share) * 100;
   const sign = share < 0 ? "−" : "";
-  // Never "100 %" or "0 %" for what is not all or nothing.
+  // Shows "100 %" or "0 %" only if that is exact.
   if (percent > 0 && percent < 0.1) return `${sign}<0.1 %`;
   if (percent < 100 && percent >= 99.95) return `${sign}99.9 %`;
   return `${sign}${percent < 9.95 || (percent > 99 && percent < 100) ? percent.toFixed(1) : percent.toFixed(0)} %`;
@@ -57,7 +57,7 @@ export function formatAddress(address: number): string {
 
 export type Kind = "bytes" | "instant" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
 
-// What a column holds, by its name; the words of docs/glossary.md end with their unit.
+// The kind of values in a column, by its name; names of docs/glossary.md end with their unit.
 export function kindOf(name: string): Kind {
   const column = name.replace(/_margin$/, "");
   if (/_per_s$/.test(column)) return "bytes";
@@ -113,7 +113,7 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-// Template arguments say little and take the line: std::vector<…>::push_back.
+// Template arguments are long and tell little, so they are shortened: std::vector<…>::push_back.
 export function shortName(name: string): string {
   let depth = 0;
   let out = "";
@@ -125,7 +125,7 @@ export function shortName(name: string): string {
   return depth === 0 ? out : name;
 }
 
-// In a sentence: without what stands in <> and without a long list of parameters.
+// For a sentence: without the text in <> and without a long list of parameters.
 export function spokenName(name: string): string {
   return shortName(name).replace(/\([^()]{24,}.*\)( const)?$/, "(…)$1");
 }

@@ -7,23 +7,23 @@ export const PAGE_BYTES = 4096;
 
 export interface Page {
   readonly bytes: number; // of live blocks
-  readonly blocks: number; // with a byte on it
-  readonly site: number; // of all its blocks; -1: of several
-  readonly sites: readonly number[]; // of one of them, or of two; none: they are not known
+  readonly blocks: number; // live blocks with a byte on it
+  readonly site: number; // call site of all its blocks; -1: several
+  readonly sites: readonly number[]; // call sites of one or two of its blocks; empty: not known
   readonly example: number | null; // the id of a block; null: it has no row
 }
 
 export interface Heap {
   readonly id: number;
   readonly kind: string;
-  readonly start: number; // of its first page
-  readonly pages: ReadonlyArray<Page | undefined>; // up to the end it had; undefined: free
+  readonly start: number; // address of its first page
+  readonly pages: ReadonlyArray<Page | undefined>; // up to the end of the heap at that time; undefined: free
   readonly topmost: number; // index of the last page with a live byte; -1: none
 }
 
-// Live blocks by page, so that the answer grows with the heaps and not with their blocks. A block that spans pages is a part of its first
-// page, a part of its last, and one row for all pages between, which no other block can touch.
-// Of a recording without rows of blocks the pages of the peak and the end were counted when it was imported, and whose they are, if one stack's.
+// Live blocks by page, so the size of the answer depends on the heaps, not on the number of blocks. A block that spans pages is a part of its first
+// page, a part of its last page, and one row for all pages between them, which hold no other block.
+// If a recording has no rows of blocks, the import has counted the pages of the peak and the end, with the owner of each page that has one stack.
 export function pagesStatement(process: number, atNs: number): string {
   return `WITH kept AS (
   SELECT snapshot_id FROM snapshots WHERE process_id = ${process} AND at_ns = ${atNs} AND reason IN ('peak', 'end') AND EXISTS (SELECT 1 FROM meta WHERE key = 'slim' AND value = 1) LIMIT 1),
@@ -61,7 +61,7 @@ export function heapsOf(heaps: readonly Row[], used: readonly Row[]): Heap[] {
   }).filter((heap) => heap.pages.length > 0);
 }
 
-// A page that is kept by the blocks of one call site, and is mostly empty.
+// True if the page is mostly empty, and only blocks of one call site keep it in use.
 export function isPinned(page: Page): boolean {
   return page.site >= 0 && page.bytes < PAGE_BYTES / 2;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// instants: points in time of a run, as the address has them and as people read them.
+// instants: times of a run, in the format of the address and in a readable format.
 
 import { formatDuration } from "./format";
 import { readSetting } from "./settings";
 
-// Wall clock at 0 ns of the recording that is looked at; null: not known.
+// Wall clock at 0 ns of the current recording; null: not known.
 let originUnixNs: number | null = null;
 
 export function setOrigin(unixNs: number | null): void {
@@ -18,7 +18,7 @@ export function formatInstant(ns: number): string {
   return clock === "UTC" ? date.toISOString().slice(11, 23) : date.toLocaleTimeString("en-GB", { hour12: false }) + "." + String(date.getMilliseconds()).padStart(3, "0");
 }
 
-// In seconds, to as many places as the step needs.
+// In seconds, with as many decimal places as the step needs.
 function formatExactly(ns: number, stepNs: number): string {
   const places = Math.min(9, Math.max(0, Math.ceil(9 - Math.log10(stepNs) - 1e-9)));
   const clock = readSetting("clock");
@@ -30,7 +30,7 @@ function formatExactly(ns: number, stepNs: number): string {
   return formatInstant(ns).slice(0, 8) + fraction.toFixed(places).slice(1);
 }
 
-// Of a scale: no two of them the same, however close they are.
+// Labels of a scale: all are different, even if the times are close.
 export function formatInstants(times: readonly number[]): string[] {
   const texts = times.map(formatInstant);
   const steps = times.slice(1).map((ns, index) => ns - (times[index] as number));
@@ -49,7 +49,7 @@ export function parseInstant(text: string | undefined, durationNs: number): numb
   return pieces.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit as string] as number), 0);
 }
 
-// Exact to the nanosecond, in the seconds that every command takes.
+// In seconds, as every command accepts them, exact to the nanosecond.
 export function instantText(ns: number): string {
   return (Math.round(Math.max(0, ns)) / 1e9).toFixed(9).replace(/\.?0+$/, "");
 }

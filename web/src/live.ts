@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// live: while the log of a recording is still written, the server says when there is more, and all that is shown is asked anew.
+// live: while the log of a recording is still written, the server reports new data, and the page requests everything again.
 
 import { useEffect } from "preact/hooks";
 import { tellChange } from "./api";
@@ -8,7 +8,7 @@ export function useLive(isGrowing: boolean): void {
   useEffect(() => {
     if (!isGrowing) return undefined;
     const events = new EventSource("/api/v1/events");
-    let isFirst = true; // says how things stand, which the page has just been told
+    let isFirst = true; // the first event repeats the state that the page has just loaded
     events.addEventListener("data", () => {
       if (!isFirst) tellChange();
       isFirst = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// meanings: what the columns of a view mean, in the words of docs/schema.md.
+// meanings: the meanings of the columns of a view, from docs/schema.md.
 
 import { useMemo } from "preact/hooks";
 import { apiAddress, useJson, useRows, type Row } from "./api";

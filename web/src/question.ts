@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// question: what a command is asked, of all that the address has.
+// question: selects the parameters of the address that a command receives.
 
 import { filtersOf, isFilter, valueOf, withValues, type Address, type Parameter } from "./address";
 import type { Command } from "./api";
@@ -9,18 +9,18 @@ export function isAboutInstant(command: Command): boolean {
   return command.has_instant || command.name === "live";
 }
 
-// All that is in the address but what the command would refuse.
+// The parameters of the address, except those that the command would refuse.
 export function questionOf(address: Address, command: Command): Parameter[] {
   if (command.name === "diff") return diffQuestion(address);
   const asked = address.parameters.filter(([name]) => !PAGE_PARAMETERS.has(name) && (!isFilter(name) || command.filters !== "none" || name === "process"));
   return isAboutInstant(command) ? withInstant(asked, address) : asked;
 }
 
-// What only the pages understand.
+// Parameters that only the pages use.
 const PAGE_PARAMETERS = new Set(["line", "before", "then", "with", "search", "statement", "show", "colour"]);
 
-// Which instants are compared: those of the page's form, or those that a link has as the command line does; else the beginning and
-// the end, without what starts and stops there.
+// The times to compare: from the form of the page, or from a link with the parameters of the command line. By default they are near
+// the start and the end, without the work of starting and stopping.
 export function comparedInstants(address: Address): readonly [before: string, after: string] {
   const [first, second] = address.parameters.filter(([name]) => name === "alive_at").map(([, value]) => value);
   return [valueOf(address, "before") ?? first ?? "10%", valueOf(address, "then") ?? second ?? (first === undefined ? "95%" : "end")];

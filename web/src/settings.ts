@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// settings: what a person chose for this browser: colours, and how instants are written.
+// settings: the user's choices for this browser: colours, and the format of times.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -18,7 +18,7 @@ export function readSetting(name: Name): string {
   return CHOICES[name].find((choice) => choice === kept) ?? CHOICES[name][0];
 }
 
-// The choice after the present one.
+// The choice after the current one.
 export function nextChoice(name: Name): string {
   const choices: readonly string[] = CHOICES[name];
   return choices[(choices.indexOf(readSetting(name)) + 1) % choices.length] as string;
@@ -29,7 +29,7 @@ export function choose(name: Name, value: string): void {
   showTheme();
 }
 
-// The style sheet knows one attribute; the system's wish is looked at here alone.
+// The style sheet uses one attribute; only this code reads the preference of the system.
 export function showTheme(): void {
   const theme = readSetting("theme");
   document.documentElement.dataset.theme = theme === "system" ? (systemIsDark.matches ? "dark" : "light") : theme;
@@ -40,7 +40,7 @@ export function isDark(): boolean {
   return document.documentElement.dataset.theme === "dark";
 }
 
-// Differs whenever something must be drawn anew.
+// Changes whenever the page must be drawn again.
 export function useSettings(): string {
   const read = () => `${document.documentElement.dataset.theme} ${readSetting("clock")}`;
   const [settings, setSettings] = useState(read);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sql_completion: what may stand where a statement is being typed: tables and views, the columns of those it names, SQL's words.
+// sql_completion: suggestions while a statement is typed: tables and views, columns of those it names, and SQL keywords.
 
 import { useEffect, useState } from "preact/hooks";
 import { apiAddress, type Row } from "./api";

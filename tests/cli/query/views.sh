@@ -2,104 +2,104 @@
 mtrace-query views
 # expect stdout
 #|name                   kind   row_is
-#|allocations            view   the public face of allocation_rows: one heap block from birth to dea..
+#|allocations            view   one row per heap block from allocation to free; if 'aggregate' of me..
 #|by_function            view   one row per function: what it allocates itself, and together with ev..
-#|by_group               view   one row per group that the program charged memory to; empty where it..
+#|by_group               view   one row per group to which the program charged memory; empty if it h..
 #|by_module              view   one row per file of code: what it allocates itself, and together wit..
-#|by_pool                view   one row per allocator of the program's own (mtrace_pool_create): wha..
-#|by_tag                 view   one row per tag of groups, for all groups that have it: what a tenan..
+#|by_pool                view   one row per allocator inside the program (mtrace_pool_create): what ..
+#|by_tag                 view   one row per tag of groups: the memory that was charged to all groups..
 #|claimed_twice          view   one row per claim of a block that another object of the same walk ha..
-#|errors                 view   one row per free or realloc of an address that was no live block: do..
-#|flows                  view   one row per pair of threads: who frees whose memory.
-#|fragmentation          view   one row per heap at the process's peak and at its end: what its memo..
+#|errors                 view   one row per free or realloc of an address that was not a live block:..
+#|flows                  view   one row per pair of threads: the thread that allocated memory, and t..
+#|fragmentation          view   one row per heap at the process's peak and at its end: the parts of ..
 #|groups                 view   one row per stack: everything that was allocated with the same backt..
 #|growth                 view   one row per call site whose live bytes keep rising from snapshot to ..
 #|hot                    view   one row per call site, busiest first: where the program spends its c..
 #|leaks                  view   one row per call site whose blocks were never freed by the end of th..
 #|leaks_by_stack         view   one row per stack whose blocks were never freed by the end of their ..
-#|lifetime_histogram     view   one row per class of lifetimes, and one for the blocks that never en..
-#|live_blocks            view   blocks that were live at an instant of your own: WHERE at_ns = … (a ..
-#|mapping_levels         view   one row per instant at which the mappings of a kind were seen to cha..
-#|mappings               view   one row per piece of address space that was seen: what the program m..
+#|lifetime_histogram     view   one row per class of lifetimes, and one for the blocks that were nev..
+#|live_blocks            view   blocks that were live at a time that you choose: WHERE at_ns = … (a ..
+#|mapping_levels         view   one row per time at which mappings of a kind changed: how much addre..
+#|mappings               view   one row per piece of address space that was seen: mappings of the pr..
 #|object_growth          view   one row per path whose own bytes differ between a walk and the one b..
 #|object_tree            view   one row per path in the tree of objects of a process's last walk (mt..
-#|peak                   view   one row per call site with live blocks at the instant its process he..
-#|pinning                view   one row per call site that alone keeps heap pages from being given b..
-#|pool_blocks            view   one block of a pool from birth to death, inside a block of allocatio..
+#|peak                   view   one row per call site with live blocks at the time when its process ..
+#|pinning                view   one row per call site that alone prevents heap pages from being retu..
+#|pool_blocks            view   one row per block of a pool from allocation to free, inside a block ..
 #|range                  view   one row per call site with blocks that were allocated in a time rang..
 #|reallocs               view   one row per call site whose buffers grow or shrink by realloc.
 #|sites                  view   one row per call site with its names, for statements of your own.
 #|size_histogram         view   one row per class of block sizes.
-#|spare_capacity         view   one row per container of a walk that has room which no element uses,..
-#|stack_frames           view   a stack as people read it; made for WHERE backtrace_id = … ORDER BY ..
-#|stack_texts            view   a stack as one text, for spreadsheets and line tools; made for WHERE..
-#|summary                view   one row per named figure of a process: what to look at first.
-#|suppressions           view   one row per rule that says which leaks nobody can or needs to fix.
-#|temporary              view   one row per call site whose blocks were freed at once.
+#|spare_capacity         view   one row per container of a walk with capacity that no element uses, ..
+#|stack_frames           view   a stack with names, one row per position; use WHERE backtrace_id = …..
+#|stack_texts            view   a stack as one text, for spreadsheets and line tools; use WHERE back..
+#|summary                view   one row per named value of a process: what to look at first.
+#|suppressions           view   one row per rule that names leaks which the program's authors cannot..
+#|temporary              view   one row per call site whose blocks were freed right after their allo..
 #|unclaimed              view   one row per stack whose live blocks no object owned in a process's l..
 #|unwind_quality         view   one row per kind of stack end: how far stacks could be followed, and..
 #|allocation_failures    table
 #|allocation_group_tags  table
-#|allocation_groups      table  made by mtrace_group_register and _intern; empty where the program h..
+#|allocation_groups      table  groups made by mtrace_group_register and _intern; empty if the progr..
 #|backtrace_allocations  table  allocations by stack; filled by mtrace-import --index only
 #|backtrace_totals       table
 #|backtraces             table  a node of the stack tree = a distinct stack, shared by all processes..
-#|call_site_rules        table  what is skipped when looking for a call site: allocators, operator n..
-#|call_sites             table  the place in the user's own code that a person blames
+#|call_site_rules        table  code that is skipped when mtrace looks for a call site: allocators, ..
+#|call_sites             table  the place in the user's own code that is responsible for an allocation
 #|chain_totals           table  realloc_chains by the stack where they began
-#|frame_lines            table  positions of a frame; every frame has level 0, also when nothing is ..
+#|frame_lines            table  positions of a frame; every frame has level 0, even if nothing is kn..
 #|frames                 table  a distinct code position, shared by all processes
-#|free_sites             table  who frees what is born there; by free only
-#|function_totals        table  recursion counted once; self: the call site is in this function
+#|free_sites             table  stacks that free the blocks of each stack; by free only
+#|function_totals        table  totals by function; a recursive function counts once per stack; self..
 #|functions              table
-#|group_flows            table  in which group is freed what is charged to which; by free and realloc
-#|group_moves            table  blocks that mtrace_move charged to another group; filled where block..
-#|group_totals           table  empty where the program has no groups; allocated + moved in = freed ..
-#|heap_extents           table  how far a heap reached, when that was seen to change
-#|heap_pages             table  pages that hold a live byte; a live extent is [address, address + us..
+#|group_flows            table  groups in which the blocks of each group are freed, by free and real..
+#|group_moves            table  blocks that mtrace_move charged to another group; empty if blocks ha..
+#|group_totals           table  totals by process and group; empty if the program has no groups; all..
+#|heap_extents           table  end of a heap over time: one row for each change that was seen
+#|heap_pages             table  pages that hold a live byte; a block occupies [address, address + us..
 #|heap_pins              table  pages whose live blocks may all have one call site, by stack
-#|heap_states            table  the six parts sum to extent_bytes; of a heap with unseen_blocks all ..
-#|heaps                  table  blocks with a mapping of their own belong to no heap
-#|kinds                  table  what was called: 'malloc', 'calloc', 'realloc', 'aligned_alloc', …
-#|leaked_allocations     table  when leaked blocks were born
+#|heap_states            table  parts of a heap at a snapshot. The six parts sum to extent_bytes; if..
+#|heaps                  table  heaps of the allocators; blocks with a mapping of their own belong t..
+#|kinds                  table  functions that allocate: 'malloc', 'calloc', 'realloc', 'aligned_all..
+#|leaked_allocations     table  when leaked blocks were allocated
 #|lifetime_classes       table  freed blocks by lifetime; to_ns is outside the class
 #|mallopts               table
 #|markers                table
 #|memory_samples         table
 #|meta                   table  facts about the recording and the import
-#|mmaps                  table  a piece of a mapping with one fate; pieces of one call share mmap_ca..
+#|mmaps                  table  a piece of a mapping that ends as a whole; pieces of one call share ..
 #|module_totals          table  function_totals for files of code; self: the call site is in this file
-#|modules                table  an object mapped into a process for a while
-#|object_claims          table  which block belongs to which node
+#|modules                table  an object that is mapped into a process
+#|object_claims          table  blocks and the nodes that own them
 #|object_nodes           table  the tree of a walk: all objects with one path of names
-#|object_parts           table  what the log has of an object's file: headers and symbol tables, for..
-#|object_walks           table  one for each mtrace_walk_record; empty where the program has none
+#|object_parts           table  parts of an object's file that the log holds: headers and symbol tab..
+#|object_walks           table  one row for each mtrace_walk_record; empty if the program has none
 #|object_warnings        table
-#|objects                table  an ELF file, whatever processes map it and by whatever paths
-#|phase_totals           table  all phases of one name, those included of which a log of --aggregate..
-#|phases                 table  made by mtrace_phase_begin; figures are of the whole process while t..
-#|pools                  table  made by mtrace_pool_create, or by heaptrack's calls; empty where the..
-#|processes              table  one recorded program image: fork makes a child, exec ends one and st..
-#|range_totals           table  blocks that were live at one end of a time range; empty in a file: `..
+#|objects                table  an ELF file, one row for all processes and paths that map it
+#|phase_totals           table  totals of all phases of one name, including phases for whose rows a ..
+#|phases                 table  phases begun by mtrace_phase_begin; numbers cover the whole process ..
+#|pools                  table  pools made by mtrace_pool_create, or by heaptrack's calls; empty if ..
+#|processes              table  one recorded program image: fork makes a child, exec ends one image ..
+#|range_totals           table  blocks that were live at one end of a time range; empty in a file, b..
 #|realloc_chains         table  chains of two or more blocks
-#|row_ranges             table  private: what lies in each 4,096 rows of packed_allocation_rows, so ..
-#|site_births            table  leaked_allocations by call site and rule; what exec took away is no ..
-#|site_frees             table  the call site that freed most of another's blocks
+#|row_ranges             table  private: ranges of values in each 4,096 rows of packed_allocation_ro..
+#|site_births            table  leaked_allocations by call site and rule; blocks that were lost at a..
+#|site_frees             table  for each call site, the call site that freed most of its blocks
 #|site_growth            table  call sites whose live bytes changed between regular snapshots
-#|site_leaks             table  leaks by call site and rule; what exec took away is no leak
-#|site_shapes            table  the word for how the leaks, or the live bytes, of a call site came o..
+#|site_leaks             table  leaks by call site and rule; blocks that were lost at an exec are no..
+#|site_shapes            table  the pattern in which the leaks, or the live bytes, of a call site ca..
 #|site_totals            table  backtrace_totals summed by call site
-#|size_classes           table  from_bytes and to_bytes are both inside the class
-#|skipped_code           table  what a rule of call_site_rules names, so that it is no call site
-#|snapshot_backtraces    table  stacks that changed since the snapshot before; 'peak' and 'end' are ..
-#|snapshot_sites         table  regular snapshots and the end by call site: what changed since the o..
-#|snapshots              table  moments at which what every stack has live was noted
+#|size_classes           table  totals by size of block; from_bytes and to_bytes are both inside the..
+#|skipped_code           table  code that a rule of call_site_rules matches, so that it is not a cal..
+#|snapshot_backtraces    table  stacks that changed since the previous snapshot; 'peak' and 'end' ha..
+#|snapshot_sites         table  changes of live bytes by call site, from one regular snapshot to the..
+#|snapshots              table  times at which the live bytes of every stack were stored
 #|sources                table
-#|suppressed_stacks      table  stacks with leaks that are nobody's fault
-#|tag_totals             table  the same for all groups with a tag
-#|thread_flows           table  which thread ends whose blocks, its own included
+#|suppressed_stacks      table  leaking stacks that match a suppression rule
+#|tag_totals             table  as group_totals, for all groups with a tag
+#|thread_flows           table  threads that free the blocks of each thread, including its own
 #|threads                table
 #|timeline               table
 #|unclaimed_totals       table  live blocks that no object of a walk owns, by stack
-#|unmatched_frees        table  a call of free or realloc with an address that is no live block, whe..
-#|windows                table  times in which allocations were recorded: one for a process that was..
+#|unmatched_frees        table  calls of free or realloc with an address that is not a live block; o..
+#|windows                table  times in which allocations were recorded: one row if the process was..
