@@ -158,13 +158,13 @@ CREATE TABLE allocation_failures (
 ) STRICT;
 
 CREATE TABLE unmatched_frees (  -- calls of free or realloc with an address that is not a live block; only in processes whose blocks are all recorded: not in fork children, nor in processes that were recorded late or only at times. See the view errors
+  address INTEGER NOT NULL,             -- address that the program passed
   unmatched_free_id INTEGER NOT NULL,   -- 1, 2, …; the order has no meaning; at most 100,000 have rows; 'anomaly.unknown_free' and 'anomaly.unknown_realloc' of meta count all
   process_id INTEGER NOT NULL,          -- process that made the call
   thread_id INTEGER,                    -- thread that made the call; NULL: not known
   at_ns INTEGER NOT NULL,               -- time of the call
   backtrace_id INTEGER,                 -- stack of the call; NULL: not known, or frees have no stacks
   call TEXT NOT NULL,                   -- 'free' (or delete), 'realloc'
-  address INTEGER NOT NULL,             -- address that the program passed
   PRIMARY KEY (address, unmatched_free_id)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mmaps (            -- a piece of a mapping that ends as a whole; pieces of one call share mmap_call_id and mapped_ns, and their lengths sum to the length of the call

@@ -52,7 +52,9 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
         sqlite3_stmt **statement;
     } all[] = {
         {"INSERT INTO allocation_failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", &rows->failure},
-        {"INSERT INTO unmatched_frees VALUES (?, ?, ?, ?, ?, ?, ?)", &rows->unmatched_free},
+        {"INSERT INTO unmatched_frees (unmatched_free_id, process_id, thread_id, at_ns,"
+         " backtrace_id, call, address) VALUES (?, ?, ?, ?, ?, ?, ?)",
+         &rows->unmatched_free},
         {"INSERT INTO mallopts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &rows->mallopt},
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
         {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 mtrace-query errors rows.db
-sqlite3 rows.db "INSERT INTO unmatched_frees VALUES (1, 1, 2, 45000000, 8, 'free', 0x30010), (2, 1, 1, 95000000, 7, 'free', 0x10084), (3, 1, 1, 96000000, NULL, 'realloc', 0x999)"
+sqlite3 rows.db "INSERT INTO unmatched_frees (unmatched_free_id, process_id, thread_id, at_ns, backtrace_id, call, address) VALUES (1, 1, 2, 45000000, 8, 'free', 0x30010), (2, 1, 1, 95000000, 7, 'free', 0x10084), (3, 1, 1, 96000000, NULL, 'realloc', 0x999)"
 mtrace-query errors rows.db
 mtrace-query errors rows.db --csv
 mtrace-query errors rows.db --json --fail-if "kind = 'double_free'" || echo "$?"

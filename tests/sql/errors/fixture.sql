@@ -19,5 +19,5 @@ INSERT INTO packed_allocation_rows
 SELECT alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id, free_backtrace_id, -other_free_thread_id,
   ended_by + 256 * thread_id - 0x1000101, allocation_id
 FROM unpacked;
-INSERT INTO unmatched_frees VALUES (1, 1, 1, 35, 2, 'free', 0x1000), (2, 1, 2, 70, 7, 'free', 0x1000), (3, 1, 1, 80, 7, 'free', 0x2010),
+INSERT INTO unmatched_frees (unmatched_free_id, process_id, thread_id, at_ns, backtrace_id, call, address) VALUES (1, 1, 1, 35, 2, 'free', 0x1000), (2, 1, 2, 70, 7, 'free', 0x1000), (3, 1, 1, 80, 7, 'free', 0x2010),
   (4, 1, 1, 90, 7, 'free', 0x206c), (5, 1, 1, 95, 6, 'realloc', 0x3000), (6, 2, 3, 20, 7, 'free', 0x1000), (7, 1, 1, 99, NULL, 'free', 0x1008);
