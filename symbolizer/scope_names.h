@@ -3,6 +3,7 @@
  * scope_names: the name of a function's DIE, and the C++ scopes of one without a linkage name.
  *
  * The name may be on the DIE itself, its abstract origin or its specification.
+ *
  * Compilers omit linkage names of functions that no other unit can name: members of local classes,
  * lambdas, and templates instantiated with them. Debug info says "operator()"; with its scopes the
  * name is "main::{lambda#1}::operator()". A DIE does not know its parent. So the entries of the

@@ -29,17 +29,11 @@ extern MTRACE_HIDDEN bool g_capture_has_free_backtraces;
 
 uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin);
 
-static inline uint32_t capture_node(struct thread *thread, const struct unwind_origin *origin)
+static inline uint32_t capture_stack_id(struct thread *thread, const struct unwind_origin *origin)
 {
     if (mtrace_likely(g_capture_unwinder == CONFIG_UNWINDER_FAST))
         return unwind_capture(&thread->unwind, origin);
     return capture_node_slow(thread, origin);
-}
-
-/* As capture_node, for a free: LOG_NODE_NONE if MTRACE_BACKTRACES_ON_FREE=0. */
-static inline uint32_t capture_free_node(struct thread *thread, const struct unwind_origin *origin)
-{
-    return g_capture_has_free_backtraces ? capture_node(thread, origin) : LOG_NODE_NONE;
 }
 
 #endif

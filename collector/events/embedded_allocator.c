@@ -2,9 +2,9 @@
 #include "collector/events/embedded_allocator.h"
 
 #include "collector/arch/arch.h"
+#include "collector/events/allocator_guard.h"
 #include "collector/events/embedded_patch.h"
 #include "collector/events/record.h"
-#include "collector/events/recursion_guard.h"
 #include "collector/os/clock.h"
 #include "collector/os/sys.h"
 #include "collector/thread/state.h"
@@ -94,7 +94,7 @@ struct outcome {
 static inline __attribute__((always_inline)) struct outcome call_original(
     const struct embedded_allocator_entry *entry, char kind, const word *a)
 {
-    struct outcome outcome = {.is_ours = recursion_guard_enter()};
+    struct outcome outcome = {.is_ours = allocator_guard_enter()};
 
     outcome.result = entry->original(a[0], a[1], a[2], a[3], a[4]);
     if (kind == '+')
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) struct outcome call_original(
         outcome.block = *(void **)a[entry->store];
     if (outcome.is_ours)
         outcome.usable = usable_of(entry, outcome.block);
-    recursion_guard_leave(outcome.is_ours);
+    allocator_guard_leave(outcome.is_ours);
     return outcome;
 }
 
@@ -155,16 +155,16 @@ static void *make_or_throw(word a, word b, word c, word d, word e,
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     const word arguments[] = {a, b, c, d, e};
-    bool is_nested = recursion_guard_is_inside();
+    bool is_nested = allocator_guard_is_inside();
     struct outcome made = {0};
 
     g_last_made = NULL;
     made.result = entry->original(a, b, c, d, e);
     made.block = (const void *)made.result;
     if (!is_nested && (!made.block || g_last_made != made.block)) {
-        bool has_entered = recursion_guard_enter();
+        bool has_entered = allocator_guard_enter();
         made.usable = usable_of(entry, made.block);
-        recursion_guard_leave(has_entered);
+        allocator_guard_leave(has_entered);
         record_outcome(entry, arguments, &made, errno, &origin);
     }
     return (void *)made.result;
@@ -188,7 +188,7 @@ static word give_back(word a, word b, word c, word d, word e,
     const struct unwind_origin origin = RECORD_ORIGIN();
     const word arguments[] = {a, b, c, d, e};
 
-    if (a && !recursion_guard_is_inside())
+    if (a && !allocator_guard_is_inside())
         record_free((const void *)a, &origin);
     return call_original(entry, '-', arguments).result;
 }
@@ -232,11 +232,11 @@ static size_t resize(word a, word b, word c, word d, word e,
     const void *block = (const void *)arguments[entry->block];
     size_t size = size_of(entry, arguments);
     struct record_resize resizing;
-    bool has_entered = recursion_guard_enter();
+    bool has_entered = allocator_guard_enter();
     size_t before = has_entered ? usable_of(entry, block) : 0;
     struct outcome now;
 
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     record_resize_begins(&resizing, block);
     now = call_original(entry, 'x', arguments);
     if (now.is_ours && now.result >= size && now.result != before)
@@ -285,8 +285,8 @@ static uintptr_t hook_of(const struct embedded_allocator_entry *entry)
 /* The lowest address of the executable. */
 static uintptr_t find_start(uintptr_t base)
 {
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)auxiliary_value(AT_PHDR);
-    size_t n = headers ? auxiliary_value(AT_PHNUM) : 0;
+    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)sys_auxiliary_value(AT_PHDR);
+    size_t n = headers ? sys_auxiliary_value(AT_PHNUM) : 0;
     uintptr_t start = 0;
 
     for (size_t i = 0; i < n; i++)

@@ -5,7 +5,7 @@
  * mtrace-record reads the executable and passes a patch plan (recorder/patch/patch_plan.h). The
  * entry of each function in the plan becomes a jump to a hook (code_patch.h). The hook calls the
  * original and records the result, as wrappers do for libc. Calls that the original makes itself
- * are not recorded (recursion_guard.h), so that one call is one event.
+ * are not recorded (allocator_guard.h), so that one call is one event.
  *
  * Invariants
  *   IN-1 The functions of a plan are patched together or not at all, and only if the plan is for

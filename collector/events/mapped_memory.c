@@ -248,7 +248,7 @@ enum {
 static _Atomic uint64_t g_known[N_KNOWN];
 static _Atomic uint32_t g_last_id;
 
-void mapped_path_forget(void)
+void mapped_memory_forget_paths(void)
 {
     for (unsigned i = 0; i < N_KNOWN; i++)
         atomic_store_explicit(&g_known[i], 0, memory_order_relaxed);
@@ -290,7 +290,7 @@ static uint32_t find_or_define(int fd)
     return id;
 }
 
-uint32_t mapped_path_id(int fd)
+uint32_t mapped_memory_path_id(int fd)
 {
     struct quiet quiet;
     uint32_t id;
@@ -442,7 +442,7 @@ static void record_all(void)
 
 /* Signals are blocked: a handler that leaves by siglongjmp would leak a descriptor and the buffer;
  * one that forks would leave its child without the buffer. */
-void heap_extent_record(void)
+void mapped_memory_record_heaps(void)
 {
     struct quiet quiet;
 

@@ -27,7 +27,7 @@
  *
  * Threads: any; no locks. One thread owns a place of the table while it changes; this takes no
  * system call and no event. Two threads that end one mapping at the same time may report too
- * little. Async-signal-safe, except heap_extent_record. On failure nothing is recorded.
+ * little. Async-signal-safe, except mapped_memory_record_heaps. On failure nothing is recorded.
  */
 #ifndef MTRACE_COLLECTOR_MAPPED_MEMORY_H
 #define MTRACE_COLLECTOR_MAPPED_MEMORY_H
@@ -78,14 +78,14 @@ void resident_pages_forget(void);
 
 /* The LOG_DEF_PATH id of the path behind an open descriptor of the program. Its definition is committed.
  * 0: no path. */
-uint32_t mapped_path_id(int fd);
+uint32_t mapped_memory_path_id(int fd);
 
 /* In a fork child: forgets the known paths. */
-void mapped_path_forget(void);
+void mapped_memory_forget_paths(void);
 
 /* ---- heaps ---- */
 
 /* Outside of recording. Writes a LOG_HEAP_EXTENT event for each heap in /proc/self/maps. */
-void heap_extent_record(void);
+void mapped_memory_record_heaps(void);
 
 #endif

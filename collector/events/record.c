@@ -21,15 +21,15 @@ void record_init(void)
 
     g_draft_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
-        state_take_no_free_stacks();
+        state_set_no_free_stacks();
     if (config->zeroes_memory || real_has_early_blocks())
-        state_take_slow_path_flags();
-    if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* a fork child */
+        state_set_special_blocks();
+    if (config->sample_bytes == 0 || mode_has(MODE_SAMPLED)) /* a fork child */
         return;
     if (seed && config->ancestor[0]) /* after an exec, for other random numbers */
         seed += config->ancestor_run_id;
     sampler_begin(config->sample_bytes, seed);
-    state_take_samples();
+    state_set_sampled();
 }
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ static bool enter_fallback(struct fallback *fallback)
 /* The time is taken afterwards (SD-3). False: counted. */
 static bool reserve_fallback(struct fallback *fallback)
 {
-    if (side_reserve(&fallback->place))
+    if (reservation_side_reserve(&fallback->place))
         return true;
     segment_count_drop(LOG_DROP_NESTED);
     return false;
@@ -130,7 +130,7 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
 
     if (group != LOG_GROUP_ROOT)
         groups_define(group);
-    side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
+    reservation_side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
 }
 
 /* Also defines a group: signals are blocked, or the guard of the interrupted recording is closed.
@@ -191,7 +191,7 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
         *ret_node = LOG_NODE_NONE;
         return alloc_fallback(block, size_bytes, call, alignment, known);
     }
-    node = capture_node(thread, origin);
+    node = capture_stack_id(thread, origin);
     extent = draft_extent_of(block, size_bytes, call, known);
     /* The clock waits for all earlier loads. After the stack was walked, so that its cache misses
      * overlap with the allocator's. */
@@ -246,8 +246,8 @@ static MTRACE_COLD void look_for_commands(void)
     const struct unwind_origin here = RECORD_ORIGIN();
     uint64_t guard;
 
-    if (state_has_way(STATE_TRACING_OFF) && thread_look_begins(&here, &guard)) {
-        if (collector_commands_are_due())
+    if (mode_has(MODE_TRACING_OFF) && thread_look_begins(&here, &guard)) {
+        if (segment_commands_are_due())
             state_wakeup();
         thread_look_ended(guard);
     }
@@ -260,7 +260,7 @@ static MTRACE_COLD void look_for_commands(void)
 /* SB-1. False: counted. */
 static bool add_sample(const void *block)
 {
-    bool is_added = !state_has_way(STATE_SAMPLED) || sampled_blocks_add(block);
+    bool is_added = !mode_has(MODE_SAMPLED) || sampled_blocks_add(block);
 
     if (!is_added)
         quiet_count_drop(LOG_DROP_NO_MEMORY);
@@ -270,7 +270,7 @@ static bool add_sample(const void *block)
 /* SB-1: a block whose allocation is not in the log has no free there. */
 static inline void forget_sample_unless(const void *block, bool is_written)
 {
-    if (!is_written && state_has_way(STATE_SAMPLED))
+    if (!is_written && mode_has(MODE_SAMPLED))
         sampled_blocks_forget(block);
 }
 
@@ -279,7 +279,7 @@ MTRACE_COLD bool record_draws_slow(size_t size_bytes)
 {
     bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
 
-    if (!is_drawn && state_has_way(STATE_TRACING_OFF | STATE_NUDGED))
+    if (!is_drawn && mode_has(MODE_TRACING_OFF | MODE_WAKEUP))
         look_for_commands();
     return is_drawn;
 }
@@ -288,7 +288,7 @@ MTRACE_COLD bool record_takes_slow(const void *block)
 {
     bool is_taken = sampled_blocks_take(block);
 
-    if (!is_taken && state_has_way(STATE_NUDGED))
+    if (!is_taken && mode_has(MODE_WAKEUP))
         look_for_commands();
     return is_taken;
 }
@@ -328,15 +328,14 @@ MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call cal
 {
     uint32_t node;
 
-    if (mtrace_likely(
-            !state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED | STATE_SAMPLED)))
+    if (mtrace_likely(!mode_has(MODE_TRACING_OFF | MODE_CALLBACKS | MODE_WAKEUP | MODE_SAMPLED)))
         (void)write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
     else
         alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
 }
 
-void record_drawn(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
-                  const struct unwind_origin *origin)
+void record_selected_alloc(const void *block, size_t size_bytes, enum log_call call,
+                           size_t alignment, const struct unwind_origin *origin)
 {
     alloc(block, size_bytes, call, alignment, origin, NULL);
 }
@@ -369,7 +368,7 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
         free_fallback(block);
         return LOG_NODE_NONE;
     }
-    node = has_stack ? capture_node(thread, origin) : LOG_NODE_NONE;
+    node = has_stack ? capture_stack_id(thread, origin) : LOG_NODE_NONE;
     ticks = clock_ticks_before();
     out = reservation_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32, draft_address(block));
     if (mtrace_likely(out != NULL))
@@ -384,9 +383,9 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
     uint32_t node;
 
     look_for_commands();
-    if (state_has_way(STATE_UNOPENED))
+    if (mode_has(MODE_NO_WINDOW_YET))
         return;
-    node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
+    node = write_free(block, origin, !mode_has(MODE_NO_FREE_STACKS));
 
     if (!is_watched())
         return;
@@ -396,10 +395,10 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
         event_callbacks_emit_free(block, node);
 }
 
-void record_ended(const void *block, const struct unwind_origin *origin)
+void record_selected_free(const void *block, const struct unwind_origin *origin)
 {
-    if (mtrace_likely(!state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED
-                                     | STATE_NUDGED | STATE_SAMPLED)))
+    if (mtrace_likely(!mode_has(MODE_CALLBACKS | MODE_NO_FREE_STACKS | MODE_NO_WINDOW_YET
+                                | MODE_WAKEUP | MODE_SAMPLED)))
         write_free(block, origin, true);
     else
         free_otherwise(block, origin);
@@ -468,7 +467,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     }
     ticks = clock_ticks_after();
     extent = draft_extent_of(block, size_bytes, call, known);
-    node = capture_node(thread, origin);
+    node = capture_stack_id(thread, origin);
     forget_sample_unless(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
     thread_leave(thread);
     return node;
@@ -510,8 +509,8 @@ static uint32_t write_ended(const struct record_resize *resize, const struct unw
         free_fallback(resize->old);
         return node;
     }
-    if (!state_has_way(STATE_NO_FREE_STACKS))
-        node = capture_node(thread, origin);
+    if (!mode_has(MODE_NO_FREE_STACKS))
+        node = capture_stack_id(thread, origin);
     put_ended(thread, resize->old, resize->began_ticks, node);
     thread_leave(thread);
     return node;
@@ -568,10 +567,9 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
                                           const struct draft_usable *usable)
 {
     look_for_commands();
-    if (state_has_way(STATE_UNOPENED))
+    if (mode_has(MODE_NO_WINDOW_YET))
         record_kept(resize);
-    else if (state_has_way(STATE_SAMPLED)
-             && !is_resize_of_samples(block, size_bytes, resize, origin))
+    else if (mode_has(MODE_SAMPLED) && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
     else if (state_is_watched())
         emit_resized(block, size_bytes, call, resize, origin, usable);
@@ -583,8 +581,7 @@ static inline void resized(const void *block, size_t size_bytes, enum log_call c
                            const struct record_resize *resize, const struct unwind_origin *origin,
                            const struct draft_usable *usable)
 {
-    if (mtrace_unlikely(
-            state_has_way(STATE_WATCHED | STATE_UNOPENED | STATE_NUDGED | STATE_SAMPLED)))
+    if (mtrace_unlikely(mode_has(MODE_CALLBACKS | MODE_NO_WINDOW_YET | MODE_WAKEUP | MODE_SAMPLED)))
         resized_otherwise(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
@@ -649,7 +646,7 @@ static bool write_named(struct thread *thread, struct draft *draft, const struct
         return false;
     ticks = clock_ticks_after();
     if (origin)
-        draft->words[0] |= (uint64_t)capture_node(thread, origin) << 32;
+        draft->words[0] |= (uint64_t)capture_stack_id(thread, origin) << 32;
     if (!write_draft(thread, draft, ticks))
         return false;
     *ret_ticks = thread->last_ticks;
@@ -738,5 +735,5 @@ bool record_move(const void *block, uint32_t group, const struct unwind_origin *
 
 void record_forget(void)
 {
-    side_forget();
+    reservation_side_forget();
 }

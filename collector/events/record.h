@@ -35,15 +35,15 @@
 MTRACE_COLD bool record_draws_slow(size_t size_bytes);
 MTRACE_COLD bool record_takes_slow(const void *block);
 
-/* Decides whether a block of this size is recorded; if so, record_drawn follows. When sampling, most
+/* Decides whether a block of this size is recorded; if so, record_selected_alloc follows. When sampling, most
  * blocks cost only this test. */
-static inline bool record_draws(size_t size_bytes)
+static inline bool record_selects_alloc(size_t size_bytes)
 {
-    unsigned ways = state_ways();
+    unsigned ways = mode_flags();
 
-    if (!(ways & STATE_SAMPLED))
+    if (!(ways & MODE_SAMPLED))
         return true;
-    return mtrace_unlikely((ways & (STATE_TRACING_OFF | STATE_NUDGED)) | sampler_counts(size_bytes))
+    return mtrace_unlikely((ways & (MODE_TRACING_OFF | MODE_WAKEUP)) | sampler_counts(size_bytes))
            && record_draws_slow(size_bytes);
 }
 
@@ -52,41 +52,41 @@ static inline bool record_draws(size_t size_bytes)
 static inline bool record_counts_only(void)
 {
     const unsigned others =
-        STATE_SAMPLED | STATE_TRACING_OFF | STATE_WATCHED | STATE_SLOW_PATH_FLAGS | STATE_NUDGED;
+        MODE_SAMPLED | MODE_TRACING_OFF | MODE_CALLBACKS | MODE_SPECIAL_BLOCKS | MODE_WAKEUP;
 
-    return (state_ways() & others) == STATE_SAMPLED;
+    return (mode_flags() & others) == MODE_SAMPLED;
 }
 
 /* Every block is recorded, and no slow path is active. */
 static inline bool record_has_all(void)
 {
     return mtrace_likely(
-        !state_has_way(STATE_SAMPLED | STATE_TRACING_OFF | STATE_SLOW_PATH_FLAGS | STATE_NUDGED));
+        !mode_has(MODE_SAMPLED | MODE_TRACING_OFF | MODE_SPECIAL_BLOCKS | MODE_WAKEUP));
 }
 
-/* Decides whether the free of this block is recorded; if so, record_ended follows. */
-static inline bool record_takes(const void *block)
+/* Decides whether the free of this block is recorded; if so, record_selected_free follows. */
+static inline bool record_selects_free(const void *block)
 {
-    unsigned ways = state_ways();
+    unsigned ways = mode_flags();
 
-    if (!(ways & STATE_SAMPLED))
+    if (!(ways & MODE_SAMPLED))
         return true;
-    return mtrace_unlikely((ways & STATE_NUDGED) | sampled_blocks_may_have(block))
+    return mtrace_unlikely((ways & MODE_WAKEUP) | sampled_blocks_may_have(block))
            && record_takes_slow(block);
 }
 
 /* A new block; alignment 0: malloc's own. */
-void record_drawn(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
-                  const struct unwind_origin *origin);
+void record_selected_alloc(const void *block, size_t size_bytes, enum log_call call,
+                           size_t alignment, const struct unwind_origin *origin);
 void record_drawn_known(const void *block, size_t size_bytes, size_t usable_bytes,
                         enum log_call call, size_t alignment, const struct unwind_origin *origin);
-void record_ended(const void *block, const struct unwind_origin *origin);
+void record_selected_free(const void *block, const struct unwind_origin *origin);
 
 static inline void record_alloc(const void *block, size_t size_bytes, enum log_call call,
                                 size_t alignment, const struct unwind_origin *origin)
 {
-    if (record_draws(size_bytes))
-        record_drawn(block, size_bytes, call, alignment, origin);
+    if (record_selects_alloc(size_bytes))
+        record_selected_alloc(block, size_bytes, call, alignment, origin);
 }
 
 /* The same if the caller knows the usable size; 0: it is unknown. */
@@ -94,14 +94,14 @@ static inline void record_alloc_known(const void *block, size_t size_bytes, size
                                       enum log_call call, size_t alignment,
                                       const struct unwind_origin *origin)
 {
-    if (record_draws(size_bytes))
+    if (record_selects_alloc(size_bytes))
         record_drawn_known(block, size_bytes, usable_bytes, call, alignment, origin);
 }
 
 static inline void record_free(const void *block, const struct unwind_origin *origin)
 {
-    if (record_takes(block))
-        record_ended(block, origin);
+    if (record_selects_free(block))
+        record_selected_free(block, origin);
 }
 
 /* State from before the real realloc. */
@@ -127,17 +127,17 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
     ret->old = old;
     ret->place = NULL;
     ret->began_ticks = 0;
-    ret->is_sample = state_has_way(STATE_SAMPLED) && sampled_blocks_take(old);
-    if (ret->is_sample || !state_has_way(STATE_SAMPLED))
+    ret->is_sample = mode_has(MODE_SAMPLED) && sampled_blocks_take(old);
+    if (ret->is_sample || !mode_has(MODE_SAMPLED))
         ret->began_ticks = record_begin_ticks();
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+    if (mtrace_unlikely(mode_has(MODE_CALLBACKS)))
         record_hold_resized(ret);
 }
 
 /* The old block was not recorded, so the new one is an allocation (RC-4). */
 static inline bool record_is_again(const struct record_resize *resize)
 {
-    return state_has_way(STATE_SAMPLED) && !resize->is_sample;
+    return mode_has(MODE_SAMPLED) && !resize->is_sample;
 }
 
 void record_resized(const void *block, size_t size_bytes, enum log_call call,

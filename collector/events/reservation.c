@@ -138,7 +138,7 @@ static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
 /* RO-3. A segment that another thread began may be late from the start. */
 static bool is_late(const struct thread *thread, uint64_t ticks)
 {
-    return state_has_way(STATE_SAMPLED) && ticks - thread->segment->base_ticks > LATE_TICKS
+    return mode_has(MODE_SAMPLED) && ticks - thread->segment->base_ticks > LATE_TICKS
            && ticks > thread->segment->base_ticks;
 }
 
@@ -154,7 +154,7 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
             return false;
         }
         *ticks = later_ticks(thread, *ticks);
-        if (collector_commands_are_due()
+        if (segment_commands_are_due()
             || !state_is_tracing()) /* outside of windows the recorder may be gone (CT-6) */
             state_wakeup();
     }
@@ -220,7 +220,7 @@ enum {
 
 static struct segment_shared g_shared = {.kind = LOG_SEGMENT_SIDE};
 
-void side_forget(void)
+void reservation_side_forget(void)
 {
     atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
 }
@@ -234,15 +234,15 @@ static void write_group_of_record(struct log_side_record *record, uint32_t group
     record->words[1] |= code >> 24 << LOG_ADDRESS_BITS;
 }
 
-bool side_reserve(struct side_place *ret)
+bool reservation_side_reserve(struct side_place *ret)
 {
     ret->record = segment_reserve(&g_shared, RECORD_BYTES, &ret->segment);
     atomic_signal_fence(memory_order_seq_cst); /* SD-3 */
     return ret->record != NULL;
 }
 
-void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
-                uint64_t ticks, uint32_t thread, uint32_t group)
+void reservation_side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
+                            uint64_t ticks, uint32_t thread, uint32_t group)
 {
     struct log_side_record *record = place->record;
     uint32_t done_bytes;

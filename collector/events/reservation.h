@@ -167,13 +167,13 @@ struct side_place {
     struct log_segment *segment;
 };
 
-bool side_reserve(struct side_place *ret);
+bool reservation_side_reserve(struct side_place *ret);
 
 /* Writes an event of at most six words, whose time bits are zero. */
-void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
-                uint64_t ticks, uint32_t thread, uint32_t group);
+void reservation_side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
+                            uint64_t ticks, uint32_t thread, uint32_t group);
 
 /* In a fork child: forgets the segment. */
-void side_forget(void);
+void reservation_side_forget(void);
 
 #endif

@@ -150,7 +150,7 @@ bool active_callbacks_is_overwritten(uintptr_t return_at, uintptr_t return_to)
 
 static bool is_further_out(uint32_t tid, uintptr_t return_at, uintptr_t stack_end)
 {
-    uintptr_t at = stack_end != 0 ? other_thread_stack_pointer((long)tid) : 0;
+    uintptr_t at = stack_end != 0 ? sys_stack_pointer_of((long)tid) : 0;
 
     return at > return_at && at <= stack_end;
 }

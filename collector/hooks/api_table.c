@@ -67,7 +67,7 @@ static bool move(void *block, uint32_t group)
 
     if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
         return false;
-    if (state_has_way(STATE_SAMPLED) && !sampled_blocks_has(block))
+    if (mode_has(MODE_SAMPLED) && !sampled_blocks_has(block))
         return true; /* the log does not know it */
     return record_move(block, group, &origin);
 }

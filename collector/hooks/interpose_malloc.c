@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block that record_draws chose; NULL: none. */
+/* A block that record_selects_alloc chose; NULL: none. */
 static inline void drawn(const void *block, size_t size, enum log_call call, size_t alignment,
                          const struct unwind_origin *origin)
 {
     if (mtrace_likely(block != NULL))
-        record_drawn(block, size, call, alignment, origin);
+        record_selected_alloc(block, size, call, alignment, origin);
     else
         record_failure(NULL, size, call, errno, origin);
 }
@@ -42,7 +42,7 @@ static inline void decided(const void *block, size_t size, enum log_call call, b
 static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
                              const struct unwind_origin *origin)
 {
-    if (mtrace_unlikely(!block) || record_draws(size))
+    if (mtrace_unlikely(!block) || record_selects_alloc(size))
         drawn(block, size, call, alignment, origin);
     return block;
 }
@@ -77,7 +77,7 @@ MTRACE_JUMPED_TO void *malloc_asked(size_t size)
 {
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size);
-    return malloc_decided(size, record_draws(size));
+    return malloc_decided(size, record_selects_alloc(size));
 }
 
 MTRACE_JUMPED_TO void *malloc_counted(size_t size)
@@ -125,9 +125,9 @@ MTRACE_JUMPED_TO void free_asked(void *block)
 {
     if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
-    if (record_takes(block)) {
+    if (record_selects_free(block)) {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        record_ended(block, &origin);
+        record_selected_free(block, &origin);
     }
     g_real.free(block);
 }
@@ -143,7 +143,7 @@ MTRACE_JUMPED_TO void free_recorded(void *block)
     }
     {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        record_ended(block, &origin);
+        record_selected_free(block, &origin);
     }
     g_real.free(block);
 }
@@ -189,7 +189,7 @@ MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
         return real_early_allocate(0, size_bytes);
     if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
         loading_note(size == 1); /* the size that _dl_new_object uses */
-    return calloc_decided(n, size, size_bytes, record_draws(size_bytes));
+    return calloc_decided(n, size, size_bytes, record_selects_alloc(size_bytes));
 }
 
 MTRACE_JUMPED_TO void *calloc_recorded(size_t n, size_t size)
@@ -292,7 +292,7 @@ MTRACE_JUMPED_TO void *realloc_counted(void *block, size_t size)
     const struct unwind_origin origin = RECORD_ORIGIN();
 
     if (record_draws_slow(size))
-        record_drawn(block, size, LOG_CALL_REALLOC, 0, &origin);
+        record_selected_alloc(block, size, LOG_CALL_REALLOC, 0, &origin);
     return block;
 }
 

@@ -7,9 +7,9 @@
  * it is where modules end.
  */
 #include "collector/arch/arch.h"
+#include "collector/events/allocator_guard.h"
 #include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
-#include "collector/events/recursion_guard.h"
 #include "collector/log/modules.h"
 #include "collector/os/outward.h"
 #include "collector/os/real.h"
@@ -35,10 +35,10 @@ static bool is_gathering(void)
 static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
                            unsigned n_words, const struct unwind_origin *origin)
 {
-    bool was_inside = recursion_guard_pause();
+    bool was_inside = allocator_guard_pause();
 
     record_event(kind, address, words, n_words, origin);
-    recursion_guard_resume(was_inside);
+    allocator_guard_resume(was_inside);
 }
 
 /* Before [start, start + length) is unmapped. False: nothing of it is recorded, or the range is
@@ -52,9 +52,9 @@ static bool record_residency(const void *start, size_t length, struct resident_p
     ret_cut->others.end = 0;
     if (!is_gathering())
         return false;
-    was_inside = recursion_guard_pause();
+    was_inside = allocator_guard_pause();
     can_end = resident_pages_ends(start, length, ret_cut);
-    recursion_guard_resume(was_inside);
+    allocator_guard_resume(was_inside);
     return can_end;
 }
 
@@ -63,10 +63,10 @@ static const struct resident_pages_cut NOTHING_CUT;
 /* Undo: the call failed. */
 static void goes_on(const struct resident_pages_cut *cut)
 {
-    bool was_inside = recursion_guard_pause();
+    bool was_inside = allocator_guard_pause();
 
     resident_pages_goes_on(cut);
-    recursion_guard_resume(was_inside);
+    allocator_guard_resume(was_inside);
 }
 
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
@@ -133,7 +133,7 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     if (!is_gathering())
         return;
     words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)arch_map_flags(flags) << 16;
-    words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
+    words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_memory_path_id(fd) << 32 : 0);
     words[5] = (uint64_t)offset;
     record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
     resident_pages_mapped(start, length, flags);
@@ -387,7 +387,7 @@ MTRACE_EXPORT int malloc_trim(size_t pad)
         return 0;
     result = g_real.malloc_trim(pad);
     record_mallopt(pad, 0, result, 1, &origin);
-    heap_extent_record();
+    mapped_memory_record_heaps();
     return result;
 }
 
@@ -395,7 +395,7 @@ MTRACE_EXPORT int malloc_info(int options, FILE *stream)
 {
     if (!lifecycle_is_ready() || !g_real.malloc_info)
         return ENOSYS;
-    heap_extent_record();
+    mapped_memory_record_heaps();
     return g_real.malloc_info(options, stream);
 }
 
@@ -403,7 +403,7 @@ MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 {
     if (!lifecycle_is_ready() || !g_real.mallinfo2)
         return (struct mallinfo2){0};
-    heap_extent_record();
+    mapped_memory_record_heaps();
     return g_real.mallinfo2();
 }
 

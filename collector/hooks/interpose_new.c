@@ -14,8 +14,8 @@
  * If no C++ library is known, or it cannot be looked up now (operator_table.h), a block comes from
  * malloc, as with the operators that use malloc.
  */
+#include "collector/events/allocator_guard.h"
 #include "collector/events/record.h"
-#include "collector/events/recursion_guard.h"
 #include "collector/hooks/operator_table.h"
 #include "collector/os/real.h"
 #include "collector/os/sys.h"
@@ -63,10 +63,10 @@ static void *recorded(void *block, size_t size, size_t alignment,
 static void *attempt(operator_function real, size_t size, size_t alignment,
                      const struct unwind_origin *origin)
 {
-    bool has_entered = !has_handler() && recursion_guard_enter();
+    bool has_entered = !has_handler() && allocator_guard_enter();
     void *block = call_new_quietly(real, size, alignment);
 
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     if (block)
         return recorded(block, size, alignment, origin);
     record_failure(NULL, size, LOG_CALL_NEW, ENOMEM, origin);
@@ -81,14 +81,14 @@ enum {
 static void *create_by_malloc(size_t size, size_t alignment, const struct unwind_origin *origin)
 {
     size_t wanted = size ? size : 1;
-    bool has_entered = recursion_guard_enter();
+    bool has_entered = allocator_guard_enter();
     void *block = NULL;
 
     if (!alignment)
         block = g_real.malloc(wanted);
     else if (g_real.memalign)
         block = g_real.memalign(alignment, wanted);
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     return block ? recorded(block, size, alignment, origin) : NULL;
 }
 
@@ -187,12 +187,12 @@ static void destroy(int kind, enum operator_slot slot, void *block, size_t size,
         return;
     }
     record_free(block, origin);
-    has_entered = recursion_guard_enter();
+    has_entered = allocator_guard_enter();
     if (real.call)
         call_delete(real.call, slot, block, size, alignment);
     else
         g_real.free(block);
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
 }
 
 /* ---- what the program calls ------------------------------------------------------------------ */

@@ -37,14 +37,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-bool forking_begins(void)
+bool interpose_process_fork_begins(void)
 {
     control_commands_handle_early();
     sampler_fork_begins();
     return state_is_recording() && thread_fork_begins();
 }
 
-void forking_ended(bool is_child, bool is_nested)
+void interpose_process_fork_ended(bool is_child, bool is_nested)
 {
     if (is_child && !state_is_own_process()) {
         got_rebinding_forget();
@@ -101,7 +101,7 @@ static void emit_of_stranded(void)
 
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
 {
-    forking_ended(pid == 0, is_nested);
+    interpose_process_fork_ended(pid == 0, is_nested);
     if (is_nested && pid > 0)
         emit_of_stranded();
     if (pid > 0)
@@ -118,7 +118,7 @@ MTRACE_EXPORT pid_t fork(void)
         errno = ENOSYS;
         return -1;
     }
-    is_nested = forking_begins();
+    is_nested = interpose_process_fork_begins();
     return forked(g_real.fork(), is_nested, &origin);
 }
 
@@ -133,7 +133,7 @@ MTRACE_EXPORT pid_t _Fork(void)
         errno = ENOSYS;
         return -1;
     }
-    is_nested = forking_begins();
+    is_nested = interpose_process_fork_begins();
     return forked(g_real._Fork(), is_nested, &origin);
 }
 
@@ -148,7 +148,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
         errno = ENOSYS;
         return -1;
     }
-    is_nested = forking_begins();
+    is_nested = interpose_process_fork_begins();
     return forked(g_real.forkpty(ret_master, ret_name, terminal, size), is_nested, &origin);
 }
 
@@ -167,12 +167,12 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         return -1;
     }
     control_commands_handle_early(); /* handle control commands before the process ends */
-    heap_extent_record();
+    mapped_memory_record_heaps();
     end_write(LOG_END_IMMEDIATE, 0);
     count_child(1);
-    is_nested = forking_begins();
+    is_nested = interpose_process_fork_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
-    forking_ended(!state_is_own_process(), is_nested);
+    interpose_process_fork_ended(!state_is_own_process(), is_nested);
     if (sys_getpid() == pid && state_is_recording()) /* it failed, before it forked */
         count_child(-1);
     end_take_back();
@@ -453,7 +453,7 @@ MTRACE_EXPORT int execlp(const char *file, const char *first, ...)
 static MTRACE_NORETURN void end_immediately(int status)
 {
     if (lifecycle_is_ready() && g_real.exit_immediately) {
-        heap_extent_record();
+        mapped_memory_record_heaps();
         end_write(LOG_END_IMMEDIATE, status);
         g_real.exit_immediately(status);
     }
@@ -473,7 +473,7 @@ MTRACE_EXPORT void _Exit(int status)
 MTRACE_EXPORT void quick_exit(int status)
 {
     if (lifecycle_is_ready() && g_real.quick_exit) {
-        heap_extent_record();
+        mapped_memory_record_heaps();
         end_write(LOG_END_QUICK, status);
         g_real.quick_exit(status);
     }

@@ -272,10 +272,10 @@ MTRACE_EXPORT long syscall(long number, ...)
     ban = ban_by_syscall(number, a);
     ban_begins(&ban);
     is_forking = is_fork(number, a);
-    is_nested = is_forking && forking_begins();
+    is_nested = is_forking && interpose_process_fork_begins();
     result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (is_forking)
-        forking_ended(result == 0, is_nested);
+        interpose_process_fork_ended(result == 0, is_nested);
     ban_ended(&ban, result);
     return result;
 }

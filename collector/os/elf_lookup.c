@@ -163,13 +163,13 @@ const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *n
 static void *ask_resolver(uintptr_t resolver)
 {
 #if defined(__aarch64__)
-    const __ifunc_arg_t more = {sizeof(more), auxiliary_value(AT_HWCAP),
-                                auxiliary_value(AT_HWCAP2)};
+    const __ifunc_arg_t more = {sizeof(more), sys_auxiliary_value(AT_HWCAP),
+                                sys_auxiliary_value(AT_HWCAP2)};
 
     return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(more._hwcap | _IFUNC_ARG_HWCAP,
                                                                   &more);
 #elif defined(__arm__)
-    return ((void *(*)(unsigned long))resolver)(auxiliary_value(AT_HWCAP));
+    return ((void *(*)(unsigned long))resolver)(sys_auxiliary_value(AT_HWCAP));
 #else
     return ((void *(*)(void))resolver)();
 #endif

@@ -3,7 +3,8 @@
  * fmt: text and bytes without libc: no allocation, locale or stdio. Async-signal-safe.
  *
  * fmt_* build text in the caller's buffer. It always ends with NUL. Text that does not fit is cut,
- * and is_cut is set. The module also defines the collector's own memcpy and memset.
+ * and is_cut is set. bytes_* compare bytes, and fmt.c defines the collector's own memcpy
+ * and memset.
  *
  *   BY-1 memcpy and memset bind inside the library, also for GCC's implicit calls. A memcpy of the
  *        program is never called from here.

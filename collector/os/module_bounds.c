@@ -32,8 +32,8 @@ static void find_headers_of_executable(struct module_bounds *bounds)
 {
     struct module_bounds found = *bounds;
 
-    found.headers = (const ElfW(Phdr) *)auxiliary_value(AT_PHDR);
-    found.n_headers = found.headers ? auxiliary_value(AT_PHNUM) : 0;
+    found.headers = (const ElfW(Phdr) *)sys_auxiliary_value(AT_PHDR);
+    found.n_headers = found.headers ? sys_auxiliary_value(AT_PHNUM) : 0;
     if (has_dynamic(&found))
         *bounds = found;
 }

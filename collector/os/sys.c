@@ -331,7 +331,7 @@ long sys_advise(void *start, size_t size_bytes, int advice)
 
 size_t sys_page_bytes(void)
 {
-    size_t page_bytes = auxiliary_value(AT_PAGESZ);
+    size_t page_bytes = sys_auxiliary_value(AT_PAGESZ);
 
     return page_bytes ? page_bytes : ARCH_PAGE_BYTES;
 }
@@ -544,7 +544,7 @@ static uintptr_t parse(const char *line, size_t size_bytes)
     return (uintptr_t)last_number(line, start - 1, &start);
 }
 
-uintptr_t other_thread_stack_pointer(long tid)
+uintptr_t sys_stack_pointer_of(long tid)
 {
     char text[PATH_BYTES];
     char line[LINE_BYTES];
@@ -595,14 +595,14 @@ static bool is_string(const char *text, uintptr_t *page)
     }
 }
 
-bool readable_string(const char *text)
+bool sys_string_is_readable(const char *text)
 {
     uintptr_t page = NO_PAGE;
 
     return is_string(text, &page);
 }
 
-bool readable_strings(char *const *array)
+bool sys_strings_are_readable(char *const *array)
 {
     uintptr_t page_of_array = NO_PAGE;
     uintptr_t page_of_strings = NO_PAGE;

@@ -121,7 +121,7 @@ long sys_unblock_signals(struct sys_signals mask);
 /* The stack pointer of a thread that waits in the kernel. 0: the thread runs or has exited, or the
  * kernel does not tell (no /proc, a seccomp filter, another user). The thread may have moved when
  * this returns. */
-uintptr_t other_thread_stack_pointer(long tid);
+uintptr_t sys_stack_pointer_of(long tid);
 
 /* ---- memory that the program passes to an exec ---- */
 
@@ -131,10 +131,10 @@ uintptr_t other_thread_stack_pointer(long tid);
  */
 
 /* The string, up to its NUL. */
-bool readable_string(const char *text);
+bool sys_string_is_readable(const char *text);
 
 /* The array, up to its NULL, and each string in it. */
-bool readable_strings(char *const *array);
+bool sys_strings_are_readable(char *const *array);
 
 /* ---- the auxiliary vector ---- */
 
@@ -143,7 +143,7 @@ bool readable_strings(char *const *array);
 unsigned long __getauxval(unsigned long type);
 
 /* 0: there is no such value. */
-static inline unsigned long auxiliary_value(unsigned long type)
+static inline unsigned long sys_auxiliary_value(unsigned long type)
 {
     return __getauxval(type);
 }

@@ -52,14 +52,14 @@ enum presence presence_look(uint32_t *heartbeat)
 {
     struct log_file *log = segment_log();
     uint32_t last = *heartbeat;
-    bool is_no_group = sys_process_exists((long)pid_of_recorder(log)) != 0;
+    bool is_pid_absent = sys_process_exists((long)pid_of_recorder(log)) != 0;
 
     *heartbeat = atomic_load_explicit(&log_question_of(log)->heartbeat, memory_order_acquire);
-    if (is_no_group)
+    if (is_pid_absent)
         note_absent_recorder(*heartbeat);
     if (*heartbeat != last)
         return PRESENCE_HEARTBEATS;
-    return is_no_group && !atomic_load_explicit(&g_is_elsewhere, memory_order_relaxed)
+    return is_pid_absent && !atomic_load_explicit(&g_is_elsewhere, memory_order_relaxed)
                ? PRESENCE_NONE
                : PRESENCE_STILL;
 }
@@ -78,14 +78,14 @@ static _Atomic uint32_t g_switchers;
 
 static const uint64_t g_time_limit_ns = 2000000000;
 
-/* Since when the recorder is gone; 0: it was there. */
+/* When the recorder was first found dead, CLOCK_MONOTONIC; 0: it was alive at the last look. */
 static _Atomic uint64_t g_gone_since_ns;
 static _Atomic uint32_t g_last_heartbeat;
 
 /* CT-3: after concurrent switches the last thread writes the final state. */
 static void emit_of_window(void)
 {
-    struct log_control *control = collector_commands_get();
+    struct log_control *control = segment_commands_get();
     bool is_on;
 
     do {
@@ -101,7 +101,7 @@ static void emit_of_window(void)
 
 void control_commands_begin(bool is_on)
 {
-    struct log_control *control = collector_commands_get();
+    struct log_control *control = segment_commands_get();
 
     atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
@@ -114,7 +114,7 @@ void control_commands_begin(bool is_on)
 
 void control_commands_receive(void)
 {
-    atomic_store_explicit(&collector_commands_get()->wakeup_address, state_wakeup_address(),
+    atomic_store_explicit(&segment_commands_get()->wakeup_address, state_wakeup_address(),
                           memory_order_release);
 }
 
@@ -240,11 +240,11 @@ static bool handle_all(uintptr_t frame)
 {
     bool has_obeyed = false;
 
-    while (state_is_recording() && collector_commands_are_due()) {
+    while (state_is_recording() && segment_commands_are_due()) {
         atomic_thread_fence(memory_order_seq_cst);
         if (!claim(frame))
             break;
-        handle(collector_commands_get());
+        handle(segment_commands_get());
         give_up(frame);
         atomic_thread_fence(memory_order_seq_cst);
         has_obeyed = true;
@@ -256,13 +256,13 @@ void control_commands_handle(void)
 {
     struct quiet quiet;
 
-    state_take_wakeup();
+    state_clear_wakeup();
     if (!quiet_begin(&quiet))
         return;
     if (state_is_own_process()) {
         if (!handle_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
             leave();
-    } else if (collector_commands_are_due()) { /* CT-5 */
+    } else if (segment_commands_are_due()) { /* CT-5 */
         state_wakeup();
     }
     quiet_end(&quiet);
@@ -274,7 +274,7 @@ void control_commands_handle_early(void)
 
     if (!quiet_begin(&quiet))
         return;
-    if (collector_commands_are_due())
+    if (segment_commands_are_due())
         control_commands_handle();
     quiet_end(&quiet);
 }

@@ -5,7 +5,7 @@
  *
  * A window is a time in which allocations are recorded. Frees of blocks that were allocated in one
  * are recorded at all times. A LOG_TRACING event marks each begin and end. A command
- * (collector_commands_get) is executed by the first thread that finds it during an event.
+ * (segment_commands_get) is executed by the first thread that finds it during an event.
  *
  * The recorder has a PID, which may be reused or belong to another PID namespace. It also has a
  * heartbeat, which stands still while the recorder is stopped. To see whether it is alive, one look

@@ -29,7 +29,7 @@ static bool is_file(const char *path, struct sys_file_id *ret_id)
  * interpreter. */
 static void name_executable(struct fmt *out)
 {
-    const char *called = (const char *)auxiliary_value(AT_EXECFN);
+    const char *called = (const char *)sys_auxiliary_value(AT_EXECFN);
     struct sys_file_id own;
     struct sys_file_id other;
     long length;

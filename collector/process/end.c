@@ -44,7 +44,7 @@ void end_write(enum log_end kind, int value)
 
 void end_recording(void)
 {
-    heap_extent_record();
+    mapped_memory_record_heaps();
     end_write(LOG_END_DETACHED, 0);
     environment_note_left();
     state_retire();

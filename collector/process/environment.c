@@ -467,14 +467,14 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
 {
     static char *const none[] = {NULL};
     char *const *current = state_config()->follows_children ? *real_environ() : NULL;
-    char *const *own = current && readable_strings(current) ? current : none;
+    char *const *own = current && sys_strings_are_readable(current) ? current : none;
     char *const *variables = wanted ? wanted : none;
     size_t n_slots = 6;
     size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
     struct exec_list list = {0};
     struct quiet quiet;
 
-    if (!readable_strings(variables))
+    if (!sys_strings_are_readable(variables))
         return wanted;
     for (char *const *at = variables; *at; at++, n_slots++)
         if (is_rewritten(*at))
@@ -510,7 +510,7 @@ char *const *environment_once_left(char *const *wanted)
     size_t n = 0;
     bool is_reported = false;
 
-    if (!g_is_left || !g_announced || !wanted || !readable_strings(wanted))
+    if (!g_is_left || !g_announced || !wanted || !sys_strings_are_readable(wanted))
         return wanted;
     while (wanted[n])
         is_reported |= fmt_after_prefix(wanted[n++], "MTRACE_PARENT=") != NULL;

@@ -277,7 +277,7 @@ static const char *library_for(struct program *program)
 static const char *value_of_path(void)
 {
     char *const *variables = *real_environ();
-    bool is_known = variables && readable_strings(variables);
+    bool is_known = variables && sys_strings_are_readable(variables);
 
     for (char *const *at = variables; is_known && *at; at++) {
         const char *value = fmt_after_prefix(*at, "PATH=");
@@ -321,7 +321,7 @@ const char *exec_target_library(const char *path, bool is_searched)
     struct program program;
     const char *library;
 
-    if (!path || (is_searched && !readable_string(path)))
+    if (!path || (is_searched && !sys_string_is_readable(path)))
         return preloaded_library();
     if (is_searched && !has_slash(path))
         open_found(path, &program);
@@ -338,7 +338,7 @@ const char *exec_target_library_at(int directory, const char *path)
     char *room;
     struct fmt out;
 
-    if (!path || !readable_string(path))
+    if (!path || !sys_string_is_readable(path))
         return preloaded_library();
     room = directory == AT_FDCWD || *path == '/' ? NULL : memory_borrow();
     if (!room)

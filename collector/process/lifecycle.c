@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/process/lifecycle.h"
 
+#include "collector/events/allocator_guard.h"
 #include "collector/events/capture.h"
 #include "collector/events/embedded_allocator.h"
 #include "collector/events/mapped_memory.h"
 #include "collector/events/record.h"
-#include "collector/events/recursion_guard.h"
 #include "collector/groups/event_callbacks.h"
 #include "collector/log/definition.h"
 #include "collector/log/module_file.h"
@@ -95,7 +95,7 @@ static void forget_log(void)
     stack_tree_forget();
     modules_forget();
     thread_numbers_forget();
-    mapped_path_forget();
+    mapped_memory_forget_paths();
     resident_pages_forget();
 }
 
@@ -198,7 +198,7 @@ static MTRACE_COLD void begin(void)
 /* Before the program's first block, so that the heap's first address is known. */
 bool lifecycle_make_ready_slow(void)
 {
-    if (real_is_early() || !real_init(recursion_guard_guard))
+    if (real_is_early() || !real_init(allocator_guard_guard))
         return false;
     begin();
     return true;
@@ -250,7 +250,7 @@ static void handle_exit(int status, void *unused)
 {
     (void)unused;
     loading_look();
-    heap_extent_record();
+    mapped_memory_record_heaps();
     end_write(LOG_END_EXIT, status);
 }
 
@@ -297,7 +297,7 @@ static void forget_last(bool is_left)
     forget_log();
     sampled_blocks_forget_all();
     live_block_index_forget_all();
-    state_forget_taken();
+    state_clear_set_flags();
 }
 
 enum {
@@ -311,7 +311,7 @@ static bool find_real(void)
     bool is_found;
 
     real_search_all();
-    is_found = real_init(recursion_guard_guard);
+    is_found = real_init(allocator_guard_guard);
     clock_init(true);
     return is_found;
 }

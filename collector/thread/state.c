@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-struct state_shared g_state_shared = {.ways = STATE_TRACING_OFF};
+struct state_shared g_state_shared = {.ways = MODE_TRACING_OFF};
 struct config g_state_config;
 
 static const _Atomic uint64_t g_no_generation; /* 0: every guard is closed */
@@ -40,52 +40,51 @@ static void set(enum state state)
     atomic_store_explicit(&g_state_now, state, memory_order_release);
 }
 
-static unsigned add_way(enum state_way way, memory_order order)
+static unsigned add_way(enum mode_flag way, memory_order order)
 {
     return atomic_fetch_or_explicit(&g_state_shared.ways, way, order);
 }
 
 bool state_set_tracing(bool is_on)
 {
-    const uint32_t others = ~(uint32_t)(STATE_TRACING_OFF | STATE_UNOPENED);
+    const uint32_t others = ~(uint32_t)(MODE_TRACING_OFF | MODE_NO_WINDOW_YET);
     unsigned before =
         is_on ? atomic_fetch_and_explicit(&g_state_shared.ways, others, memory_order_relaxed)
-              : add_way(STATE_TRACING_OFF, memory_order_relaxed);
+              : add_way(MODE_TRACING_OFF, memory_order_relaxed);
 
-    return !(before & STATE_TRACING_OFF);
+    return !(before & MODE_TRACING_OFF);
 }
 
 void state_watch(void)
 {
-    (void)add_way(STATE_WATCHED, memory_order_release);
+    (void)add_way(MODE_CALLBACKS, memory_order_release);
 }
 
-void state_take_no_free_stacks(void)
+void state_set_no_free_stacks(void)
 {
-    (void)add_way(STATE_NO_FREE_STACKS, memory_order_relaxed);
+    (void)add_way(MODE_NO_FREE_STACKS, memory_order_relaxed);
 }
 
-void state_forget_taken(void)
+void state_clear_set_flags(void)
 {
     (void)atomic_fetch_and_explicit(
-        &g_state_shared.ways,
-        ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS | STATE_SLOW_PATH_FLAGS),
+        &g_state_shared.ways, ~(uint32_t)(MODE_SAMPLED | MODE_NO_FREE_STACKS | MODE_SPECIAL_BLOCKS),
         memory_order_relaxed);
 }
 
 void state_await_first_window(void)
 {
-    (void)add_way(STATE_UNOPENED, memory_order_relaxed);
+    (void)add_way(MODE_NO_WINDOW_YET, memory_order_relaxed);
 }
 
 void state_wakeup(void)
 {
-    (void)add_way(STATE_NUDGED, memory_order_relaxed);
+    (void)add_way(MODE_WAKEUP, memory_order_relaxed);
 }
 
-void state_take_wakeup(void)
+void state_clear_wakeup(void)
 {
-    (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)STATE_NUDGED,
+    (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)MODE_WAKEUP,
                                     memory_order_seq_cst);
 }
 
@@ -96,18 +95,18 @@ uint64_t state_wakeup_address(void)
 
 MTRACE_COLD void state_handle(void)
 {
-    if (state_has_way(STATE_NUDGED))
+    if (mode_has(MODE_WAKEUP))
         g_hooks.handle();
 }
 
-void state_take_samples(void)
+void state_set_sampled(void)
 {
-    (void)add_way(STATE_SAMPLED, memory_order_relaxed);
+    (void)add_way(MODE_SAMPLED, memory_order_relaxed);
 }
 
-void state_take_slow_path_flags(void)
+void state_set_special_blocks(void)
 {
-    (void)add_way(STATE_SLOW_PATH_FLAGS, memory_order_relaxed);
+    (void)add_way(MODE_SPECIAL_BLOCKS, memory_order_relaxed);
 }
 
 bool state_start(enum state from)
@@ -130,7 +129,7 @@ void state_record(uint64_t run_id, bool is_tracing)
     g_state_shared.run_id = run_id;
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    state_take_wakeup(); /* the parent's */
+    state_clear_wakeup(); /* the parent's */
     (void)state_set_tracing(is_tracing);
     set(STATE_RECORDING);
 }

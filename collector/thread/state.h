@@ -43,40 +43,41 @@ enum state {
 };
 
 /* Slow-path flags, in one word: the fast path tests all of them at once. */
-enum state_way {
-    STATE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
-    STATE_WATCHED = 2,     /* the program has event callbacks (event_callbacks.h) */
-    STATE_NO_FREE_STACKS = 4,
-    STATE_UNOPENED = 8, /* no window was open yet, so no block is known: frees are not recorded */
-    STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
-    STATE_SLOW_PATH_FLAGS =
+enum mode_flag {
+    MODE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
+    MODE_CALLBACKS = 2,   /* the program has event callbacks (event_callbacks.h) */
+    MODE_NO_FREE_STACKS = 4,
+    MODE_NO_WINDOW_YET =
+        8,             /* no window was open yet, so no block is known: frees are not recorded */
+    MODE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
+    MODE_SPECIAL_BLOCKS =
         32, /* blocks are zeroed, or some are bootstrap blocks (real_early_allocate) */
-    STATE_NUDGED = 1 << 8, /* the recorder may have a command (control_commands.h) */
+    MODE_WAKEUP = 1 << 8, /* the recorder may have a command (control_commands.h) */
 };
 
 /* The recorder writes to this through /proc/PID/mem (log_control.wakeup_address). It sets
- * STATE_NUDGED, which has a byte of its own. */
+ * MODE_WAKEUP, which has a byte of its own. */
 struct state_shared {
     uint64_t run_id;       /* lets the recorder check the address */
-    _Atomic uint32_t ways; /* of enum state_way; written by state.c */
+    _Atomic uint32_t ways; /* of enum mode_flag; written by state.c */
 };
 
 extern MTRACE_HIDDEN struct state_shared g_state_shared;
 
-static inline unsigned state_ways(void)
+static inline unsigned mode_flags(void)
 {
     return atomic_load_explicit(&g_state_shared.ways, memory_order_relaxed);
 }
 
-static inline bool state_has_way(unsigned ways)
+static inline bool mode_has(unsigned ways)
 {
-    return (state_ways() & ways) != 0;
+    return (mode_flags() & ways) != 0;
 }
 
 /* The fence pairs with state_watch: what was written before it is visible. */
 static inline bool state_is_watched(void)
 {
-    if (!state_has_way(STATE_WATCHED))
+    if (!mode_has(MODE_CALLBACKS))
         return false;
     atomic_thread_fence(memory_order_acquire);
     return true;
@@ -86,9 +87,9 @@ static inline bool state_is_watched(void)
 void state_wakeup(void);
 
 /* Clears the wakeup flag. Called before the command is read, so that a later one sets it again. */
-void state_take_wakeup(void);
+void state_clear_wakeup(void);
 
-/* Address of the byte with STATE_NUDGED. */
+/* Address of the byte with MODE_WAKEUP. */
 uint64_t state_wakeup_address(void);
 
 /* Calls the handle hook of process/ if the wakeup flag is set. */
@@ -97,7 +98,7 @@ MTRACE_COLD void state_handle(void);
 /* False also if nothing is recorded. */
 static inline bool state_is_tracing(void)
 {
-    return !state_has_way(STATE_TRACING_OFF);
+    return !mode_has(MODE_TRACING_OFF);
 }
 
 /* Returns what it was. */
@@ -106,12 +107,12 @@ bool state_set_tracing(bool is_on);
 /* No window was open yet, neither here nor in the parent. */
 void state_await_first_window(void);
 
-/* These set flags that stay until state_forget_taken. */
+/* These set flags that stay until state_clear_set_flags. */
 void state_watch(void);
-void state_take_no_free_stacks(void);
-void state_forget_taken(void);
-void state_take_samples(void);
-void state_take_slow_path_flags(void);
+void state_set_no_free_stacks(void);
+void state_clear_set_flags(void);
+void state_set_sampled(void);
+void state_set_special_blocks(void);
 
 /* Points to the word that the kernel clears in fork children; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;

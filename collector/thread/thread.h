@@ -44,7 +44,7 @@
  *        that need several stores have signals blocked: growth of the pool, of tables and of
  *        remembered frames, a new module, a name. The thread forgets all that it remembered.
  *   TH-6 group may be set at any time, also by signal handlers. The setter then clears `limit`, so
- *        that the next event takes the slow path and writes the group (record.c).
+ *        that the next event takes the slow path and writes the group (reservation.c).
  *   TN-1 A number belongs to one thread at a time. What the thread wrote under it is in its segment
  *        before another thread gets the number. Events of its later destructors have number 0:
  *        unknown.
@@ -124,7 +124,7 @@ enum {
     THREAD_LINE_BYTES = 64
 };
 
-/* The first cache line has all that an event, or a guarded call (recursion_guard.h), uses. */
+/* The first cache line has all that an event, or a guarded call (allocator_guard.h), uses. */
 struct thread {
     _Alignas(THREAD_LINE_BYTES) uint64_t guard;
     uint64_t *cursor; /* next free word of the segment */
@@ -132,7 +132,7 @@ struct thread {
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
-    uint64_t outer_guard;   /* value outside of a guarded call; recursion_guard.h */
+    uint64_t outer_guard;   /* value outside of a guarded call; allocator_guard.h */
     uintptr_t outer_frame;  /* of that call */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
     uint32_t written_group; /* the last one that the segment names */

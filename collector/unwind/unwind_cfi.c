@@ -23,8 +23,8 @@ struct programs {
 /* Of the executable. The kernel may have mapped it with gaps: then each part is a module. */
 static struct programs programs_of_executable(void)
 {
-    return (struct programs){(const ElfW(Phdr) *)auxiliary_value(AT_PHDR),
-                             auxiliary_value(AT_PHNUM)};
+    return (struct programs){(const ElfW(Phdr) *)sys_auxiliary_value(AT_PHDR),
+                             sys_auxiliary_value(AT_PHNUM)};
 }
 
 /* Of an object that ld.so mapped in one piece, or of the first part of one with gaps; the ELF

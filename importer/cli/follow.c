@@ -39,7 +39,7 @@ static void rest(const struct incremental_import *incremental, uint64_t rest_ns,
 static bool has_begun(const char *path)
 {
     struct log_file header;
-    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
 
     if (fd >= 0)

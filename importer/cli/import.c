@@ -177,7 +177,7 @@ static int pass_2(struct import *import, struct error *err)
     int code =
         left_out >= LEFT_OUT_HEAPS
             ? 0
-            : fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
+            : row_writer_write_all(db, import->facts, import->options->slim, import->progress, err);
     if (code == 0)
         code = total_tables_write(db, import->facts, left_out, err);
     if (code == 0)

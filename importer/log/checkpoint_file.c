@@ -32,7 +32,7 @@ struct state_writer {
 
 static int append(struct state_writer *writer, const void *bytes, size_t n_bytes, struct error *err)
 {
-    int failure = full_io_write(writer->file.fd, bytes, n_bytes, writer->offset, NULL);
+    int failure = file_io_write(writer->file.fd, bytes, n_bytes, writer->offset, NULL);
 
     writer->offset += n_bytes;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", writer->name) : 0;
@@ -120,7 +120,7 @@ int state_writer_commit(struct state_writer *writer, bool *ret_has_old, struct e
     int failure = cut_far_behind(writer);
 
     if (!failure)
-        failure = full_io_write(writer->file.fd, &writer->offset, sizeof(writer->offset),
+        failure = file_io_write(writer->file.fd, &writer->offset, sizeof(writer->offset),
                                 LOG_ROTATION_STATE_END_AT, NULL);
     *ret_has_old = false;
     if (failure)
@@ -159,14 +159,14 @@ static bool read_header(int fd, struct log_file *ret)
 {
     size_t n;
 
-    return full_io_read(fd, ret, sizeof(*ret), 0, &n) == 0 && n == sizeof(*ret)
+    return file_io_read(fd, ret, sizeof(*ret), 0, &n) == 0 && n == sizeof(*ret)
            && memcmp(ret->magic, LOG_MAGIC, sizeof(ret->magic)) == 0;
 }
 
 /* A file beside a log that is not bounded is not a checkpoint, whatever its name is. */
 static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 {
-    int fd = patient_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = writer_liveness_open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct log_file file;
     bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_RING);
 
@@ -242,7 +242,7 @@ static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, 
                       struct error *err)
 {
     size_t n = 0;
-    int failure = full_io_read(reader->fd, ret_frame, sizeof(*ret_frame), reader->offset, &n);
+    int failure = file_io_read(reader->fd, ret_frame, sizeof(*ret_frame), reader->offset, &n);
     int code = 0;
 
     *ret_is_there = n == sizeof(*ret_frame);
@@ -252,7 +252,7 @@ static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, 
         return 0;
     code = pack_check_header(ret_frame, (int64_t)reader->offset, err);
     if (code == 0 && ret_frame->kind == LOG_FRAME_STATE) {
-        failure = full_io_read(reader->fd, reader->payload, ret_frame->payload_bytes,
+        failure = file_io_read(reader->fd, reader->payload, ret_frame->payload_bytes,
                                reader->offset + sizeof(*ret_frame), &n);
         *ret_is_there = n == ret_frame->payload_bytes;
         if (failure)

@@ -59,7 +59,7 @@ int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, 
     *ret_n = 0;
     if (fd < 0)
         return error_set_errno(err, errno, "cannot open '%s'", file->path);
-    failure = full_io_read(fd, bytes, n_bytes, offset, ret_n);
+    failure = file_io_read(fd, bytes, n_bytes, offset, ret_n);
     if (fd != file->fd)
         close(fd);
     return failure ? error_set_errno(err, failure, "cannot read '%s'", file->path) : 0;
@@ -180,7 +180,7 @@ static int open_regular(struct log_file_reader *file, struct error *err)
 {
     struct stat status;
 
-    file->fd = patient_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    file->fd = writer_liveness_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->fd < 0)
         return error_set_errno(err, errno, "cannot open '%s'", file->path);
     if (fstat(file->fd, &status) != 0)
@@ -295,7 +295,8 @@ static enum writer_liveness_state look(
     const struct log_file_reader *file,
     enum writer_liveness_state (*ask)(const struct log_file *header, int fd))
 {
-    int fd = file->fd >= 0 ? file->fd : patient_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = file->fd >= 0 ? file->fd
+                           : writer_liveness_open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     enum writer_liveness_state state = ask(&file->header, fd);
 
     if (file->fd < 0 && fd >= 0)
@@ -310,12 +311,12 @@ static bool is_there(const struct log_file_reader *file)
 
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_writer) != WRITER_LIVENESS_GONE;
+    return is_there(file) && look(file, writer_liveness_look_at_writer) != WRITER_LIVENESS_DEAD;
 }
 
-bool log_file_is_packed(const struct log_file_reader *file)
+bool log_file_may_be_recorded(const struct log_file_reader *file)
 {
-    return is_there(file) && look(file, writer_liveness_look_at_recorder) != WRITER_LIVENESS_GONE;
+    return is_there(file) && look(file, writer_liveness_look_at_recorder) != WRITER_LIVENESS_DEAD;
 }
 
 bool log_file_is_locked(const struct log_file_reader *file)

@@ -135,12 +135,12 @@ int log_file_read(struct log_file_reader *file, const struct log_segment_ref *re
 int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct pack *pack,
                           struct log_sample *samples, size_t *ret_n, struct error *err);
 
-/* True if the file's own process has it mapped, and therefore still runs. */
+/* True if the process that writes this raw log is alive, or if that cannot be determined. */
 bool log_file_is_live(const struct log_file_reader *file);
 
-/* True if a recorder in our PID namespace has this raw log mapped to pack it. For other namespaces
+/* True if a recorder in our PID namespace maps this raw log, or if that is unknown. For other namespaces
  * use log_file_is_locked. */
-bool log_file_is_packed(const struct log_file_reader *file);
+bool log_file_may_be_recorded(const struct log_file_reader *file);
 
 /* True if a writer holds the lock of this packed file (packed_log.h, remote/receiver/store.h). */
 bool log_file_is_locked(const struct log_file_reader *file);

@@ -22,8 +22,8 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-int log_generations_open(struct log_input *input, uint32_t number, struct text_arena *arena,
-                         bool *ret_is_ours, struct error *err)
+int log_grown_open_rotated(struct log_input *input, uint32_t number, struct text_arena *arena,
+                           bool *ret_is_ours, struct error *err)
 {
     char *name = log_rotation_name(log_input_packed(input)->path, number);
     struct log_file_reader *file;
@@ -49,7 +49,7 @@ int log_generations_open(struct log_input *input, uint32_t number, struct text_a
     return log_input_add_file(input, file) == 0 ? 0 : out_of_memory(err);
 }
 
-void log_generations_rest(const struct log_input *input, size_t index)
+void log_grown_rest_rotated(const struct log_input *input, size_t index)
 {
     struct rlimit limit = {0};
 
@@ -212,9 +212,9 @@ static int open_begun(struct log_input *input, struct error *err)
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours = false;
         if (ring.numbers[i] > input->last_generation)
-            r = log_generations_open(input, ring.numbers[i], input->names.arena, &is_ours, err);
+            r = log_grown_open_rotated(input, ring.numbers[i], input->names.arena, &is_ours, err);
         if (r == 0 && is_ours)
-            log_generations_rest(input, input->n_files - 1);
+            log_grown_rest_rotated(input, input->n_files - 1);
     }
     log_rotation_done(&ring);
     return r;

@@ -82,8 +82,8 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
             log_file_close(partner);
         r = r == 0 ? 0 : out_of_memory(err);
     } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
-        /* Nothing is lost if the pool of a completely packed log was removed, or if the recorder has
-         * just created the packed file and not written its header yet. */
+        /* No damage: the named file was removed after packing, or is still empty. Then the other
+         * file has everything. */
         struct stat status;
         const char *copy = stat(path, &status) == 0 && status.st_size > 0
                                ? text_arena_copy(arena, path, strlen(path))
@@ -180,7 +180,7 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
     input->files[index]->n_losses = n_losses(scan->damage) - n_before;
     input->files[index]->lost_bytes = scan->damage->lost_bytes - bytes_before;
     if (r == 0)
-        log_generations_rest(input, index);
+        log_grown_rest_rotated(input, index);
     return r;
 }
 
@@ -195,7 +195,7 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours;
-        r = log_generations_open(input, ring.numbers[i], arena, &is_ours, err);
+        r = log_grown_open_rotated(input, ring.numbers[i], arena, &is_ours, err);
         if (r == 0 && is_ours && input->n_files > UINT16_MAX)
             r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
                           UINT16_MAX);
@@ -571,7 +571,7 @@ bool log_input_is_live(const struct log_input *input)
 static bool is_being_written(const struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++)
-        if (log_file_is_locked(input->files[i]) || log_file_is_packed(input->files[i]))
+        if (log_file_is_locked(input->files[i]) || log_file_may_be_recorded(input->files[i]))
             return true;
     return log_input_is_live(input);
 }

@@ -101,7 +101,7 @@ bool log_input_is_live(const struct log_input *input);
 /* Transfers ownership to the input. ERROR_NOMEM or 0. */
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 
-/* True if it has a live pool, which only this machine can have made: its PIDs are valid here. */
+/* True if one of its files is a raw log. That log may be a copy from another machine. */
 bool log_input_is_from_here(const struct log_input *input);
 
 /* For a log that was growing when it was opened: does its process or recorder still write it? */
@@ -165,11 +165,11 @@ enum {
 /* Adds rotated log `number` after all files, if it belongs to the log. If it is removed
  * concurrently, the checkpoint that is read afterwards contains it (RI-1). A file whose header is
  * not written yet is empty. */
-int log_generations_open(struct log_input *input, uint32_t number, struct text_arena *arena,
-                         bool *ret_is_ours, struct error *err);
+int log_grown_open_rotated(struct log_input *input, uint32_t number, struct text_arena *arena,
+                           bool *ret_is_ours, struct error *err);
 
 /* Closes the descriptor of a file if too many are open: without a follower a log has thousands of
  * rotated logs, more than a process may have descriptors. */
-void log_generations_rest(const struct log_input *input, size_t index);
+void log_grown_rest_rotated(const struct log_input *input, size_t index);
 
 #endif

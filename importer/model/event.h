@@ -94,7 +94,7 @@ struct event {
         uint64_t address;
 
         struct {
-            uint32_t least_bytes, largest_bytes; /* CULLED_MIXED */
+            uint32_t least_bytes, largest_bytes; /* ELIDED_MIXED */
         };
     };
 
@@ -102,7 +102,7 @@ struct event {
 
     union {
         uint64_t old_address;
-        uint64_t lifetime_ns; /* CULLED, CULLED_MIXED */
+        uint64_t lifetime_ns; /* ELIDED, ELIDED_MIXED */
     };
 
     union {
@@ -110,9 +110,9 @@ struct event {
         int64_t value;   /* the others */
 
         struct {
-            uint32_t slack_bytes; /* CULLED, CULLED_MIXED, CULLED_SIZES */
+            uint32_t slack_bytes; /* ELIDED, ELIDED_MIXED, ELIDED_SIZES */
             uint32_t
-                largest_ns_ago; /* CULLED_MIXED: since the allocation of one of largest_bytes */
+                largest_ns_ago; /* ELIDED_MIXED: since the allocation of one of largest_bytes */
         };
     };
 
@@ -124,7 +124,7 @@ struct event {
 
     union {
         uint64_t old_size;   /* MREMAP */
-        uint64_t n_elided;   /* CULLED* */
+        uint64_t n_elided;   /* ELIDED* */
         int64_t parameter;   /* MALLOPT */
         int64_t file_offset; /* MMAP */
     };
@@ -134,12 +134,12 @@ struct event {
     uint32_t node;
 
     union {
-        uint32_t free_node; /* CULLED, CULLED_MIXED */
+        uint32_t free_node; /* ELIDED, ELIDED_MIXED */
         int32_t prot;       /* MMAP */
     };
 
     union {
-        int32_t result; /* MALLOPT, END, CULLED, CULLED_MIXED, CULLED_SIZES */
+        int32_t result; /* MALLOPT, END, ELIDED, ELIDED_MIXED, ELIDED_SIZES */
         int32_t flags;  /* MMAP */
     };
 
@@ -147,7 +147,7 @@ struct event {
 
     union {
         int32_t fd;               /* MMAP */
-        uint32_t temporary_bytes; /* CULLED_MIXED */
+        uint32_t temporary_bytes; /* ELIDED_MIXED */
     };
 
     uint8_t kind; /* enum event_kind */

@@ -45,7 +45,7 @@ struct bucket {
     uint32_t n_bytes;
 };
 
-struct status {
+struct free_record {
     uint64_t lifetime_ns;
     uint64_t intervening;
     uint32_t node;
@@ -56,7 +56,7 @@ struct status {
 };
 
 /* For blocks that changed their group or ended in another one; each + 1, 0: not so. */
-struct status_groups {
+struct free_groups {
     uint64_t move; /* number of the last one */
     uint32_t group, free_group;
 };
@@ -73,8 +73,8 @@ struct lifetimes {
     uint64_t n_moves;
     bool has_changes; /* a block changed its group or ended in another one */
     /* reading */
-    struct status *loaded;                /* LIFETIMES_BUCKET_IDS, as the next */
-    struct status_groups *changed_groups; /* NULL without has_changes */
+    struct free_record *loaded;         /* LIFETIMES_BUCKET_IDS, as the next */
+    struct free_groups *changed_groups; /* NULL without has_changes */
     struct pairing_chain *chains;
     size_t n_chains, max_chains;
     uint64_t n_read;
@@ -85,54 +85,54 @@ struct lifetimes {
 
 int lifetimes_new(const char *beside, struct lifetimes **ret, struct error *err)
 {
-    struct lifetimes *statuses = calloc(1, sizeof *statuses);
+    struct lifetimes *lifetimes = calloc(1, sizeof *lifetimes);
 
-    if (!statuses)
+    if (!lifetimes)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    statuses->ends.fd = -1;
-    int code = spill_file_open(&statuses->allocations, beside, err);
+    lifetimes->ends.fd = -1;
+    int code = spill_file_open(&lifetimes->allocations, beside, err);
     if (code == 0)
-        code = spill_file_open(&statuses->ends, beside, err);
+        code = spill_file_open(&lifetimes->ends, beside, err);
     if (code) {
-        lifetimes_free(statuses);
+        lifetimes_free(lifetimes);
         return code;
     }
-    *ret = statuses;
+    *ret = lifetimes;
     return 0;
 }
 
-void lifetimes_free(struct lifetimes *statuses)
+void lifetimes_free(struct lifetimes *lifetimes)
 {
-    if (!statuses)
+    if (!lifetimes)
         return;
-    for (size_t i = 0; i < statuses->n_buckets; i++)
-        free(statuses->buckets[i].chunk);
-    free(statuses->buckets);
-    free(statuses->loaded);
-    free(statuses->changed_groups);
-    free(statuses->chains);
-    free(statuses->input);
-    spill_file_done(&statuses->allocations);
-    spill_file_done(&statuses->ends);
-    free(statuses);
+    for (size_t i = 0; i < lifetimes->n_buckets; i++)
+        free(lifetimes->buckets[i].chunk);
+    free(lifetimes->buckets);
+    free(lifetimes->loaded);
+    free(lifetimes->changed_groups);
+    free(lifetimes->chains);
+    free(lifetimes->input);
+    spill_file_done(&lifetimes->allocations);
+    spill_file_done(&lifetimes->ends);
+    free(lifetimes);
 }
 
-uint64_t lifetimes_disk_bytes(const struct lifetimes *statuses)
+uint64_t lifetimes_disk_bytes(const struct lifetimes *lifetimes)
 {
-    return statuses->allocations.size_bytes + statuses->ends.size_bytes;
+    return lifetimes->allocations.size_bytes + lifetimes->ends.size_bytes;
 }
 
 /* ---- writing allocations ---- */
 
-static int add_bucket(struct lifetimes *statuses, struct error *err)
+static int add_bucket(struct lifetimes *lifetimes, struct error *err)
 {
-    struct bucket *buckets = dynamic_array_reserve(statuses->buckets, &statuses->max_buckets,
-                                                   statuses->n_buckets + 1, sizeof *buckets);
+    struct bucket *buckets = dynamic_array_reserve(lifetimes->buckets, &lifetimes->max_buckets,
+                                                   lifetimes->n_buckets + 1, sizeof *buckets);
 
     if (!buckets)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", statuses->n_buckets);
-    statuses->buckets = buckets;
-    buckets[statuses->n_buckets++] = (struct bucket){0};
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", lifetimes->n_buckets);
+    lifetimes->buckets = buckets;
+    buckets[lifetimes->n_buckets++] = (struct bucket){0};
     return 0;
 }
 
@@ -143,7 +143,7 @@ static uint8_t *put_link(uint8_t *out, uint64_t id, const struct pairing_link *l
     return varint_put(out, id - link->realloc_from_id);
 }
 
-int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
+int lifetimes_allocated(struct lifetimes *lifetimes, const struct live_block *block, uint32_t group,
                         bool is_above, const struct pairing_link *link, struct error *err)
 {
     uint8_t record[MAX_RECORD_BYTES];
@@ -151,22 +151,22 @@ int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *blo
     uint64_t slack = live_block_slack(block);
     unsigned head = block->call & ALLOCATION_CALL_BITS;
 
-    MTRACE_ASSERT(block->allocation_id == statuses->n_allocations + 1);
-    if (statuses->n_allocations % LIFETIMES_BUCKET_IDS == 0) {
-        int code = add_bucket(statuses, err);
+    MTRACE_ASSERT(block->allocation_id == lifetimes->n_allocations + 1);
+    if (lifetimes->n_allocations % LIFETIMES_BUCKET_IDS == 0) {
+        int code = add_bucket(lifetimes, err);
         if (code)
             return code;
     }
-    statuses->n_allocations++;
-    head |= block->thread != statuses->last_thread ? ALLOCATION_OTHER_THREAD : 0;
+    lifetimes->n_allocations++;
+    head |= block->thread != lifetimes->last_thread ? ALLOCATION_OTHER_THREAD : 0;
     head |= block->call & LOG_CHUNK_NON_MAIN ? ALLOCATION_NON_MAIN : 0;
     head |= block->alignment_log2 ? ALLOCATION_ALIGNED : 0;
     head |= link ? ALLOCATION_LINKED : 0;
-    head |= group != statuses->last_group ? ALLOCATION_OTHER_GROUP : 0;
+    head |= group != lifetimes->last_group ? ALLOCATION_OTHER_GROUP : 0;
     head |= is_above ? ALLOCATION_ABOVE : 0;
     out = varint_put(out, head);
-    out = varint_put(out, block->alloc_ns - statuses->last_ns);
-    out = varint_put(out, zigzag_encode((int64_t)(block->address - statuses->last_address)));
+    out = varint_put(out, block->alloc_ns - lifetimes->last_ns);
+    out = varint_put(out, zigzag_encode((int64_t)(block->address - lifetimes->last_address)));
     out = varint_put(out, block->size);
     out = varint_put(out, slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack + 1);
     out = varint_put(out, block->node);
@@ -178,31 +178,31 @@ int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *blo
         out = varint_put(out, group);
     if (link)
         out = put_link(out, block->allocation_id, link);
-    statuses->last_ns = block->alloc_ns;
-    statuses->last_address = block->address;
-    statuses->last_thread = block->thread;
-    statuses->last_group = group;
-    return spill_file_append(&statuses->allocations, record, (size_t)(out - record), err);
+    lifetimes->last_ns = block->alloc_ns;
+    lifetimes->last_address = block->address;
+    lifetimes->last_thread = block->thread;
+    lifetimes->last_group = group;
+    return spill_file_append(&lifetimes->allocations, record, (size_t)(out - record), err);
 }
 
 /* ---- writing ends ---- */
 
-static int write_chunk(struct lifetimes *statuses, struct bucket *bucket, struct error *err)
+static int write_chunk(struct lifetimes *lifetimes, struct bucket *bucket, struct error *err)
 {
     struct chunk_header header = {.previous = bucket->previous, .n_bytes = bucket->n_bytes};
-    uint64_t number = statuses->ends.size_bytes / CHUNK_BYTES;
+    uint64_t number = lifetimes->ends.size_bytes / CHUNK_BYTES;
 
     memcpy(bucket->chunk, &header, sizeof header);
     memset(bucket->chunk + bucket->n_bytes, 0, CHUNK_BYTES - bucket->n_bytes);
     bucket->previous = (uint32_t)number + 1;
     bucket->n_bytes = sizeof header;
-    return spill_file_append(&statuses->ends, bucket->chunk, CHUNK_BYTES, err);
+    return spill_file_append(&lifetimes->ends, bucket->chunk, CHUNK_BYTES, err);
 }
 
 /* Reserves MAX_RECORD_BYTES for a record of the id. */
-static int reserve(struct lifetimes *statuses, uint64_t id, struct bucket **ret, struct error *err)
+static int reserve(struct lifetimes *lifetimes, uint64_t id, struct bucket **ret, struct error *err)
 {
-    struct bucket *bucket = &statuses->buckets[(id - 1) / LIFETIMES_BUCKET_IDS];
+    struct bucket *bucket = &lifetimes->buckets[(id - 1) / LIFETIMES_BUCKET_IDS];
 
     *ret = bucket;
     if (!bucket->chunk) {
@@ -212,7 +212,7 @@ static int reserve(struct lifetimes *statuses, uint64_t id, struct bucket **ret,
         bucket->n_bytes = sizeof(struct chunk_header);
     }
     if (bucket->n_bytes + MAX_RECORD_BYTES > CHUNK_BYTES)
-        return write_chunk(statuses, bucket, err);
+        return write_chunk(lifetimes, bucket, err);
     return 0;
 }
 
@@ -221,14 +221,14 @@ static uint64_t end_head(uint64_t id, unsigned kind)
     return (id - 1) % LIFETIMES_BUCKET_IDS << END_HEAD_BITS | kind;
 }
 
-int lifetimes_ended(struct lifetimes *statuses, const struct live_block *block,
+int lifetimes_ended(struct lifetimes *lifetimes, const struct live_block *block,
                     const struct pairing_end *end, struct error *err)
 {
     struct bucket *bucket;
     bool own_thread = end->thread == block->thread;
     bool is_call = end->ended_by == PAIRING_FREED || end->ended_by == PAIRING_REALLOCATED;
     bool other_group = is_call && end->group != end->block_group;
-    int code = reserve(statuses, block->allocation_id, &bucket, err);
+    int code = reserve(lifetimes, block->allocation_id, &bucket, err);
 
     if (code)
         return code;
@@ -246,34 +246,34 @@ int lifetimes_ended(struct lifetimes *statuses, const struct live_block *block,
     }
     if (other_group) {
         out = varint_put(out, end->group);
-        statuses->has_changes = true;
+        lifetimes->has_changes = true;
     }
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
     return 0;
 }
 
-int lifetimes_moved(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
+int lifetimes_moved(struct lifetimes *lifetimes, const struct live_block *block, uint32_t group,
                     struct error *err)
 {
     struct bucket *bucket;
-    int code = reserve(statuses, block->allocation_id, &bucket, err);
+    int code = reserve(lifetimes, block->allocation_id, &bucket, err);
 
     if (code)
         return code;
     uint8_t *out = bucket->chunk + bucket->n_bytes;
     out = varint_put(out, end_head(block->allocation_id, END_MOVED));
-    out = varint_put(out, ++statuses->n_moves);
+    out = varint_put(out, ++lifetimes->n_moves);
     out = varint_put(out, group);
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
-    statuses->has_changes = true;
+    lifetimes->has_changes = true;
     return 0;
 }
 
-int lifetimes_chain_ended(struct lifetimes *statuses, const struct pairing_chain *chain,
+int lifetimes_chain_ended(struct lifetimes *lifetimes, const struct pairing_chain *chain,
                           struct error *err)
 {
     struct bucket *bucket;
-    int code = reserve(statuses, chain->chain_id, &bucket, err);
+    int code = reserve(lifetimes, chain->chain_id, &bucket, err);
 
     if (code)
         return code;
@@ -294,34 +294,36 @@ int lifetimes_chain_ended(struct lifetimes *statuses, const struct pairing_chain
 
 /* ---- reading ---- */
 
-int lifetimes_rewind(struct lifetimes *statuses, struct error *err)
+int lifetimes_rewind(struct lifetimes *lifetimes, struct error *err)
 {
     int code = 0;
 
-    for (size_t i = 0; code == 0 && i < statuses->n_buckets; i++) {
-        struct bucket *bucket = &statuses->buckets[i];
+    for (size_t i = 0; code == 0 && i < lifetimes->n_buckets; i++) {
+        struct bucket *bucket = &lifetimes->buckets[i];
         if (bucket->chunk && bucket->n_bytes > sizeof(struct chunk_header))
-            code = write_chunk(statuses, bucket, err);
+            code = write_chunk(lifetimes, bucket, err);
         free(bucket->chunk);
         bucket->chunk = NULL;
     }
     if (code == 0)
-        code = spill_file_flush(&statuses->allocations, err);
+        code = spill_file_flush(&lifetimes->allocations, err);
     if (code == 0)
-        code = spill_file_flush(&statuses->ends, err);
+        code = spill_file_flush(&lifetimes->ends, err);
     if (code)
         return code;
-    statuses->loaded = malloc(LIFETIMES_BUCKET_IDS * sizeof *statuses->loaded);
-    statuses->input = malloc(READ_BYTES);
-    if (statuses->has_changes)
-        statuses->changed_groups = malloc(LIFETIMES_BUCKET_IDS * sizeof *statuses->changed_groups);
-    if (!statuses->loaded || !statuses->input
-        || (statuses->has_changes && !statuses->changed_groups))
+    lifetimes->loaded = malloc(LIFETIMES_BUCKET_IDS * sizeof *lifetimes->loaded);
+    lifetimes->input = malloc(READ_BYTES);
+    if (lifetimes->has_changes)
+        lifetimes->changed_groups =
+            malloc(LIFETIMES_BUCKET_IDS * sizeof *lifetimes->changed_groups);
+    if (!lifetimes->loaded || !lifetimes->input
+        || (lifetimes->has_changes && !lifetimes->changed_groups))
         return error_set(err, ERROR_NOMEM, "out of memory for a bucket");
-    statuses->input_at = statuses->input_end = statuses->input;
-    statuses->input_offset = 0;
-    statuses->n_read = 0;
-    statuses->last_ns = statuses->last_address = statuses->last_thread = statuses->last_group = 0;
+    lifetimes->input_at = lifetimes->input_end = lifetimes->input;
+    lifetimes->input_offset = 0;
+    lifetimes->n_read = 0;
+    lifetimes->last_ns = lifetimes->last_address = lifetimes->last_thread = lifetimes->last_group =
+        0;
     return 0;
 }
 
@@ -346,18 +348,18 @@ static const uint8_t *get32(const uint8_t *in, uint32_t *ret_value)
     return in;
 }
 
-static int load_chain(struct lifetimes *statuses, const uint8_t **in, uint64_t chain_id,
-                      struct status *status, struct error *err)
+static int load_chain(struct lifetimes *lifetimes, const uint8_t **in, uint64_t chain_id,
+                      struct free_record *status, struct error *err)
 {
     struct pairing_chain chain = {.chain_id = chain_id};
     uint64_t duration = 0;
 
-    struct pairing_chain *chains = dynamic_array_reserve(statuses->chains, &statuses->max_chains,
-                                                         statuses->n_chains + 1, sizeof *chains);
+    struct pairing_chain *chains = dynamic_array_reserve(lifetimes->chains, &lifetimes->max_chains,
+                                                         lifetimes->n_chains + 1, sizeof *chains);
 
     if (!chains)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", statuses->n_chains);
-    statuses->chains = chains;
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", lifetimes->n_chains);
+    lifetimes->chains = chains;
     *in = get(*in, &chain.last_allocation_id);
     chain.last_allocation_id += chain_id;
     *in = get(*in, &chain.length);
@@ -369,13 +371,13 @@ static int load_chain(struct lifetimes *statuses, const uint8_t **in, uint64_t c
     *in = get(*in, &chain.moves);
     *in = get32(*in, &chain.last_node);
     *in = get32(*in, &chain.process);
-    statuses->chains[statuses->n_chains++] = chain;
-    status->chain = (uint32_t)statuses->n_chains;
+    lifetimes->chains[lifetimes->n_chains++] = chain;
+    status->chain = (uint32_t)lifetimes->n_chains;
     return 0;
 }
 
 /* Chunks are read from last to first, so a later move may be read before an earlier one. */
-static void load_move(const uint8_t **in, struct status_groups *groups)
+static void load_move(const uint8_t **in, struct free_groups *groups)
 {
     uint64_t move = 0;
     uint32_t group = 0;
@@ -398,9 +400,9 @@ static unsigned plain_head(unsigned head, bool *ret_other_group)
     return *ret_other_group ? head - END_OTHER_GROUP : head;
 }
 
-static void load_end(const uint8_t **in, struct status *into, unsigned head)
+static void load_end(const uint8_t **in, struct free_record *into, unsigned head)
 {
-    struct status status = {
+    struct free_record status = {
         .lifetime_ns = PAIRING_UNKNOWN,
         .intervening = PAIRING_UNKNOWN,
         .chain = into->chain,
@@ -420,7 +422,7 @@ static void load_end(const uint8_t **in, struct status *into, unsigned head)
         *into = status;
 }
 
-static int load_chunk(struct lifetimes *statuses, const uint8_t *chunk, uint32_t n_bytes,
+static int load_chunk(struct lifetimes *lifetimes, const uint8_t *chunk, uint32_t n_bytes,
                       uint64_t first_id, struct error *err)
 {
     const uint8_t *in = chunk + sizeof(struct chunk_header);
@@ -429,48 +431,48 @@ static int load_chunk(struct lifetimes *statuses, const uint8_t *chunk, uint32_t
         uint64_t head = 0;
         in = get(in, &head);
         uint64_t index = head >> END_HEAD_BITS;
-        struct status *status = &statuses->loaded[index];
+        struct free_record *status = &lifetimes->loaded[index];
         if ((head & END_KIND_MASK) == END_CHAIN) {
-            int code = load_chain(statuses, &in, first_id + index, status, err);
+            int code = load_chain(lifetimes, &in, first_id + index, status, err);
             if (code)
                 return code;
         } else if ((head & END_KIND_MASK) == END_MOVED) {
-            load_move(&in, &statuses->changed_groups[index]);
+            load_move(&in, &lifetimes->changed_groups[index]);
         } else {
             bool other_group;
             load_end(&in, status,
                      plain_head((unsigned)head & ((1 << END_HEAD_BITS) - 1), &other_group));
             if (other_group) {
-                in = get32(in, &statuses->changed_groups[index].free_group);
-                statuses->changed_groups[index].free_group++;
+                in = get32(in, &lifetimes->changed_groups[index].free_group);
+                lifetimes->changed_groups[index].free_group++;
             }
         }
     }
     return 0;
 }
 
-static int load_bucket(struct lifetimes *statuses, size_t index, struct error *err)
+static int load_bucket(struct lifetimes *lifetimes, size_t index, struct error *err)
 {
     uint8_t chunk[CHUNK_BYTES + VARINT_MAX_BYTES] = {0};
     struct chunk_header header;
-    uint32_t number = statuses->buckets[index].previous;
-    uint64_t n_left = statuses->n_allocations - (uint64_t)index * LIFETIMES_BUCKET_IDS;
+    uint32_t number = lifetimes->buckets[index].previous;
+    uint64_t n_left = lifetimes->n_allocations - (uint64_t)index * LIFETIMES_BUCKET_IDS;
 
-    memset(statuses->loaded, 0,
+    memset(lifetimes->loaded, 0,
            (size_t)(n_left < LIFETIMES_BUCKET_IDS ? n_left : LIFETIMES_BUCKET_IDS)
-               * sizeof *statuses->loaded);
-    if (statuses->changed_groups)
-        memset(statuses->changed_groups, 0,
-               LIFETIMES_BUCKET_IDS * sizeof *statuses->changed_groups);
-    statuses->n_chains = 0;
+               * sizeof *lifetimes->loaded);
+    if (lifetimes->changed_groups)
+        memset(lifetimes->changed_groups, 0,
+               LIFETIMES_BUCKET_IDS * sizeof *lifetimes->changed_groups);
+    lifetimes->n_chains = 0;
     for (; number; number = header.previous) {
         size_t n_read;
-        int code = spill_file_read(&statuses->ends, (uint64_t)(number - 1) * CHUNK_BYTES, chunk,
+        int code = spill_file_read(&lifetimes->ends, (uint64_t)(number - 1) * CHUNK_BYTES, chunk,
                                    CHUNK_BYTES, &n_read, err);
         if (code)
             return code;
         memcpy(&header, chunk, sizeof header);
-        code = load_chunk(statuses, chunk, header.n_bytes,
+        code = load_chunk(lifetimes, chunk, header.n_bytes,
                           (uint64_t)index * LIFETIMES_BUCKET_IDS + 1, err);
         if (code)
             return code;
@@ -478,24 +480,24 @@ static int load_bucket(struct lifetimes *statuses, size_t index, struct error *e
     return 0;
 }
 
-static int fill_input(struct lifetimes *statuses, struct error *err)
+static int fill_input(struct lifetimes *lifetimes, struct error *err)
 {
-    size_t left = (size_t)(statuses->input_end - statuses->input_at);
+    size_t left = (size_t)(lifetimes->input_end - lifetimes->input_at);
     size_t n_read;
 
-    memmove(statuses->input, statuses->input_at, left);
+    memmove(lifetimes->input, lifetimes->input_at, left);
     int code =
-        spill_file_read(&statuses->allocations, statuses->input_offset, statuses->input + left,
+        spill_file_read(&lifetimes->allocations, lifetimes->input_offset, lifetimes->input + left,
                         READ_BYTES - left - VARINT_MAX_BYTES, &n_read, err);
-    statuses->input_offset += n_read;
-    statuses->input_at = statuses->input;
-    statuses->input_end = statuses->input + left + n_read;
+    lifetimes->input_offset += n_read;
+    lifetimes->input_at = lifetimes->input;
+    lifetimes->input_end = lifetimes->input + left + n_read;
     return code;
 }
 
-static void read_allocation(struct lifetimes *statuses, struct allocation *ret)
+static void read_allocation(struct lifetimes *lifetimes, struct allocation *ret)
 {
-    const uint8_t *in = statuses->input_at;
+    const uint8_t *in = lifetimes->input_at;
     uint64_t head = 0;
     uint64_t delta = 0;
     uint64_t slack = 0;
@@ -503,21 +505,21 @@ static void read_allocation(struct lifetimes *statuses, struct allocation *ret)
 
     in = get(in, &head);
     in = get(in, &delta);
-    ret->alloc_ns = statuses->last_ns += delta;
+    ret->alloc_ns = lifetimes->last_ns += delta;
     in = get(in, &delta);
-    ret->address = statuses->last_address += (uint64_t)zigzag_decode(delta);
+    ret->address = lifetimes->last_address += (uint64_t)zigzag_decode(delta);
     in = get(in, &ret->size_bytes);
     in = get(in, &slack);
     ret->slack_bytes = slack ? slack - 1 : LIVE_BLOCK_SLACK_UNKNOWN;
     in = get32(in, &ret->node);
     if (head & ALLOCATION_OTHER_THREAD)
-        in = get32(in, &statuses->last_thread);
+        in = get32(in, &lifetimes->last_thread);
     if (head & ALLOCATION_ALIGNED)
         in = get(in, &alignment);
     if (head & ALLOCATION_OTHER_GROUP)
-        in = get32(in, &statuses->last_group);
-    ret->thread = statuses->last_thread;
-    ret->group = statuses->last_group;
+        in = get32(in, &lifetimes->last_group);
+    ret->thread = lifetimes->last_thread;
+    ret->group = lifetimes->last_group;
     ret->is_above = (head & ALLOCATION_ABOVE) != 0;
     ret->alignment_log2 = (uint8_t)alignment;
     ret->call = (uint8_t)((head & ALLOCATION_CALL_BITS)
@@ -529,10 +531,10 @@ static void read_allocation(struct lifetimes *statuses, struct allocation *ret)
         in = get(in, &delta);
         ret->realloc_from_id = ret->allocation_id - delta;
     }
-    statuses->input_at = in;
+    lifetimes->input_at = in;
 }
 
-static void take_status(const struct status *status, struct allocation *ret)
+static void take_status(const struct free_record *status, struct allocation *ret)
 {
     ret->ended_by = status->ended_by;
     ret->lifetime_ns = status->ended_by ? status->lifetime_ns : PAIRING_UNKNOWN;
@@ -541,38 +543,38 @@ static void take_status(const struct status *status, struct allocation *ret)
     ret->free_thread = status->is_own_thread ? ret->thread : status->thread;
 }
 
-static void take_groups(const struct status_groups *groups, struct allocation *ret)
+static void take_groups(const struct free_groups *groups, struct allocation *ret)
 {
     if (groups && groups->group)
         ret->group = groups->group - 1;
     ret->free_group = groups && groups->free_group ? groups->free_group - 1 : ret->group;
 }
 
-int lifetimes_next(struct lifetimes *statuses, struct allocation *ret,
+int lifetimes_next(struct lifetimes *lifetimes, struct allocation *ret,
                    const struct pairing_chain **ret_chain, struct error *err)
 {
     int code = 0;
 
-    if (statuses->n_read == statuses->n_allocations)
+    if (lifetimes->n_read == lifetimes->n_allocations)
         return 0;
-    if (statuses->n_read % LIFETIMES_BUCKET_IDS == 0)
-        code = load_bucket(statuses, (size_t)(statuses->n_read / LIFETIMES_BUCKET_IDS), err);
-    if (code == 0 && statuses->input_end - statuses->input_at < MAX_RECORD_BYTES)
-        code = fill_input(statuses, err);
+    if (lifetimes->n_read % LIFETIMES_BUCKET_IDS == 0)
+        code = load_bucket(lifetimes, (size_t)(lifetimes->n_read / LIFETIMES_BUCKET_IDS), err);
+    if (code == 0 && lifetimes->input_end - lifetimes->input_at < MAX_RECORD_BYTES)
+        code = fill_input(lifetimes, err);
     if (code)
         return code;
-    const struct status *status = &statuses->loaded[statuses->n_read % LIFETIMES_BUCKET_IDS];
+    const struct free_record *status = &lifetimes->loaded[lifetimes->n_read % LIFETIMES_BUCKET_IDS];
     memset(ret, 0, sizeof *ret);
-    ret->allocation_id = ++statuses->n_read;
-    read_allocation(statuses, ret);
+    ret->allocation_id = ++lifetimes->n_read;
+    read_allocation(lifetimes, ret);
     take_status(status, ret);
-    take_groups(statuses->changed_groups
-                    ? &statuses->changed_groups[(statuses->n_read - 1) % LIFETIMES_BUCKET_IDS]
+    take_groups(lifetimes->changed_groups
+                    ? &lifetimes->changed_groups[(lifetimes->n_read - 1) % LIFETIMES_BUCKET_IDS]
                     : NULL,
                 ret);
     *ret_chain = NULL;
     if (status->chain) {
-        struct pairing_chain *chain = &statuses->chains[status->chain - 1];
+        struct pairing_chain *chain = &lifetimes->chains[status->chain - 1];
         ret->chain_id = ret->allocation_id;
         ret->chain_position = 1;
         chain->first_size = ret->size_bytes;

@@ -62,28 +62,28 @@ struct lifetimes;
 int lifetimes_new(const char *beside, struct lifetimes **ret, struct error *err);
 
 /* NULL is fine. */
-void lifetimes_free(struct lifetimes *statuses);
+void lifetimes_free(struct lifetimes *lifetimes);
 
 /* is_above: sample_weight_is_above, or false if the block is no sample. */
-int lifetimes_allocated(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
+int lifetimes_allocated(struct lifetimes *lifetimes, const struct live_block *block, uint32_t group,
                         bool is_above, const struct pairing_link *link, struct error *err);
-int lifetimes_moved(struct lifetimes *statuses, const struct live_block *block, uint32_t group,
+int lifetimes_moved(struct lifetimes *lifetimes, const struct live_block *block, uint32_t group,
                     struct error *err);
-int lifetimes_ended(struct lifetimes *statuses, const struct live_block *block,
+int lifetimes_ended(struct lifetimes *lifetimes, const struct live_block *block,
                     const struct pairing_end *end, struct error *err);
-int lifetimes_chain_ended(struct lifetimes *statuses, const struct pairing_chain *chain,
+int lifetimes_chain_ended(struct lifetimes *lifetimes, const struct pairing_chain *chain,
                           struct error *err);
 
 /* Ends the writing; lifetimes_next then begins with id 1. */
-int lifetimes_rewind(struct lifetimes *statuses, struct error *err);
+int lifetimes_rewind(struct lifetimes *lifetimes, struct error *err);
 
 /* Returns 1 and the next allocation, 0 at the end, negative on failure. *ret_chain is set if the
  * allocation is the first of a chain of two or more, and valid until the next call; else it is
  * NULL. */
-int lifetimes_next(struct lifetimes *statuses, struct allocation *ret,
+int lifetimes_next(struct lifetimes *lifetimes, struct allocation *ret,
                    const struct pairing_chain **ret_chain, struct error *err);
 
 /* Bytes in temporary files so far. */
-uint64_t lifetimes_disk_bytes(const struct lifetimes *statuses);
+uint64_t lifetimes_disk_bytes(const struct lifetimes *lifetimes);
 
 #endif

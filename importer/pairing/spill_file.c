@@ -57,7 +57,7 @@ void spill_file_done(struct spill_file *file)
 
 int spill_file_flush(struct spill_file *file, struct error *err)
 {
-    int failure = full_io_write(file->fd, file->buffer, file->n_buffered,
+    int failure = file_io_write(file->fd, file->buffer, file->n_buffered,
                                 file->size_bytes - file->n_buffered, NULL);
 
     if (failure)
@@ -82,7 +82,7 @@ int spill_file_append(struct spill_file *file, const void *bytes, size_t n_bytes
 int spill_file_read(const struct spill_file *file, uint64_t offset, void *bytes, size_t n_bytes,
                     size_t *ret_read, struct error *err)
 {
-    int failure = full_io_read(file->fd, bytes, n_bytes, offset, ret_read);
+    int failure = file_io_read(file->fd, bytes, n_bytes, offset, ret_read);
 
     return failure
                ? error_set_errno(err, failure, "cannot read a temporary file in '%s'", file->folder)

@@ -9,7 +9,7 @@
 /* Length of the record at `words`, of which n_left words follow; 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
 {
-    size_t n = log_event_words(event_words_kind(words));
+    size_t n = log_event_words(log_record_kind(words));
 
     if (n == 0) {
         n = n_left > 2 ? words[2] & 0xffff : 0;
@@ -43,12 +43,12 @@ static uint64_t n_elided_temporary(const uint64_t *words)
 /* Number of blocks of a LOG_ELIDED_SIZES record. */
 static uint64_t n_of_class(const uint64_t *words)
 {
-    return event_words_address(words) & 0xffffff;
+    return log_record_address(words) & 0xffffff;
 }
 
 static uint64_t n_temporary_of_class(const uint64_t *words)
 {
-    return event_words_address(words) >> 24;
+    return log_record_address(words) >> 24;
 }
 
 static bool is_possible_mixed(const uint64_t *words)
@@ -65,14 +65,13 @@ static bool is_possible_mixed(const uint64_t *words)
 
 static bool is_possible_class(const uint64_t *words)
 {
-    return event_words_node(words) < SIZE_CLASSES
-           && n_temporary_of_class(words) <= n_of_class(words) && words[2] <= EVENT_MAX_SUM
-           && words[3] <= UINT32_MAX;
+    return log_record_node(words) < SIZE_CLASSES && n_temporary_of_class(words) <= n_of_class(words)
+           && words[2] <= EVENT_MAX_SUM && words[3] <= UINT32_MAX;
 }
 
 static bool is_event(const uint64_t *words, size_t n_words)
 {
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_ALLOC:
     case LOG_FREE:
     case LOG_REALLOC:
@@ -125,13 +124,13 @@ static bool is_page(uint64_t address)
 /* RC-3, for kinds whose fields can have impossible values. */
 static bool is_possible(const uint64_t *words)
 {
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_ALLOC:
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
-        return event_words_address(words) != 0;
+        return log_record_address(words) != 0;
     case LOG_ALLOC_WIDE:
-        return event_words_address(words) != 0 && words[3] <= EVENT_MAX_BYTES
+        return log_record_address(words) != 0 && words[3] <= EVENT_MAX_BYTES
                && ((words[2] >> 8) & 0xff) <= EVENT_MAX_ALIGNMENT_LOG2;
     case LOG_REALLOC_WIDE:
         return words[4] <= EVENT_MAX_BYTES;
@@ -141,12 +140,12 @@ static bool is_possible(const uint64_t *words)
     case LOG_RESIDENT:
         if ((words[3] & ~LOG_RESIDENT_CONTINUES) > words[2] && !(words[3] & LOG_RESIDENT_UNKNOWN))
             return false;
-        return is_page(event_words_address(words)) && words[2] <= EVENT_MAX_BYTES;
+        return is_page(log_record_address(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MUNMAP:
     case LOG_MMAP:
-        return is_page(event_words_address(words)) && words[2] <= EVENT_MAX_BYTES;
+        return is_page(log_record_address(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MREMAP:
-        return is_page(event_words_address(words)) && is_page(words[2])
+        return is_page(log_record_address(words)) && is_page(words[2])
                && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
     case LOG_ELIDED:
         return n_elided(words) && n_elided_temporary(words) <= n_elided(words)
@@ -156,9 +155,9 @@ static bool is_possible(const uint64_t *words)
     case LOG_ELIDED_SIZES:
         return is_possible_class(words);
     case LOG_ELIDED_LIVES:
-        return event_words_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
+        return log_record_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
     case LOG_ELIDED_ALLOCATIONS:
-        return event_words_address(words) <= EVENT_MAX_BYTES;
+        return log_record_address(words) <= EVENT_MAX_BYTES;
     case LOG_OBJECT_NODE:
         return words[4] <= EVENT_MAX_SUM;
     default:
@@ -168,16 +167,16 @@ static bool is_possible(const uint64_t *words)
 
 static void take_bookkeeping(struct log_record_reader *reader, const uint64_t *words)
 {
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_THREAD:
-        reader->thread = event_words_node(words);
+        reader->thread = log_record_node(words);
         reader->group = LOG_GROUP_ROOT;
         return;
     case LOG_TIME_BASE:
         reader->base_ticks = words[1];
         return;
     case LOG_GROUP:
-        reader->group = event_words_node(words);
+        reader->group = log_record_node(words);
         return;
     default:
         reader->n_unknown++;
@@ -198,7 +197,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
                 continue;
             }
             *ret = (struct log_record){.words = words,
-                                       .ticks = reader->base_ticks + event_words_time(words),
+                                       .ticks = reader->base_ticks + log_record_time(words),
                                        .thread = reader->thread,
                                        .group = reader->group};
             return LOG_RECORD_FOUND;
@@ -210,7 +209,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
 
 uint32_t log_record_side_group(const uint64_t *words)
 {
-    return log_group_code((uint32_t)event_words_time(words));
+    return log_group_code((uint32_t)log_record_time(words));
 }
 
 static uint64_t old_address_of(const uint64_t *words)
@@ -220,15 +219,15 @@ static uint64_t old_address_of(const uint64_t *words)
 
 bool log_record_is_pair(const struct log_record *record)
 {
-    unsigned kind = event_words_kind(record->words);
+    unsigned kind = log_record_kind(record->words);
 
     return (kind == LOG_REALLOC || kind == LOG_REALLOC_WIDE)
-           && event_words_address(record->words) != 0 && old_address_of(record->words) != 0;
+           && log_record_address(record->words) != 0 && old_address_of(record->words) != 0;
 }
 
 uint64_t log_record_begin_ticks(const struct log_record *record)
 {
-    uint64_t duration = event_words_kind(record->words) == LOG_REALLOC
+    uint64_t duration = log_record_kind(record->words) == LOG_REALLOC
                             ? record->words[3] >> LOG_ADDRESS_BITS
                             : record->words[2] >> 8;
     return duration < record->ticks ? record->ticks - duration : 0;
@@ -236,7 +235,7 @@ uint64_t log_record_begin_ticks(const struct log_record *record)
 
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half)
 {
-    switch (event_words_kind(record->words)) {
+    switch (log_record_kind(record->words)) {
     case LOG_FREE:
     case LOG_MUNMAP:
     case LOG_POOL_FREE:
@@ -244,7 +243,7 @@ bool log_record_ends_block(const struct log_record *record, enum log_record_half
         return true;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:
-        return half == LOG_RECORD_BEGIN || event_words_address(record->words) == 0;
+        return half == LOG_RECORD_BEGIN || log_record_address(record->words) == 0;
     default:
         return false;
     }
@@ -277,7 +276,7 @@ static void set_call(struct event *event, uint64_t call_flags)
 static void decode_narrow(const uint64_t *words, struct event *ret)
 {
     ret->size = words[2] & EVENT_WORDS_SIZE_MASK;
-    ret->usable = ret->size + event_words_slack(words);
+    ret->usable = ret->size + log_record_slack(words);
     set_call(ret, words[2] >> (LOG_SIZE_BITS + LOG_SLACK_BITS));
 }
 
@@ -294,7 +293,7 @@ static void decode_realloc(const uint64_t *words, enum log_record_half half, str
 {
     uint64_t old_address = old_address_of(words);
 
-    if (event_words_kind(words) == LOG_REALLOC) {
+    if (log_record_kind(words) == LOG_REALLOC) {
         decode_narrow(words, ret);
     } else {
         ret->size = words[4];
@@ -324,10 +323,10 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
 {
     const uint64_t *words = record->words;
 
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_ALLOC:
     case LOG_REALLOC:
-        return event_words_size(words) + event_words_slack(words);
+        return log_record_size(words) + log_record_slack(words);
     case LOG_ALLOC_WIDE:
         return larger(words[3], usable_of(words[4], words[3]));
     case LOG_REALLOC_WIDE:
@@ -339,9 +338,9 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
     case LOG_ELIDED_SIZES:
         return n_of_class(words) + words[2] + words[3];
     case LOG_ELIDED_LIVES:
-        return larger(event_words_address(words), words[2]);
+        return larger(log_record_address(words), words[2]);
     case LOG_ELIDED_ALLOCATIONS:
-        return event_words_node(words);
+        return log_record_node(words);
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
     case LOG_OBJECT_CLAIM:
@@ -368,7 +367,7 @@ static void decode_mmap(const uint64_t *words, const struct log_names *names, st
 
 static void decode_memory(const uint64_t *words, struct event *ret)
 {
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_MUNMAP:
         ret->kind = EVENT_MUNMAP;
         ret->size = words[2];
@@ -437,21 +436,21 @@ static void decode_elided_mixed(const uint64_t *words, struct event *ret)
 static void decode_elided_more(const uint64_t *words, struct event *ret)
 {
     ret->node = DEFINITIONS_NO_BACKTRACE;
-    if (event_words_kind(words) == LOG_ELIDED_SIZES) {
+    if (log_record_kind(words) == LOG_ELIDED_SIZES) {
         ret->kind = EVENT_ELIDED_SIZES;
-        ret->call = (uint8_t)event_words_node(words);
+        ret->call = (uint8_t)log_record_node(words);
         ret->n_elided = n_of_class(words);
         ret->result = (int32_t)n_temporary_of_class(words);
         ret->size = words[2];
         ret->slack_bytes = (uint32_t)words[3];
-    } else if (event_words_kind(words) == LOG_ELIDED_LIVES) {
+    } else if (log_record_kind(words) == LOG_ELIDED_LIVES) {
         ret->kind = EVENT_ELIDED_LIVES;
-        ret->value = event_words_node(words);
+        ret->value = log_record_node(words);
         ret->n_elided = ret->address;
         ret->size = words[2];
     } else {
         ret->kind = EVENT_ELIDED_ALLOCATIONS;
-        ret->n_elided = event_words_node(words);
+        ret->n_elided = log_record_node(words);
         ret->size = ret->address;
     }
     ret->address = 0;
@@ -475,7 +474,7 @@ static const char *phase_name(const struct log_names *names, uint32_t label)
 /* Events of the process, not of memory. */
 static void decode_process(const uint64_t *words, const struct log_names *names, struct event *ret)
 {
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_FORK:
         ret->kind = EVENT_FORK;
         ret->value = (int64_t)words[2];
@@ -492,7 +491,7 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
         break;
     case LOG_TRACING:
         ret->kind = EVENT_TRACING;
-        ret->value = event_words_node(words);
+        ret->value = log_record_node(words);
         ret->node = DEFINITIONS_NO_BACKTRACE;
         break;
     case LOG_EXEC_FAILED:
@@ -513,7 +512,7 @@ static void decode_pool(const uint64_t *words, const struct log_names *names, st
 {
     uint32_t pool = 0;
 
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_POOL_FREE:
         ret->kind = EVENT_POOL_FREE;
         pool = (uint32_t)words[2];
@@ -521,11 +520,10 @@ static void decode_pool(const uint64_t *words, const struct log_names *names, st
     case LOG_POOL_END:
         ret->kind = EVENT_POOL_END;
         ret->address = 0;
-        pool = (uint32_t)event_words_address(words);
+        pool = (uint32_t)log_record_address(words);
         break;
     default:
-        ret->kind =
-            event_words_kind(words) == LOG_POOL_ALLOC ? EVENT_POOL_ALLOC : EVENT_POOL_RESIZE;
+        ret->kind = log_record_kind(words) == LOG_POOL_ALLOC ? EVENT_POOL_ALLOC : EVENT_POOL_RESIZE;
         ret->size = words[2] & EVENT_WORDS_SIZE_MASK;
         pool = (uint32_t)(words[2] >> LOG_SIZE_BITS);
         if (ret->kind == EVENT_POOL_RESIZE)
@@ -545,7 +543,7 @@ static void decode_object(const uint64_t *words, const struct log_names *names, 
 {
     uint32_t label = (uint32_t)words[2];
 
-    switch (event_words_kind(words)) {
+    switch (log_record_kind(words)) {
     case LOG_OBJECT_WALK:
         ret->kind = EVENT_OBJECT_WALK;
         ret->value = (int64_t)(words[2] >> 32);
@@ -581,10 +579,10 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     const uint64_t *words = record->words;
 
     *ret = (struct event){
-        .process = names->process, .thread = thread, .address = event_words_address(words)};
-    if (!has_no_stack(event_words_kind(words)))
-        ret->node = backtrace_of(names, event_words_node(words), n_lost);
-    switch (event_words_kind(words)) {
+        .process = names->process, .thread = thread, .address = log_record_address(words)};
+    if (!has_no_stack(log_record_kind(words)))
+        ret->node = backtrace_of(names, log_record_node(words), n_lost);
+    switch (log_record_kind(words)) {
     case LOG_ALLOC:
         ret->kind = EVENT_ALLOC;
         decode_narrow(words, ret);
@@ -595,7 +593,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_MOVE:
         ret->kind = EVENT_MOVE;
         ret->node = DEFINITIONS_NO_BACKTRACE;
-        ret->group = log_names_group(names, event_words_node(words));
+        ret->group = log_names_group(names, log_record_node(words));
         break;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:

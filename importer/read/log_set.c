@@ -474,8 +474,8 @@ static bool find_later(const struct log_set *set)
     for (size_t i = 0; i < set->n_inputs && !has_later; i++) {
         const struct definitions_process *process = &set->definitions.processes[i + 1];
         has_later = set->inputs[i]->header.end_kind == LOG_END_UNKNOWN
-                    || log_set_is_behind(set, process->start_ns)
-                    || log_set_is_behind(set, process->last_ns);
+                    || log_set_is_after_end(set, process->start_ns)
+                    || log_set_is_after_end(set, process->last_ns);
     }
     return has_later;
 }
@@ -484,7 +484,7 @@ static void leave_out_later(struct log_set *set)
 {
     for (size_t id = 1; id <= set->n_inputs; id++)
         set->definitions.processes[id].is_left_out =
-            log_set_is_behind(set, set->definitions.processes[id].start_ns);
+            log_set_is_after_end(set, set->definitions.processes[id].start_ns);
 }
 
 /* Removes processes that began after the requested end. */
@@ -495,7 +495,7 @@ static void drop_later_inputs(struct log_set *set)
         return;
     }
     while (set->n_inputs > 1
-           && log_set_is_behind(set, set->definitions.processes[set->n_inputs].start_ns))
+           && log_set_is_after_end(set, set->definitions.processes[set->n_inputs].start_ns))
         log_input_close(set->inputs[--set->n_inputs]);
     set->definitions.n_processes = set->n_inputs;
 }
@@ -507,7 +507,7 @@ static void drop_later_segments(struct log_set *set)
     for (size_t i = 0; i < set->n_order; i++) {
         const struct segment_place *place = &set->order[i];
         if (place->input < set->n_inputs
-            && !log_set_is_behind(set, place->first_time >> CLOCK_MAP_FRACTION_BITS))
+            && !log_set_is_after_end(set, place->first_time >> CLOCK_MAP_FRACTION_BITS))
             set->order[n++] = *place;
     }
     set->n_segments -= set->n_order - n;

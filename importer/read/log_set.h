@@ -194,7 +194,7 @@ struct log_set {
 };
 
 /* True if a time is after the requested end. */
-static inline bool log_set_is_behind(const struct log_set *set, uint64_t time_ns)
+static inline bool log_set_is_after_end(const struct log_set *set, uint64_t time_ns)
 {
     return set->until_ns != 0 && time_ns > set->until_ns;
 }

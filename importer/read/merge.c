@@ -455,7 +455,7 @@ static int take_plain(struct event_stream *stream, struct event *events, size_t 
         || stream->heap[0].key >= run.bound)
         return 0;
     struct segment_source *source = stream->heap[0].source;
-    plain_run_take(&stream->sources, source, &run, events);
+    segment_source_take_run(&stream->sources, source, &run, events);
     stream->last_time = run.last_time;
     *ret_n = run.n;
     if (run.n == 0)
@@ -486,7 +486,7 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
 
     if (r <= 0)
         return r;
-    bool is_too_late = log_set_is_behind(stream->sources.set, ret_event->time_ns);
+    bool is_too_late = log_set_is_after_end(stream->sources.set, ret_event->time_ns);
 
     bool is_at_end = !is_too_late && is_end(stream->sources.set, ret_event);
 

@@ -12,8 +12,8 @@
  * come in the wrong order.
  *
  * Invariants: those of importer/model/event.h, and
- *   MG-1 If the options of the set have an end, the events are those before it, whatever is written
- *        later: a consistent cut through all threads.
+ *   MG-1 If the options of the set have an end, only events up to it are returned, whatever is
+ *        written later: a consistent cut.
  *
  * Threads: a stream is used by one thread at a time; one stream per set at a time.
  * Errors: memory and I/O. Damaged segments are skipped and reported (log_set_damage).

@@ -168,7 +168,7 @@ static uint64_t time_of(const struct sample_stream *stream, const struct log_sam
 /* The next sample is after the requested end, and so are all later ones. */
 static bool is_cut(const struct sample_stream *stream, const struct sample_cursor *cursor)
 {
-    return log_set_is_behind(stream->set, time_of(stream, &cursor->samples[cursor->at]));
+    return log_set_is_after_end(stream->set, time_of(stream, &cursor->samples[cursor->at]));
 }
 
 uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process)

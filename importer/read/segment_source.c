@@ -436,15 +436,15 @@ struct ground {
 
 static bool is_plain(const uint64_t *words)
 {
-    unsigned kind = event_words_kind(words);
+    unsigned kind = log_record_kind(words);
 
-    return (kind == LOG_FREE || kind == LOG_ALLOC) && event_words_address(words) != 0;
+    return (kind == LOG_FREE || kind == LOG_ALLOC) && log_record_address(words) != 0;
 }
 
 /* 0: not plain. */
 static uint32_t stack_of(const struct ground *ground, const uint64_t *words)
 {
-    uint32_t node = event_words_node(words);
+    uint32_t node = log_record_node(words);
     uint32_t id = log_names_backtrace(ground->names, node);
 
     return id || node > LOG_NODE_GUESSED ? id : DEFINITIONS_NO_BACKTRACE;
@@ -478,7 +478,7 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
                        uint64_t time, struct event *event)
 {
     event->time_ns = time >> CLOCK_MAP_FRACTION_BITS;
-    event->address = event_words_address(words);
+    event->address = log_record_address(words);
     event->size = 0;
     event->old_address = 0;
     event->usable = 0;
@@ -489,12 +489,12 @@ static void fill_event(const struct ground *ground, const uint64_t *words, uint3
     event->group = ground->group;
     event->kind = EVENT_FREE;
     event->call = event->chunk_flags = event->alignment_log2 = 0;
-    if (event_words_kind(words) == LOG_FREE)
+    if (log_record_kind(words) == LOG_FREE)
         return;
-    uint64_t flags = event_words_call_flags(words);
+    uint64_t flags = log_record_call_flags(words);
     event->kind = EVENT_ALLOC;
-    event->size = event_words_size(words);
-    event->usable = event->size + event_words_slack(words);
+    event->size = log_record_size(words);
+    event->usable = event->size + log_record_slack(words);
     event->call = flags & LOG_CALL_MASK;
     event->chunk_flags = (uint8_t)(flags & 0xff & ~(uint64_t)LOG_CALL_MASK);
 }
@@ -515,10 +515,10 @@ static inline bool take_next(struct place *place, const struct ground *ground)
 
     if (mtrace_unlikely(ground->end - words < ALLOC_WORDS || !is_plain(words)))
         return false;
-    bool is_free = event_words_kind(words) == LOG_FREE;
-    uint64_t ticks = ground->base_ticks + event_words_time(words);
+    bool is_free = log_record_kind(words) == LOG_FREE;
+    uint64_t ticks = ground->base_ticks + log_record_time(words);
     uint64_t rounded = ticks & ground->tick_mask;
-    uint64_t bytes = is_free ? 0 : event_words_size(words) + event_words_slack(words);
+    uint64_t bytes = is_free ? 0 : log_record_size(words) + log_record_slack(words);
     if (mtrace_unlikely(rounded - ground->line.from_ticks >= ground->line.n_ticks
                         || bytes > EVENT_MAX_SUM - place->claimed_bytes))
         return false;
@@ -559,8 +559,8 @@ static void leave(struct segment_sources *all, struct segment_source *source,
     all->claimed_bytes = place->claimed_bytes;
 }
 
-void plain_run_take(struct segment_sources *all, struct segment_source *source,
-                    struct plain_run *run, struct event *events)
+void segment_source_take_run(struct segment_sources *all, struct segment_source *source,
+                             struct plain_run *run, struct event *events)
 {
     struct ground ground;
     uint64_t last_time = run->last_time;
@@ -583,7 +583,7 @@ void plain_run_take(struct segment_sources *all, struct segment_source *source,
         reported_time = place.time;
         fill_event(&ground, place.words, stack, last_time, &events[n++]);
         run->is_at_next = take_next(&place, &ground);
-        key = place.time << 1 | (event_words_kind(place.words) != LOG_FREE);
+        key = place.time << 1 | (log_record_kind(place.words) != LOG_FREE);
     } while (mtrace_likely(run->is_at_next) && key < run->bound && n < run->most);
     leave(all, source, &place, &ground);
     source->reported_time = reported_time;

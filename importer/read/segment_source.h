@@ -101,7 +101,7 @@ struct plain_run {
 };
 
 /* Stores events from the source's current one on; its key is below the bound. */
-void plain_run_take(struct segment_sources *all, struct segment_source *source,
-                    struct plain_run *run, struct event *events);
+void segment_source_take_run(struct segment_sources *all, struct segment_source *source,
+                             struct plain_run *run, struct event *events);
 
 #endif

@@ -73,7 +73,7 @@ static inline int count_allocation(struct statistics *facts, uint32_t process,
     int code = totals_allocated(facts->totals, process, &counted.block, link, err);
 
     if (counted.has_address)
-        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) +=
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->mapped_block_bytes) +=
             counted.occupied * weight->blocks;
     own->allocated_bytes += weight->bytes;
     timeline_count_allocation(&own->timeline, weight);
@@ -92,10 +92,10 @@ static inline int count_allocation(struct statistics *facts, uint32_t process,
         code = group_totals_allocated(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_allocated(facts->pools, process, block, link, err);
-    return code || !facts->statuses
+    return code || !facts->lifetimes
                ? code
-               : lifetimes_allocated(facts->statuses, block, group, is_above(facts, process, block),
-                                     link, err);
+               : lifetimes_allocated(facts->lifetimes, block, group,
+                                     is_above(facts, process, block), link, err);
 }
 
 static int on_allocated(void *context, uint32_t process, const struct live_block *block,
@@ -122,9 +122,9 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
     struct statistics *facts = context;
     int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
 
-    if (code || !facts->statuses)
+    if (code || !facts->lifetimes)
         return code;
-    code = lifetimes_moved(facts->statuses, block, move->group, err);
+    code = lifetimes_moved(facts->lifetimes, block, move->group, err);
     return code ? code : write_move(facts, block, move, err);
 }
 
@@ -140,7 +140,7 @@ static inline int count_end(struct statistics *facts, uint32_t process,
     int code = totals_ended(facts->totals, process, &counted.block, end, err);
 
     if (counted.has_address)
-        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) -=
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->mapped_block_bytes) -=
             counted.occupied * weight->blocks;
     timeline_count_end(&own->timeline, weight);
     if (code == 0 && facts->groups)
@@ -149,7 +149,7 @@ static inline int count_end(struct statistics *facts, uint32_t process,
         code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, process, block, err);
-    return code || !facts->statuses ? code : lifetimes_ended(facts->statuses, block, end, err);
+    return code || !facts->lifetimes ? code : lifetimes_ended(facts->lifetimes, block, end, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,
@@ -194,7 +194,7 @@ static int on_explained(void *context, uint32_t process, const struct live_block
 
     if (code == 0 && facts->groups)
         code = group_totals_explained(facts->groups, process, block, end, err);
-    return code || !facts->statuses ? code : lifetimes_ended(facts->statuses, block, end, err);
+    return code || !facts->lifetimes ? code : lifetimes_ended(facts->lifetimes, block, end, err);
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
@@ -204,7 +204,7 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
                   && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
     int code = chain_totals_add(&facts->chains, chain, leaked, err);
 
-    return code || !facts->statuses ? code : lifetimes_chain_ended(facts->statuses, chain, err);
+    return code || !facts->lifetimes ? code : lifetimes_chain_ended(facts->lifetimes, chain, err);
 }
 
 /* leaked_allocations.part: the time from the begin of the first window to the end of the last one
@@ -275,8 +275,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
         code = left_blocks_add(&facts->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
-    if (code == 0 && ended_by == PAIRING_EXEC && facts->statuses)
-        code = lifetimes_ended(facts->statuses, block, &end, err);
+    if (code == 0 && ended_by == PAIRING_EXEC && facts->lifetimes)
+        code = lifetimes_ended(facts->lifetimes, block, &end, err);
     return code;
 }
 

@@ -323,7 +323,7 @@ int statistics_memory_sample(struct statistics *facts, uint32_t process, uint64_
                                    .file_bytes = file_bytes,
                                    .heaps_bytes = own->heap_block_bytes,
                                    .mapped_bytes =
-                                       own->own_block_bytes + own->mappings.anonymous_bytes};
+                                       own->mapped_block_bytes + own->mappings.anonymous_bytes};
 
     return memory_samples_totals(facts->memory_samples, &sample, err);
 }

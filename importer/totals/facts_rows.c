@@ -75,7 +75,7 @@ static int init_pages(struct statistics *facts, struct error *err)
 
 int statistics_begin_rows(struct statistics *facts, struct error *err)
 {
-    int code = lifetimes_rewind(facts->statuses, err);
+    int code = lifetimes_rewind(facts->lifetimes, err);
 
     return code ? code : init_pages(facts, err);
 }
@@ -134,7 +134,7 @@ static void renumber_row(struct statistics *facts, struct allocation *allocation
 int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err)
 {
-    int more = lifetimes_next(facts->statuses, ret_allocation, ret_chain, err);
+    int more = lifetimes_next(facts->lifetimes, ret_allocation, ret_chain, err);
 
     if (more > 0 && mtrace_unlikely(facts->ids.threads != NULL))
         renumber_row(facts, ret_allocation, ret_chain);

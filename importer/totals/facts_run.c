@@ -186,9 +186,9 @@ static inline int count_allocation(struct run *run, struct stack_totals *stack,
     } else {
         run->other_bytes += occupied;
     }
-    return code || !run->facts->statuses
+    return code || !run->facts->lifetimes
                ? code
-               : lifetimes_allocated(run->facts->statuses, block, 0, false, NULL, err);
+               : lifetimes_allocated(run->facts->lifetimes, block, 0, false, NULL, err);
 }
 
 static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
@@ -250,11 +250,11 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
         code = totals_count_free_site(facts->totals, run->process, stack, node, &weight, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, run->process, block, err);
-    if (code || !facts->statuses)
+    if (code || !facts->lifetimes)
         return code;
     struct pairing_end end = pairing_end_of_free(event, intervening);
     end.node = node;
-    return lifetimes_ended(facts->statuses, block, &end, err);
+    return lifetimes_ended(facts->lifetimes, block, &end, err);
 }
 
 static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
@@ -297,7 +297,7 @@ static int finish(const struct run *run, size_t n, struct error *err)
     totals->n_ends += run->n_ends;
     own->allocated_bytes += run->allocated_bytes;
     own->heap_block_bytes += run->heap_bytes;
-    own->own_block_bytes += run->other_bytes;
+    own->mapped_block_bytes += run->other_bytes;
     run->bucket->allocated_blocks += run->n_allocations;
     run->bucket->allocated_bytes += run->allocated_bytes;
     run->bucket->freed_blocks += run->n_ends;

@@ -36,7 +36,7 @@ static void visit_process(struct statistics *facts, struct process_facts *own,
     state_bool(io, &own->has_ended);
     state_bool(io, &own->is_untraced);
     state_bool(io, &own->was_untraced);
-    state_u64(io, &own->own_block_bytes);
+    state_u64(io, &own->mapped_block_bytes);
     state_u64(io, &own->heap_block_bytes);
     state_u64(io, &own->lowest_break);
     state_bool(io, &traits->is_forked);
@@ -118,7 +118,7 @@ void statistics_visit(struct statistics *facts, struct checkpoint_io *io)
                                          .has_stack = has_stack,
                                          .context = facts->totals};
 
-    if (facts->statuses)
+    if (facts->lifetimes)
         state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
     visit_own(facts, io);
     state_part(io, STATE_TOTALS, VERSION);

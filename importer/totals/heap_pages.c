@@ -616,8 +616,8 @@ static size_t sum_up(const struct owned_page *owned, size_t n_owned, struct heap
     return n;
 }
 
-int heap_pins_make(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
-                   struct error *err)
+int heap_pages_make_pins(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
+                         struct error *err)
 {
     struct owned_page *owned = malloc((pages->n_pages + 1) * sizeof *owned);
     size_t n_owned = owned ? collect(pages, owned) : 0;

@@ -119,7 +119,7 @@ struct heap_pin {
 
 /* After heap_pages_finish. Sorted by process, node and common_frames. The caller frees *ret with
  * free(); it is NULL after a failure. */
-int heap_pins_make(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
-                   struct error *err);
+int heap_pages_make_pins(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
+                         struct error *err);
 
 #endif

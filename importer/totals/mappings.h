@@ -15,7 +15,7 @@
  *   MA-4 Ids are given when a piece or the rest of a split begins, and used once.
  *   MA-5 An event costs the pieces that it ends, and log n of the live ones. A RESIDENT event of a
  *        process costs up to MAPPINGS_MAX_LOOK pieces and splits at its bounds.
- *   ML-1 Pieces in the list do not overlap; no chunk is empty.
+ *   ML-1 No chunk of the list is empty.
  *   ML-2 Memory: 152 bytes per slot. Full chunks are split in halves, and slots of removed pieces
  *        are kept while their chunk exists.
  *

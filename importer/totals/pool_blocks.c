@@ -23,7 +23,7 @@ struct movings {
 struct pool_blocks {
     const struct definitions *definitions;
     struct pairing *pairing; /* each pool is a process of it */
-    struct lifetimes *statuses;
+    struct lifetimes *lifetimes;
     struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
     uint32_t *processes;           /* by number */
@@ -129,10 +129,10 @@ static int on_allocated(void *context, uint32_t pool, const struct live_block *b
     account->live_bytes += block->size;
     if (code == 0 && outer)
         code = take_outer(blocks, process, pool, outer, err);
-    if (code || !blocks->statuses)
+    if (code || !blocks->lifetimes)
         return code;
     code = put_place(blocks, pool, outer ? outer->id : 0, err);
-    return code ? code : lifetimes_allocated(blocks->statuses, block, group, false, link, err);
+    return code ? code : lifetimes_allocated(blocks->lifetimes, block, group, false, link, err);
 }
 
 static int on_moved(void *context, uint32_t pool, const struct live_block *block,
@@ -153,7 +153,7 @@ static int on_ended(void *context, uint32_t pool, const struct live_block *block
     account->live_blocks--;
     account->live_bytes -= block->size;
     address_set_remove(&blocks->inner[process_of(blocks, pool)], block->address, pool);
-    return blocks->statuses ? lifetimes_ended(blocks->statuses, block, end, err) : 0;
+    return blocks->lifetimes ? lifetimes_ended(blocks->lifetimes, block, end, err) : 0;
 }
 
 static int on_explained(void *context, uint32_t pool, const struct live_block *block,
@@ -162,14 +162,14 @@ static int on_explained(void *context, uint32_t pool, const struct live_block *b
     struct pool_blocks *blocks = context;
 
     (void)pool;
-    return blocks->statuses ? lifetimes_ended(blocks->statuses, block, end, err) : 0;
+    return blocks->lifetimes ? lifetimes_ended(blocks->lifetimes, block, end, err) : 0;
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
     struct pool_blocks *blocks = context;
 
-    return blocks->statuses ? lifetimes_chain_ended(blocks->statuses, chain, err) : 0;
+    return blocks->lifetimes ? lifetimes_chain_ended(blocks->lifetimes, chain, err) : 0;
 }
 
 static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
@@ -181,8 +181,8 @@ static int on_left(void *context, uint32_t pool, const struct live_block *block,
     struct pool_blocks *blocks = context;
 
     (void)pool, (void)chain_node;
-    return ended_by == PAIRING_EXEC && blocks->statuses
-               ? lifetimes_ended(blocks->statuses, block, &end, err)
+    return ended_by == PAIRING_EXEC && blocks->lifetimes
+               ? lifetimes_ended(blocks->lifetimes, block, &end, err)
                : 0;
 }
 
@@ -242,7 +242,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct statisti
     if (code == 0)
         code = pairing_new(room->n_pools, room->n_threads, &sink, &blocks->pairing, err);
     if (code == 0)
-        code = lifetimes_new(target, &blocks->statuses, err);
+        code = lifetimes_new(target, &blocks->lifetimes, err);
     if (code == 0)
         code = spill_file_open(&blocks->places, target, err);
     if (code) {
@@ -286,7 +286,7 @@ void pool_blocks_free(struct pool_blocks *blocks)
     free(blocks->moving.list);
     free(blocks->moving_taken.list);
     pairing_free(blocks->pairing);
-    lifetimes_free(blocks->statuses);
+    lifetimes_free(blocks->lifetimes);
     spill_file_done(&blocks->places);
     free(blocks);
 }
@@ -515,10 +515,10 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
     for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         account_at(blocks, pool, UINT64_MAX);
     code = pairing_finish(blocks->pairing, err);
-    if (code || !blocks->statuses)
+    if (code || !blocks->lifetimes)
         return code;
     code = spill_file_flush(&blocks->places, err);
-    return code ? code : lifetimes_rewind(blocks->statuses, err);
+    return code ? code : lifetimes_rewind(blocks->lifetimes, err);
 }
 
 int pool_blocks_renumber(struct pool_blocks *blocks, const struct statistics_ids *ids,
@@ -580,7 +580,7 @@ static int next_place(struct pool_blocks *blocks, struct pool_row *ret, struct e
 int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err)
 {
     const struct pairing_chain *chain = NULL;
-    int more = lifetimes_next(blocks->statuses, &ret->block, &chain, err);
+    int more = lifetimes_next(blocks->lifetimes, &ret->block, &chain, err);
 
     if (more <= 0)
         return more;
@@ -623,8 +623,8 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
 
 void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
 {
-    lifetimes_free(blocks->statuses);
-    blocks->statuses = NULL;
+    lifetimes_free(blocks->lifetimes);
+    blocks->lifetimes = NULL;
     spill_file_done(&blocks->places);
 }
 

@@ -219,7 +219,7 @@ static int make_parts(struct statistics *facts, const char *target, struct error
     if (code == 0)
         code = pool_blocks_new(definitions, &facts->room, target, &facts->pools, err);
     if (code == 0)
-        code = lifetimes_new(target, &facts->statuses, err);
+        code = lifetimes_new(target, &facts->lifetimes, err);
     if (code == 0)
         code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
                              &facts->snapshots, err);
@@ -285,8 +285,8 @@ void statistics_keep_memory(struct statistics *facts)
 
 void statistics_leave_rows_out(struct statistics *facts)
 {
-    lifetimes_free(facts->statuses);
-    facts->statuses = NULL;
+    lifetimes_free(facts->lifetimes);
+    facts->lifetimes = NULL;
     if (facts->pools)
         pool_blocks_leave_rows_out(facts->pools);
 }
@@ -425,7 +425,7 @@ void statistics_free(struct statistics *facts)
     }
     memory_samples_free(facts->memory_samples);
     snapshots_free(facts->snapshots);
-    lifetimes_free(facts->statuses);
+    lifetimes_free(facts->lifetimes);
     heap_ranges_free(facts->heaps);
     moment_blocks_free(facts->blocks);
     left_blocks_done(&facts->left);

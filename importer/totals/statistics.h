@@ -138,7 +138,7 @@ int statistics_begin_rows(struct statistics *facts, struct error *err);
  * false if they were not kept: nothing happened. */
 int statistics_skip_rows(struct statistics *facts, bool *ret_were_skipped, struct error *err);
 
-/* The next allocation, and the chain that it ends or NULL; both valid until the next call. Returns
+/* The next allocation, and the chain that begins with it, or NULL; the chain is valid until the next call. Returns
  * 1, 0 at the end, negative on failure. Read all of them: this also counts pages. */
 int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err);
@@ -241,7 +241,7 @@ struct process_facts {
     bool is_untraced;        /* not always traced, according to its definition */
     bool was_untraced;       /* was not traced for a while: it may have unknown blocks */
     uint64_t peak_snapshot_id, end_snapshot_id;
-    uint64_t own_block_bytes;      /* of live blocks that lie in no heap */
+    uint64_t mapped_block_bytes;   /* of live blocks that lie in no heap */
     uint64_t heap_block_bytes;     /* of all others */
     uint64_t lowest_break;         /* lowest program break set by the program itself; 0: none */
     struct pairing_process traits; /* copy from its definition */
@@ -277,7 +277,7 @@ struct statistics {
     struct group_totals *groups; /* NULL: there are none */
     struct pool_blocks *pools;   /* NULL: there are none */
     struct object_walks walks;
-    struct lifetimes *statuses;
+    struct lifetimes *lifetimes;
     struct heap_ranges *heaps;
     struct heap_pages pages[STATISTICS_MOMENTS];
     struct hash_map chains; /* chain_totals_entry */

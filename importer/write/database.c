@@ -226,7 +226,7 @@ static int create_tables(sqlite3 *db, struct error *err)
 static int put_blank(const struct database *database, const struct database_blank *blank,
                      struct error *err)
 {
-    int errnum = full_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
+    int errnum = file_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
 
     return errnum ? error_set_errno(err, errnum, "cannot write '%s'", database->file.target) : 0;
 }

@@ -345,8 +345,8 @@ static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
     return code;
 }
 
-int fact_rows_write(sqlite3 *db, struct statistics *facts, bool slim, struct progress *progress,
-                    struct error *err)
+int row_writer_write_all(sqlite3 *db, struct statistics *facts, bool slim,
+                         struct progress *progress, struct error *err)
 {
     struct row_writer *writer = NULL;
     struct batch_queue *queue = NULL;

@@ -9,7 +9,7 @@
  *   RW-1 Ids of allocations increase, and so do those of chains, which are the ids of their first
  *        members.
  *   RW-2 Thread and heap ids are below 2^24, the range of packed_allocation_rows.traits:
- *        fact_rows_write fails if there are more.
+ *        row_writer_write_all fails if there are more.
  *
  * Threads: one caller; nothing else uses the connection during the call.
  * Errors: memory, I/O, the database, ERROR_INTERRUPTED.
@@ -25,7 +25,7 @@
 
 /* slim: writes no rows, but reads all of them to count pages, unless the statistics kept the blocks
  * for that (statistics_keep_moments). */
-int fact_rows_write(sqlite3 *db, struct statistics *facts, bool slim, struct progress *progress,
-                    struct error *err);
+int row_writer_write_all(sqlite3 *db, struct statistics *facts, bool slim,
+                         struct progress *progress, struct error *err);
 
 #endif

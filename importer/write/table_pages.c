@@ -214,7 +214,7 @@ static unsigned encode_cell(uint8_t *cell, const struct page_table *table,
 static int write_at(struct table_pages *pages, uint64_t offset, const uint8_t *bytes,
                     size_t n_bytes, struct error *err)
 {
-    int failure = full_io_write(pages->fd, bytes, n_bytes, offset, NULL);
+    int failure = file_io_write(pages->fd, bytes, n_bytes, offset, NULL);
 
     return failure ? database_write_error(pages->db, failure, err) : 0;
 }

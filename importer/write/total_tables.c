@@ -613,7 +613,7 @@ static int write_pins(struct statistics *facts, enum facts_moment moment, sqlite
 {
     struct heap_pin *pins;
     size_t n;
-    int code = heap_pins_make(&facts->pages[moment], &pins, &n, err);
+    int code = heap_pages_make_pins(&facts->pages[moment], &pins, &n, err);
 
     for (size_t i = 0; code == 0 && i < n; i++)
         code = database_insert(insert, err, "uuuuuuu", snapshot_of(facts, moment, pins[i].heap),

@@ -185,9 +185,10 @@ struct log_file {
         partial_stack; /* partly filled EVENTS segments of threads that ended; collector only */
     _Atomic uint64_t
         dropped[LOG_DROP_REASONS]; /* events that are in no segment, by enum log_drop */
-    _Atomic uint32_t recorder_pid; /* 0: no recorder packs this log */
-    _Atomic uint32_t end_kind;     /* enum log_end */
-    _Atomic int32_t end_value;     /* status or signal */
+    _Atomic uint32_t
+        recorder_pid; /* of the recorder; 0: none, or it released the log. Stays after SIGKILL: see heartbeat */
+    _Atomic uint32_t end_kind; /* enum log_end */
+    _Atomic int32_t end_value; /* status or signal */
     _Atomic uint32_t
         n_threads; /* that were recorded so far; there are fewer indexes where threads share some */
     _Atomic uint32_t
@@ -350,7 +351,7 @@ enum log_segment_kind {
 
 /*
  * free -> filling -> sealed -> packed -> free, each by a store with release order. The collector
- * writes filling and sealed, the recorder packed and free.
+ * writes filling, sealed, and free for unused segments; the recorder writes packed and free.
  */
 enum log_segment_state {
     LOG_STATE_FREE = 0,

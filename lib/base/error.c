@@ -22,7 +22,7 @@ static int fill(struct error *err, enum error_code code, const char *format, va_
         err->os_errno = 0;
         err->offset = ERROR_NO_OFFSET;
         (void)vsnprintf(err->text, sizeof(err->text), format, args);
-        printable_clean(err->text); /* names of files may contain any bytes */
+        utf8_clean(err->text); /* names of files may contain any bytes */
     }
     return (int)code;
 }

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n)
+int file_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n)
 {
     const uint8_t *next = bytes;
     size_t n_done = 0;
@@ -27,7 +27,7 @@ int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, si
     return failure;
 }
 
-int full_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n)
+int file_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n)
 {
     uint8_t *next = bytes;
     size_t n_done = 0;
@@ -45,8 +45,8 @@ int full_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *r
     return failure;
 }
 
-int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
-                      struct stat *ret_status, struct error *err)
+int file_io_open_regular(const char *path, enum error_code otherwise, int *ret_fd,
+                         struct stat *ret_status, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int code = 0;
@@ -61,7 +61,7 @@ int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
     return code;
 }
 
-void regular_file_open_foreign(const char *path, int *ret_fd, struct stat *ret_status)
+void file_io_open_regular_foreign(const char *path, int *ret_fd, struct stat *ret_status)
 {
     char name[64];
     int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -75,7 +75,7 @@ void regular_file_open_foreign(const char *path, int *ret_fd, struct stat *ret_s
         close(place);
 }
 
-bool link_target(const char *path, char *ret_target, size_t n_bytes)
+bool file_io_link_target(const char *path, char *ret_target, size_t n_bytes)
 {
     ssize_t n = readlink(path, ret_target, n_bytes - 1);
 

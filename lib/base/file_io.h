@@ -20,26 +20,26 @@
 #include <sys/stat.h>
 
 /* ret_n may be NULL. */
-int full_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
+int file_io_write(int fd, const void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
 
 /* *ret_n is less than n_bytes at the end of the file. */
-int full_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
+int file_io_read(int fd, void *bytes, size_t n_bytes, uint64_t offset, size_t *ret_n);
 
 /* ---- regular files ---- */
 
 /* `otherwise` is the error code for what is not a file. *ret_fd is -1 on failure. */
-int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
-                      struct stat *ret_status, struct error *err);
+int file_io_open_regular(const char *path, enum error_code otherwise, int *ret_fd,
+                         struct stat *ret_status, struct error *err);
 
 /* The same for an untrusted name from a program: opens only a regular file, and does not follow a
  * link at its end. Opening a device or pipe would have side effects. *ret_fd -1: not a regular
  * file. */
-void regular_file_open_foreign(const char *path, int *ret_fd, struct stat *ret_status);
+void file_io_open_regular_foreign(const char *path, int *ret_fd, struct stat *ret_status);
 
 /* ---- links ---- */
 
 /* The text of the link, cut to n_bytes - 1 and NUL-terminated. False: no such link; the text is
  * "". */
-bool link_target(const char *path, char *ret_target, size_t n_bytes);
+bool file_io_link_target(const char *path, char *ret_target, size_t n_bytes);
 
 #endif

@@ -41,7 +41,7 @@ static bool is_control(const char *character, size_t n_bytes)
     return n_bytes == 2 && first == 0xc2 && (unsigned char)character[1] < 0xa0;
 }
 
-void printable_clean(char *text)
+void utf8_clean(char *text)
 {
     while (*text) {
         size_t n = utf8_length(text);

@@ -17,6 +17,6 @@ size_t utf8_length(const char *text);
 
 /* Replaces invalid characters and control characters (U+0000 to U+001F, U+007F to U+009F) by
  * '?'. */
-void printable_clean(char *text);
+void utf8_clean(char *text);
 
 #endif

@@ -216,7 +216,7 @@ char *live_log_follow(const char *path)
     char target[PATH_MAX];
     const size_t n_prefix = sizeof(FILE_SYSTEMS_MEMORY_PREFIX) - 1;
 
-    if (!link_target(path, target, sizeof(target))
+    if (!file_io_link_target(path, target, sizeof(target))
         || strncmp(target, FILE_SYSTEMS_MEMORY_PREFIX, n_prefix) != 0
         || strchr(target + n_prefix, '/'))
         return NULL;
@@ -231,7 +231,7 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
     int code;
 
     *log = (struct live_log){
-        .fd = patient_open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
+        .fd = writer_liveness_open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
         .max_segments = LOG_MAX_SEGMENTS};
     failure = log->fd < 0 ? errno : ENOMEM;
     log->path = strdup(path);
@@ -483,7 +483,7 @@ static bool is_begun(const struct live_log *log)
     return atomic_load_explicit(&log->file->next_sequence, memory_order_acquire) > 1;
 }
 
-void live_log_look(struct live_log *log)
+void live_log_read_header(struct live_log *log)
 {
     const size_t constant_bytes = offsetof(struct log_file, n_segments);
     bool has_begun = is_begun(log);

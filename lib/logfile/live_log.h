@@ -44,7 +44,7 @@ struct live_log {
         *link_path; /* OUT.live, a link to path, when the file had to go elsewhere; owned or NULL */
     struct guarded_map map;
     struct log_file *file;
-    struct log_file seen; /* a copy of the header, see live_log_look */
+    struct log_file seen; /* a copy of the header, see live_log_read_header */
     bool has_begun;       /* `seen` is of a collector that began */
     uint32_t n_mapped;
     uint32_t max_segments; /* LL-5 */
@@ -123,7 +123,7 @@ void live_log_recycle(struct live_log *log, uint32_t index);
 
 /* Reads the header into `seen`: its fields that change, as they are now or were before the file was
  * cut; the log's identity, as it was when the collector began. */
-void live_log_look(struct live_log *log);
+void live_log_read_header(struct live_log *log);
 
 /* Requests of the program about itself; in the header page. */
 struct log_question *live_log_question(const struct live_log *log);

@@ -98,7 +98,7 @@ uint64_t punched_hole_read(int fd)
     struct log_punched_hole mark;
     size_t n = 0;
 
-    return full_io_read(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n) == 0
+    return file_io_read(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n) == 0
                ? punched_hole_parse(&mark, n)
                : 0;
 }
@@ -109,5 +109,5 @@ int punched_hole_mark(int fd, uint64_t until)
 
     memcpy(mark.magic, LOG_PUNCHED_HOLE_MAGIC, sizeof(mark.magic));
     mark.checksum = checksum(&mark);
-    return full_io_write(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, NULL);
+    return file_io_write(fd, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, NULL);
 }

@@ -183,11 +183,11 @@ uint64_t log_rotation_state_bytes(const char *log_path)
     int fd = -1;
 
     if (name)
-        regular_file_open_foreign(name, &fd, &status);
+        file_io_open_regular_foreign(name, &fd, &status);
     free(name);
     if (fd < 0)
         return 0;
-    if (full_io_read(fd, &n_bytes, sizeof(n_bytes), LOG_ROTATION_STATE_END_AT, &n) != 0
+    if (file_io_read(fd, &n_bytes, sizeof(n_bytes), LOG_ROTATION_STATE_END_AT, &n) != 0
         || n < sizeof(n_bytes) || n_bytes < LOG_FILE_HEADER_BYTES
         || n_bytes > (uint64_t)status.st_size)
         n_bytes = (uint64_t)status.st_size;
@@ -207,10 +207,10 @@ bool log_rotation_is_part(const char *path)
     size_t n = 0;
     int fd;
 
-    regular_file_open_foreign(path, &fd, &status);
+    file_io_open_regular_foreign(path, &fd, &status);
     if (fd < 0)
         return false;
-    bool is_read = full_io_read(fd, &header, sizeof(header), 0, &n) == 0;
+    bool is_read = file_io_read(fd, &header, sizeof(header), 0, &n) == 0;
     close(fd);
     return is_read && n == sizeof(header) && log_header_is_packed(&header)
            && (header.flags & LOG_FLAG_RING);

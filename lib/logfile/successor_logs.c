@@ -71,13 +71,13 @@ static bool is_report_name(const char *first, const char *name)
 static bool read_header(int folder, const char *name, struct log_file *ret_file,
                         bool *ret_is_growing)
 {
-    int fd = patient_open_at(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = writer_liveness_open_at(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_log = fd >= 0 && pread(fd, ret_file, sizeof(*ret_file), 0) == sizeof(*ret_file)
                   && log_header_is_ours(ret_file);
 
     if (is_log && ret_is_growing)
         *ret_is_growing = ret_file->form == LOG_FORM_RAW
-                          && writer_liveness_look_at_writer(ret_file, fd) != WRITER_LIVENESS_GONE;
+                          && writer_liveness_look_at_writer(ret_file, fd) != WRITER_LIVENESS_DEAD;
     if (fd >= 0)
         close(fd);
     return is_log;

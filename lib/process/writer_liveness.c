@@ -30,7 +30,8 @@ enum {
 /* The initial PID namespace: the kernel's PROC_PID_INIT_INO. */
 static const uint32_t first_pid_space = 0xeffffffc;
 
-/* A recorder updates the heartbeat ten times as often, unless it is delayed. */
+/* A recorder updates the heartbeat every 20 ms, with --sample-bytes every 100 ms, unless it is
+ * delayed. */
 static const long heartbeat_ns = 300000000;
 
 static const int64_t second_ns = 1000000000;
@@ -47,7 +48,8 @@ static bool has_own_proc(void)
 {
     char text[16];
 
-    return link_target("/proc/self", text, sizeof(text)) && strtol(text, NULL, 10) == getpid();
+    return file_io_link_target("/proc/self", text, sizeof(text))
+           && strtol(text, NULL, 10) == getpid();
 }
 
 /* The text after the name in /proc/PID/stat; NULL if there is no such process. */
@@ -82,20 +84,20 @@ enum writer_liveness_state writer_liveness_look(pid_t pid)
     if (pid <= 0)
         return WRITER_LIVENESS_UNKNOWN;
     if (is_no_process(pid))
-        return WRITER_LIVENESS_GONE;
+        return WRITER_LIVENESS_DEAD;
     at = read_stat(pid, text, sizeof(text));
     if (!at
         || sscanf(at, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
                   &state, &n_threads)
                != 2)
-        return is_no_process(pid) ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
-    return (state == 'Z' || state == 'X') && n_threads <= 1 ? WRITER_LIVENESS_GONE
-                                                            : WRITER_LIVENESS_THERE;
+        return is_no_process(pid) ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
+    return (state == 'Z' || state == 'X') && n_threads <= 1 ? WRITER_LIVENESS_DEAD
+                                                            : WRITER_LIVENESS_ALIVE;
 }
 
 bool writer_liveness_is(pid_t pid)
 {
-    return writer_liveness_look(pid) != WRITER_LIVENESS_GONE;
+    return writer_liveness_look(pid) != WRITER_LIVENESS_DEAD;
 }
 
 /* A process never changes its PID namespace. */
@@ -130,9 +132,9 @@ enum writer_liveness_state writer_liveness_look_at_file(int fd)
         return WRITER_LIVENESS_UNKNOWN;
     (void)fcntl(fd, F_SETSIG, SIGURG); /* signal for a conflicting open; SIGIO would end us */
     if (fcntl(fd, F_SETLEASE, lease) != 0)
-        return errno == EAGAIN ? WRITER_LIVENESS_THERE : WRITER_LIVENESS_UNKNOWN;
+        return errno == EAGAIN ? WRITER_LIVENESS_ALIVE : WRITER_LIVENESS_UNKNOWN;
     (void)fcntl(fd, F_SETLEASE, F_UNLCK);
-    return WRITER_LIVENESS_GONE;
+    return WRITER_LIVENESS_DEAD;
 }
 
 static int64_t clock_ns(clockid_t clock)
@@ -231,16 +233,16 @@ static enum writer_liveness_state read_inner_pid(const char *pid, pid_t *ret_pid
     (void)snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
     file = fopen(path, "re");
     if (!file)
-        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
     while (state == WRITER_LIVENESS_UNKNOWN && fgets(line, sizeof(line), file)) {
         const char *inner = strrchr(line, '\t');
         if (strncmp(line, "NSpid:", 6) != 0 || !inner)
             continue;
         *ret_pid = inner == line + 6 ? 0 : (pid_t)strtol(inner, NULL, 10);
-        state = WRITER_LIVENESS_THERE;
+        state = WRITER_LIVENESS_ALIVE;
     }
     if (state == WRITER_LIVENESS_UNKNOWN && ferror(file)) /* the process has ended since the open */
-        state = WRITER_LIVENESS_GONE;
+        state = WRITER_LIVENESS_DEAD;
     fclose(file);
     return state;
 }
@@ -252,13 +254,13 @@ static enum writer_liveness_state compare_process(const char *pid, const struct 
     pid_t inner_pid = 0;
     enum writer_liveness_state state = read_inner_pid(pid, &inner_pid);
 
-    if (state != WRITER_LIVENESS_THERE || inner_pid != (pid_t)header->pid)
-        return state == WRITER_LIVENESS_THERE ? WRITER_LIVENESS_GONE : state;
+    if (state != WRITER_LIVENESS_ALIVE || inner_pid != (pid_t)header->pid)
+        return state == WRITER_LIVENESS_ALIVE ? WRITER_LIVENESS_DEAD : state;
     (void)snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", pid);
     if (stat(path, &status) != 0)
-        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
-    return (uint32_t)status.st_ino == header->pid_space ? WRITER_LIVENESS_THERE
-                                                        : WRITER_LIVENESS_GONE;
+        return errno == ENOENT || errno == ESRCH ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
+    return (uint32_t)status.st_ino == header->pid_space ? WRITER_LIVENESS_ALIVE
+                                                        : WRITER_LIVENESS_DEAD;
 }
 
 /* Processes of a namespace that is not below ours are invisible. With hidepid=2 the first process
@@ -270,19 +272,19 @@ static bool sees_all(void)
 
 enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid)
 {
-    enum writer_liveness_state state = sees_all() ? WRITER_LIVENESS_GONE : WRITER_LIVENESS_UNKNOWN;
+    enum writer_liveness_state state = sees_all() ? WRITER_LIVENESS_DEAD : WRITER_LIVENESS_UNKNOWN;
     DIR *folder = header->pid_space && has_own_proc() ? opendir("/proc") : NULL;
     const struct dirent *entry;
 
     if (!folder)
         return WRITER_LIVENESS_UNKNOWN;
-    while (state != WRITER_LIVENESS_THERE && (entry = readdir(folder))) {
+    while (state != WRITER_LIVENESS_ALIVE && (entry = readdir(folder))) {
         if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name))
             continue;
         enum writer_liveness_state of_this = compare_process(entry->d_name, header);
-        if (of_this != WRITER_LIVENESS_GONE)
+        if (of_this != WRITER_LIVENESS_DEAD)
             state = of_this;
-        if (of_this == WRITER_LIVENESS_THERE)
+        if (of_this == WRITER_LIVENESS_ALIVE)
             *ret_pid = (pid_t)strtol(entry->d_name, NULL, 10);
     }
     closedir(folder);
@@ -297,8 +299,8 @@ static enum writer_liveness_state look_whether_mapped(pid_t pid, int fd)
     bool is_known;
 
     if (writer_liveness_maps(pid, fd, &is_known))
-        return WRITER_LIVENESS_THERE;
-    return is_known ? WRITER_LIVENESS_GONE : writer_liveness_look(pid);
+        return WRITER_LIVENESS_ALIVE;
+    return is_known ? WRITER_LIVENESS_DEAD : writer_liveness_look(pid);
 }
 
 /* Has the process with this PID of our own PID namespace the log in this file mapped?
@@ -308,8 +310,8 @@ static enum writer_liveness_state look_at_named(const struct log_file *header, p
     bool is_known;
 
     if (writer_liveness_maps(pid, fd, &is_known))
-        return WRITER_LIVENESS_THERE;
-    return is_known || !writer_liveness_writes(pid, header) ? WRITER_LIVENESS_GONE
+        return WRITER_LIVENESS_ALIVE;
+    return is_known || !writer_liveness_writes(pid, header) ? WRITER_LIVENESS_DEAD
                                                             : WRITER_LIVENESS_UNKNOWN;
 }
 
@@ -340,10 +342,10 @@ static enum writer_liveness_state look_elsewhere(const struct log_file *header, 
     if (state != WRITER_LIVENESS_UNKNOWN)
         return state;
     state = writer_liveness_find_pid(header, &pid);
-    if (state == WRITER_LIVENESS_THERE)
+    if (state == WRITER_LIVENESS_ALIVE)
         return look_whether_mapped(pid, fd);
     return state == WRITER_LIVENESS_UNKNOWN && must_map && is_too_old(header, fd)
-               ? WRITER_LIVENESS_GONE
+               ? WRITER_LIVENESS_DEAD
                : state;
 }
 
@@ -370,7 +372,7 @@ static bool maps_namesake(pid_t pid, int fd)
     char name[PATH_MAX];
 
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    if (!link_target(link, name, sizeof(name)))
+    if (!file_io_link_target(link, name, sizeof(name)))
         return false;
     sought.name = basename(name);
     (void)process_maps_visit(pid, compare_name, &sought);
@@ -386,8 +388,8 @@ static enum writer_liveness_state look_at_log(const struct log_file *header, int
     if (!writer_liveness_knows_pid(header))
         return look_elsewhere(header, fd, must_map);
     by_pid = look_at_own(header, fd, must_map);
-    if (by_pid == WRITER_LIVENESS_THERE
-        || (by_pid == WRITER_LIVENESS_GONE && header->pid_space
+    if (by_pid == WRITER_LIVENESS_ALIVE
+        || (by_pid == WRITER_LIVENESS_DEAD && header->pid_space
             && !(must_map && maps_namesake((pid_t)header->pid, fd))))
         return by_pid;
     by_file = writer_liveness_look_at_file(fd);
@@ -418,7 +420,7 @@ static bool read_heartbeat(int fd, uint32_t *ret_heartbeat)
     return pread(fd, ret_heartbeat, sizeof(*ret_heartbeat), offset) == sizeof(*ret_heartbeat);
 }
 
-bool writer_liveness_heartbeats(int fd)
+bool recorder_heartbeat_advances(int fd)
 {
     const struct timespec pause = {.tv_nsec = heartbeat_ns / 10};
     uint32_t first = 0;
@@ -492,7 +494,7 @@ bool file_lock_is_taken(const char *path)
 
 static const uint64_t time_limit_ns = 2000000000;
 
-int patient_open_at(int folder, const char *name, int flags)
+int writer_liveness_open_at(int folder, const char *name, int flags)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
     const uint64_t until_ns = monotonic_now_ns() + time_limit_ns;
@@ -505,7 +507,7 @@ int patient_open_at(int folder, const char *name, int flags)
     return fd;
 }
 
-int patient_open(const char *path, int flags)
+int writer_liveness_open(const char *path, int flags)
 {
-    return patient_open_at(AT_FDCWD, path, flags);
+    return writer_liveness_open_at(AT_FDCWD, path, flags);
 }

@@ -14,7 +14,7 @@
  * moment the writer may fail to get its lock; it then tries again later.
  *
  * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that
- * conflicts with it fails immediately. So logs are opened by patient_open, which tries again until
+ * conflicts with it fails immediately. So logs are opened by writer_liveness_open, which tries again until
  * the lease is released, and does not wait for a writer of a pipe.
  *
  * Invariants
@@ -38,8 +38,8 @@
 #include <sys/types.h>
 
 enum writer_liveness_state {
-    WRITER_LIVENESS_GONE,
-    WRITER_LIVENESS_THERE,
+    WRITER_LIVENESS_DEAD,
+    WRITER_LIVENESS_ALIVE,
     WRITER_LIVENESS_UNKNOWN
 };
 
@@ -64,8 +64,8 @@ bool writer_liveness_knows_pid(const struct log_file *header);
  * out. */
 enum writer_liveness_state writer_liveness_look_at_file(int fd);
 
-/* Finds the PID that a process of a namespace below ours has here. WRITER_LIVENESS_GONE: it has
- * exited. *ret_pid is set only with WRITER_LIVENESS_THERE. A namespace number may be reused: a
+/* Finds the PID that a process of a namespace below ours has here. WRITER_LIVENESS_DEAD: it has
+ * exited. *ret_pid is set only with WRITER_LIVENESS_ALIVE. A namespace number may be reused: a
  * process that has not mapped the log is another one. */
 enum writer_liveness_state writer_liveness_find_pid(const struct log_file *header, pid_t *ret_pid);
 
@@ -78,12 +78,12 @@ enum writer_liveness_state writer_liveness_look_at_writer(const struct log_file 
 
 /* Does the recorder that the header names pack the log in this file? It then has the file mapped. A
  * PID of another namespace than the program's is not found; use the lock of the packed file
- * (file_lock_is_taken) or writer_liveness_heartbeats. */
+ * (file_lock_is_taken) or recorder_heartbeat_advances. */
 enum writer_liveness_state writer_liveness_look_at_recorder(const struct log_file *header, int fd);
 
 /* Does a recorder, in whatever namespace, update the heartbeat of this raw log? Takes a third of a
  * second to say no. */
-bool writer_liveness_heartbeats(int fd);
+bool recorder_heartbeat_advances(int fd);
 
 /* Has the process mapped the file that is open as fd? *ret_is_known (or NULL): its mappings are
  * visible. */
@@ -112,9 +112,9 @@ bool file_lock_is_taken(const char *path);
 /* ---- opening a log ---- */
 
 /* flags: include O_NONBLOCK, without O_CREAT. Fails like open; EWOULDBLOCK after two seconds. */
-int patient_open(const char *path, int flags);
+int writer_liveness_open(const char *path, int flags);
 
 /* The same for a name in a folder. */
-int patient_open_at(int folder, const char *name, int flags);
+int writer_liveness_open_at(int folder, const char *name, int flags);
 
 #endif

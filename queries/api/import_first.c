@@ -159,7 +159,7 @@ static void find_importer(char *path, size_t size)
 {
     char *slash;
 
-    (void)link_target("/proc/self/exe", path, size);
+    (void)file_io_link_target("/proc/self/exe", path, size);
     slash = strrchr(path, '/');
     if (slash && (size_t)(slash + 1 - path) + sizeof(importer) <= size) {
         memcpy(slash + 1, importer, sizeof(importer));

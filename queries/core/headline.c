@@ -86,8 +86,10 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
                        "the log goes no further, and whether it still runs is not known here: %s",
                        live);
     else if (!kind || strcmp(kind, "unknown") == 0)
-        (void)snprintf(text, size,
-                       "ended without a word (killed, or _exit by a raw system call): %s", live);
+        (void)snprintf(
+            text, size,
+            "how it ended is unknown (killed by a signal, or _exit by a raw system call): %s",
+            live);
     else if (strcmp(kind, "exit") == 0)
         (void)snprintf(text, size, "exited with status %d", value);
     else if (strcmp(kind, "signal") == 0 && signal_name)

@@ -25,7 +25,7 @@ static const char heaviest_id[] =
     "(SELECT h.backtrace_id FROM heaviest AS h WHERE h.process_id = %s.process_id"
     " AND h.site = ifnull(%s.call_site_id, 0))";
 
-void report_stacks_append_with(const struct query *query, bool has_own, struct sqlite3_str *sql)
+void report_sql_append_stacks_with(const struct query *query, bool has_own, struct sqlite3_str *sql)
 {
     const char *weight = query->options->command->stacks_by;
 
@@ -40,8 +40,8 @@ void report_stacks_append_with(const struct query *query, bool has_own, struct s
     sqlite3_str_appendall(sql, " GROUP BY 1, 2) ");
 }
 
-void report_stacks_append_columns(const struct query *query, bool has_own, const char *row,
-                                  struct sqlite3_str *sql)
+void report_sql_append_stacks_columns(const struct query *query, bool has_own, const char *row,
+                                      struct sqlite3_str *sql)
 {
     if (!query->options->has_stacks)
         return;
@@ -355,9 +355,9 @@ static int prepare(const struct report *report, const char *condition,
     int rc = shown_columns(report, columns, err);
     char *text;
 
-    report_stacks_append_with(report->query, has_own_stack, sql);
+    report_sql_append_stacks_with(report->query, has_own_stack, sql);
     sqlite3_str_appendf(sql, "SELECT %s", columns);
-    report_stacks_append_columns(report->query, has_own_stack, "r", sql);
+    report_sql_append_stacks_columns(report->query, has_own_stack, "r", sql);
     sqlite3_str_appendf(sql, " FROM %s%s", report->source, options->has_stacks ? " AS r" : "");
     if (rc == 0)
         rc = append_where(report, sql, condition, err);

@@ -33,10 +33,11 @@ int report_sql_prepare(const struct query *query, const char *source, const char
 /* ---- stacks ---- */
 
 /* Appends a WITH clause; nothing if no stacks are wanted or rows have their own. */
-void report_stacks_append_with(const struct query *query, bool has_own, struct sqlite3_str *sql);
+void report_sql_append_stacks_with(const struct query *query, bool has_own,
+                                   struct sqlite3_str *sql);
 
 /* Appends the columns. row: the alias of the rows. */
-void report_stacks_append_columns(const struct query *query, bool has_own, const char *row,
-                                  struct sqlite3_str *sql);
+void report_sql_append_stacks_columns(const struct query *query, bool has_own, const char *row,
+                                      struct sqlite3_str *sql);
 
 #endif

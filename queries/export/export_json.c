@@ -7,9 +7,8 @@
  * reading the row. Here common data is read once, chain links and markers are read in step with the
  * rows, and numbers are written without printf.
  *
- * Invariants
- *   JR-1 Members, their order and their values are those of the view.
- *   JR-2 Memory grows with threads and processes only.
+ * Members, their order and their values are those of the view. Memory grows with threads and
+ * processes only.
  */
 #include "lib/base/error.h"
 #include "lib/base/json_text.h"

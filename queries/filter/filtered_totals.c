@@ -280,8 +280,8 @@ int filtered_totals_install(struct rundb *database, const struct filtered_totals
                : install_stacks(database, request, err);
 }
 
-int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
-                    struct error *err)
+int filtered_totals_fill_passed(struct rundb *database, const struct filter_sql *filter,
+                                const char *condition, struct error *err)
 {
     int rc = rundb_run(database, "CREATE TEMP TABLE _passed(id INTEGER PRIMARY KEY)", err);
 
@@ -294,12 +294,13 @@ static const char claims_sql[] =
     "CREATE TEMP VIEW object_claims AS SELECT * FROM main.object_claims"
     " WHERE NOT is_repeated OR allocation_id IN (SELECT id FROM temp._passed);";
 
-int claim_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
+int filtered_totals_fill_claims(struct rundb *database, const struct filter_sql *filter,
+                                struct error *err)
 {
-    int rc = passed_ids_fill(database, filter,
-                             " AND a.allocation_id IN (SELECT c.allocation_id"
-                             " FROM main.object_claims AS c WHERE c.is_repeated)",
-                             err);
+    int rc = filtered_totals_fill_passed(database, filter,
+                                         " AND a.allocation_id IN (SELECT c.allocation_id"
+                                         " FROM main.object_claims AS c WHERE c.is_repeated)",
+                                         err);
 
     return rc == 0 ? rundb_run(database, claims_sql, err) : rc;
 }

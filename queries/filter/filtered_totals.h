@@ -44,10 +44,11 @@ int filtered_totals_install(struct rundb *database, const struct filtered_totals
 
 /* Creates temp._passed(id): the ids of rows that pass a filter, for joins. SQLite moves a large
  * table to a temporary file. condition: a further " AND …" over allocation_rows AS a, or "". */
-int passed_ids_fill(struct rundb *database, const struct filter_sql *filter, const char *condition,
-                    struct error *err);
+int filtered_totals_fill_passed(struct rundb *database, const struct filter_sql *filter,
+                                const char *condition, struct error *err);
 
 /* Creates temp.object_claims. */
-int claim_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
+int filtered_totals_fill_claims(struct rundb *database, const struct filter_sql *filter,
+                                struct error *err);
 
 #endif

@@ -20,9 +20,9 @@ struct span {
 struct levels {
     struct rundb *database;
     uint32_t n_instants;
-    struct span *spans;             /* by process */
-    struct in_range_time *in_range; /* by process: the analysis range */
-    const uint64_t *mean_of;        /* as in row_feed */
+    struct span *spans;                /* by process */
+    struct row_totals_range *in_range; /* by process: the analysis range */
+    const uint64_t *mean_of;           /* as in row_feed */
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
@@ -115,7 +115,7 @@ static int read_spans(struct levels *levels, const struct level_rows_request *re
         rc = 0;
         start_ns = request->from_ns > start_ns ? request->from_ns : start_ns;
         end_ns = request->to_ns < end_ns ? request->to_ns : end_ns;
-        levels->in_range[id] = (struct in_range_time){start_ns, end_ns, true};
+        levels->in_range[id] = (struct row_totals_range){start_ns, end_ns, true};
         if (id > 0 && end_ns > start_ns)
             levels->spans[id] =
                 (struct span){start_ns, saturating_subtract(end_ns, start_ns) / n_steps};
@@ -250,7 +250,7 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0)
         rc = put_squares(&levels, err);
     if (rc == 0)
-        rc = in_range_put(database, levels.in_range, levels.n_processes, err);
+        rc = row_totals_put_range(database, levels.in_range, levels.n_processes, err);
     row_feed_done(&scan);
     hash_map_done(&levels.changes);
     hash_map_done(&levels.squares);

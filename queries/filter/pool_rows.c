@@ -115,7 +115,7 @@ int pool_rows_stand_in(struct rundb *database, const struct filter *filter, FILE
 
 int pool_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
-    int rc = passed_ids_fill(database, filter, "", err);
+    int rc = filtered_totals_fill_passed(database, filter, "", err);
 
     return rc == 0 ? rundb_run(database, pools_sql, err) : rc;
 }

@@ -13,7 +13,7 @@
  *
  * Invariants
  *   RS-1 After row_sums_finish sums and pairs are in the order of their ids.
- *   PS-2 After pair_sums_sort the sums are in the order of the key and read-only.
+ *   RS-2 After pair_sums_sort the pairs are in the order of their key and read-only.
  *
  * Memory: grows with distinct stacks, plus 4 bytes per stack of the file for each process with
  * rows.

@@ -19,8 +19,8 @@ static const char range_table_sql[] =
     "DROP VIEW temp._judged;"
     "CREATE TEMP TABLE _judged(process_id INTEGER PRIMARY KEY, start_ns, end_ns)";
 
-int in_range_put(struct rundb *database, const struct in_range_time *times, size_t n_processes,
-                 struct error *err)
+int row_totals_put_range(struct rundb *database, const struct row_totals_range *times,
+                         size_t n_processes, struct error *err)
 {
     struct sqlite3_stmt *insert = NULL;
     int rc = rundb_run(database, range_table_sql, err);
@@ -72,7 +72,7 @@ struct totals {
     struct variances *variances; /* by row_sum.place, of processes with samples */
     size_t variances_capacity;
     struct life *lives; /* by process */
-    struct in_range_time *in_range;
+    struct row_totals_range *in_range;
     size_t n_processes;
     struct row_sums sums;
     struct own_peaks peaks;
@@ -264,7 +264,7 @@ static int read_lives(struct totals *totals, struct error *err)
         life->in_range_ns = in_range_of(totals, life->peak_ns, sqlite3_column_int64(stmt, 4));
         end_ns = smaller(smaller(life->in_range_ns, end_ns), to_ns);
         life->part_ns = saturating_subtract(end_ns, life->start_ns) / N_PARTS;
-        totals->in_range[id] = (struct in_range_time){life->start_ns, end_ns, true};
+        totals->in_range[id] = (struct row_totals_range){life->start_ns, end_ns, true};
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -379,7 +379,7 @@ static int put_all(struct totals *totals, struct error *err)
         rc = put_pairs(totals, &totals->sums.leaks,
                        "INSERT INTO temp.leaked_allocations VALUES (?1, ?2, ?3, ?4, ?5)", err);
     return rc == 0 && (totals->request->as_of || totals->request->from || totals->request->to)
-               ? in_range_put(totals->database, totals->in_range, totals->n_processes, err)
+               ? row_totals_put_range(totals->database, totals->in_range, totals->n_processes, err)
                : rc;
 }
 

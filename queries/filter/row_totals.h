@@ -44,7 +44,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
                     struct error *err);
 
 /* The analysis range of a process. */
-struct in_range_time {
+struct row_totals_range {
     int64_t start_ns, end_ns;
     bool is_known; /* the process has data for the query */
 };
@@ -52,7 +52,7 @@ struct in_range_time {
 /* Replaces the view _judged, which has the time that was recorded, by the analysis range: the time
  * over which patterns are computed. Call it once per database. times: by process_id, n_processes of
  * them; index 0 is unused. */
-int in_range_put(struct rundb *database, const struct in_range_time *times, size_t n_processes,
-                 struct error *err);
+int row_totals_put_range(struct rundb *database, const struct row_totals_range *times,
+                         size_t n_processes, struct error *err);
 
 #endif

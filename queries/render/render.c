@@ -132,7 +132,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
             table_align_left(table, cell);
         cell++;
         if (i == layout->where.function)
-            where_format(row, &layout->where, text, sizeof(text));
+            stack_text_format_place(row, &layout->where, text, sizeof(text));
         else
             column_format(row, i, column_unit_of(sqlite3_column_name(row, i)), is_wide, text,
                           sizeof(text));

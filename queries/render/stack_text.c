@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void where_format(struct sqlite3_stmt *row, const struct where_columns *columns, char *ret_text,
-                  size_t size)
+void stack_text_format_place(struct sqlite3_stmt *row, const struct where_columns *columns,
+                             char *ret_text, size_t size)
 {
     const char *function = (const char *)sqlite3_column_text(row, columns->function);
     const char *source = (const char *)sqlite3_column_text(row, columns->source);

@@ -25,8 +25,8 @@ struct where_columns {
     int module;
 };
 
-void where_format(struct sqlite3_stmt *row, const struct where_columns *columns, char *ret_text,
-                  size_t size);
+void stack_text_format_place(struct sqlite3_stmt *row, const struct where_columns *columns,
+                             char *ret_text, size_t size);
 
 enum {
     STACK_TEXT_MAX_LINES =

@@ -37,7 +37,7 @@ static char *make_columns(const struct query *query)
     struct sqlite3_str *columns = sqlite3_str_new(query->database.handle);
 
     sqlite3_str_appendall(columns, is_narrow ? narrow_columns : all_columns);
-    report_stacks_append_columns(query, true, "v", columns);
+    report_sql_append_stacks_columns(query, true, "v", columns);
     return sqlite3_str_finish(columns);
 }
 

@@ -222,8 +222,8 @@ static int draw(const struct picture *picture, const char *title)
     return 0;
 }
 
-int flame_picture_draw(const struct query *query, const struct call_tree *tree,
-                       const struct flame_words *words, struct error *err)
+int cmd_flamegraph_draw(const struct query *query, const struct call_tree *tree,
+                        const struct flame_words *words, struct error *err)
 {
     const struct query_options *options = query->options;
     struct picture picture = {
@@ -261,7 +261,7 @@ int cmd_flamegraph_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = tree_title_format(query, &weights, title, sizeof(title), err);
     if (rc == 0)
-        rc = flame_picture_draw(query, &tree, &words, err);
+        rc = cmd_flamegraph_draw(query, &tree, &words, err);
     call_tree_done(&tree);
     stack_weights_done(&weights);
     return rc;

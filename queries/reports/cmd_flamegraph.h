@@ -20,7 +20,7 @@ struct flame_words {
 };
 
 /* Draws a sorted tree. ERROR_NOT_FOUND: the tree has no weight. */
-int flame_picture_draw(const struct query *query, const struct call_tree *tree,
-                       const struct flame_words *words, struct error *err);
+int cmd_flamegraph_draw(const struct query *query, const struct call_tree *tree,
+                        const struct flame_words *words, struct error *err);
 
 #endif

@@ -49,7 +49,7 @@ static int read_sites(struct lines *lines, struct error *err)
     while ((rc = rundb_step(&lines->query->database, stmt, err)) == 1) {
         lines->process_id = sqlite3_column_int64(stmt, 0);
         lines->sites[lines->n] = sqlite3_column_int64(stmt, 1);
-        where_format(stmt, &columns, lines->names[lines->n++], NAME_BYTES);
+        stack_text_format_place(stmt, &columns, lines->names[lines->n++], NAME_BYTES);
     }
     sqlite3_finalize(stmt);
     return rc == 0 && lines->n == 0

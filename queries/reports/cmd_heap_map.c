@@ -49,7 +49,7 @@ static void read_topmost(struct heap_picture_heap *heap, struct sqlite3_stmt *ro
 
     if (sqlite3_column_type(row, 13) == SQLITE_NULL)
         return;
-    where_format(row, &place, where, sizeof(where));
+    stack_text_format_place(row, &place, where, sizeof(where));
     (void)snprintf(heap->topmost, sizeof(heap->topmost),
                    "the topmost block, allocation %lld, is of %s",
                    (long long)sqlite3_column_int64(row, 13), where);
@@ -148,7 +148,7 @@ static void add_pages(const struct heap_picture *picture, struct heap_picture_he
     char where[HEAP_PICTURE_TEXT_BYTES] = "";
 
     if (picture->cell_bytes == picture->page_bytes && sqlite3_column_type(row, 7) != SQLITE_NULL)
-        where_format(row, &place, where, sizeof(where));
+        stack_text_format_place(row, &place, where, sizeof(where));
     while (n_left > 0 && at / picture->cell_bytes < heap_picture_cells(picture, heap)) {
         struct heap_picture_cell *cell = &heap->cells[at / picture->cell_bytes];
         uint64_t n_here = (picture->cell_bytes - at % picture->cell_bytes) / picture->page_bytes;

@@ -166,8 +166,8 @@ static void draw(const struct classes *classes, const char *title, bool is_inlin
         chart_draw(&chart, classes->query->out);
 }
 
-int histogram_picture_draw(const struct query *query, bool is_of_sizes, bool is_inline,
-                           struct error *err)
+int cmd_histogram_draw(const struct query *query, bool is_of_sizes, bool is_inline,
+                       struct error *err)
 {
     struct classes classes = {.query = query, .is_of_sizes = is_of_sizes};
     char title[TITLE_BYTES];
@@ -193,5 +193,5 @@ int cmd_histogram_run(struct query *query, struct error *err)
     if (!query_is_picture(query->output_name))
         return report_run(query, err);
     rc = svg_check_output(&query->style, err);
-    return rc == 0 ? histogram_picture_draw(query, is_of_sizes, false, err) : rc;
+    return rc == 0 ? cmd_histogram_draw(query, is_of_sizes, false, err) : rc;
 }

@@ -15,7 +15,7 @@ struct error;
 struct query;
 
 /* is_inline: inside an HTML page. */
-int histogram_picture_draw(const struct query *query, bool is_of_sizes, bool is_inline,
-                           struct error *err);
+int cmd_histogram_draw(const struct query *query, bool is_of_sizes, bool is_inline,
+                       struct error *err);
 
 #endif

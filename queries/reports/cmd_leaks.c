@@ -196,7 +196,7 @@ static void add_where(struct table *table, struct sqlite3_stmt *row)
     char text[CELL_BYTES];
     size_t used;
 
-    where_format(row, &columns, text, sizeof(text));
+    stack_text_format_place(row, &columns, text, sizeof(text));
     used = strlen(text);
     if (sqlite3_column_int64(row, STACKS) > 1)
         (void)snprintf(text + used, sizeof(text) - used, "  %" PRId64 " stacks",
@@ -215,7 +215,7 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
     if (sqlite3_column_type(row, FREE_SITE_ID) == SQLITE_NULL)
         return;
     (void)snprintf(text, sizeof(text), "%s%s", is_narrow ? "    " : "", said);
-    where_format(row, &columns, text + strlen(text), sizeof(text) - strlen(text));
+    stack_text_format_place(row, &columns, text + strlen(text), sizeof(text) - strlen(text));
     for (size_t i = 0; !is_narrow && i < 5; i++)
         table_add_cell(table, "");
     if (is_narrow)
@@ -335,9 +335,9 @@ static char *make_rows_sql(const struct query *query)
 {
     struct sqlite3_str *sql = sqlite3_str_new(query->database.handle);
 
-    report_stacks_append_with(query, false, sql);
+    report_sql_append_stacks_with(query, false, sql);
     sqlite3_str_appendf(sql, "SELECT %s", row_columns);
-    report_stacks_append_columns(query, false, "l", sql);
+    report_sql_append_stacks_columns(query, false, "l", sql);
     sqlite3_str_appendall(sql, rows_sql);
     return sqlite3_str_finish(sql);
 }

@@ -136,7 +136,7 @@ static int draw(struct query *query, struct error *err)
     if (rc == 0)
         rc = load(&drawing, &query->database, walk_id, err);
     if (rc == 0)
-        rc = flame_picture_draw(query, &drawing.tree, &words, err);
+        rc = cmd_flamegraph_draw(query, &drawing.tree, &words, err);
     for (size_t i = 0; i < drawing.n_texts; i++)
         free(drawing.texts[i]);
     free(drawing.texts);

@@ -248,9 +248,9 @@ static int put_charts(const struct query *query, int64_t process_id, struct erro
         rc = timeline_picture_draw(query, process_id, true, err);
     rc = put_chart(query, "over time", rc, err);
     if (rc == 0)
-        rc = put_chart(query, "sizes", histogram_picture_draw(query, true, true, err), err);
+        rc = put_chart(query, "sizes", cmd_histogram_draw(query, true, true, err), err);
     if (rc == 0)
-        rc = put_chart(query, "lifetimes", histogram_picture_draw(query, false, true, err), err);
+        rc = put_chart(query, "lifetimes", cmd_histogram_draw(query, false, true, err), err);
     (void)fputs("</section>\n", query->out);
     return rc;
 }

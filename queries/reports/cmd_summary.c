@@ -374,7 +374,7 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
         table_add_cell(&table, units_format_bytes(sqlite3_column_int64(stmt, 0), text));
         table_add_cell(&table, units_format_count(sqlite3_column_int64(stmt, 1), text));
-        where_format(stmt, &where, text, sizeof(text));
+        stack_text_format_place(stmt, &where, text, sizeof(text));
         table_add_cell(&table, text);
     }
     sqlite3_finalize(stmt);

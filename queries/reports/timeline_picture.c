@@ -172,7 +172,7 @@ static int name_series(struct picture *picture, struct error *err)
             (void)snprintf(picture->names[i], NAME_BYTES, "%zu other call sites",
                            picture->times.n_others);
         else if ((rc = rundb_step(&picture->query->database, stmt, err)) == 1)
-            where_format(stmt, &columns, picture->names[i], NAME_BYTES);
+            stack_text_format_place(stmt, &columns, picture->names[i], NAME_BYTES);
         else
             (void)snprintf(picture->names[i], NAME_BYTES, "no call site");
         rc = rc < 0 ? rc : 0;

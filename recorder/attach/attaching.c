@@ -295,7 +295,7 @@ static int look_and_call_once(const struct attaching_call *call,
     }
     code = target_look(&target, call->library, err);
     if (code == 0 && tracee.memory < 0)
-        code = forbidden_report(call->pid, "traced", err);
+        code = target_report_denial(call->pid, "traced", err);
     if (code == 0) {
         code = search(&tracee, call, ret_answer, err);
         target_done(&target);

@@ -248,7 +248,7 @@ static void read_text(struct tracee *tracee, uint64_t at)
 
     tracee->text[n > 0 ? n : 0] = '\0';
     tracee->text[strcspn(tracee->text, "\n")] = '\0';
-    printable_clean(tracee->text);
+    utf8_clean(tracee->text);
 }
 
 /* The thread is in the code before its signals are blocked, or after: only the stack below the red

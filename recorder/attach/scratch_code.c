@@ -116,7 +116,7 @@ bool scratch_code_find(const char *path, struct scratch_code *ret_code)
     struct stat status;
     bool is_found;
 
-    regular_file_open_foreign(path, &loader.fd, &status);
+    file_io_open_regular_foreign(path, &loader.fd, &status);
     if (loader.fd < 0)
         return false;
     ret_code->address = read_headers(&loader) ? find_called(&loader) : 0;

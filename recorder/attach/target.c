@@ -32,7 +32,7 @@ static bool may_trace(void)
     return effective >> CAP_SYS_PTRACE & 1;
 }
 
-int forbidden_report(pid_t pid, const char *what, struct error *err)
+int target_report_denial(pid_t pid, const char *what, struct error *err)
 {
     if (geteuid() != 0)
         return error_set(err, ERROR_IO,
@@ -257,7 +257,7 @@ static int check_class(pid_t pid, struct error *err)
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     file = fopen(path, "re");
     if (!file && errno == EACCES)
-        return forbidden_report(pid, "looked at", err);
+        return target_report_denial(pid, "looked at", err);
     if (!file)
         return error_set(err, ERROR_IO,
                          "process %d has no program: it is the kernel's, or has ended", (int)pid);
@@ -310,7 +310,7 @@ int target_look(struct target *target, const char *library, struct error *err)
     if (code == 0)
         code = check_class(pid, err);
     if (code == 0 && !process_maps_visit(pid, see_mapping, &seen))
-        code = forbidden_report(pid, "looked at", err);
+        code = target_report_denial(pid, "looked at", err);
     if (code == 0)
         code = check_kind(target, &seen, err);
     if (code == 0)

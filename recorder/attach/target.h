@@ -3,7 +3,7 @@
  * target: a running process that shall load the collector: whether it can, and the addresses needed
  * for it.
  *
- * Threads: target_* one, forbidden_report any. Errors: target_look says in one line why the process
+ * Threads: target_* one, target_report_denial any. Errors: target_look says in one line why the process
  * cannot be recorded.
  */
 #ifndef MTRACE_RECORDER_TARGET_H
@@ -60,6 +60,6 @@ void target_done(struct target *target);
 /* Fills err with the reason why the kernel denies access to a process (ptrace denial), and the
  * remedy. what: "traced", "looked at". Mentions a missing CAP_SYS_PTRACE to root, as in most
  * containers. */
-int forbidden_report(pid_t pid, const char *what, struct error *err);
+int target_report_denial(pid_t pid, const char *what, struct error *err);
 
 #endif

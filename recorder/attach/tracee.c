@@ -170,7 +170,7 @@ static void refuse(const struct tracee *tracee, struct error *err)
                   "process %d is traced by process %d (a debugger, strace): end that first",
                   (int)tracee->target->pid, tracer);
     else if (tracer == 0)
-        (void)forbidden_report(tracee->target->pid, "traced", err);
+        (void)target_report_denial(tracee->target->pid, "traced", err);
 }
 
 bool tracee_stop(struct tracee *tracee, struct error *err)

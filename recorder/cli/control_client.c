@@ -228,7 +228,7 @@ static int ask_once(struct search *search, pid_t recorder, struct error *err)
         return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
                          strerror(os_errno));
     search->answer[n_read] = '\0';
-    printable_clean(search->answer);
+    utf8_clean(search->answer);
     return judge(search, err);
 }
 

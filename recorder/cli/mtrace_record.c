@@ -51,7 +51,7 @@ static int detach(const struct control_request *request, int *ret_status, struct
         return code;
     code = attachment_detach(request->pid, &left, err);
     if (left.log)
-        printable_clean(left.log);
+        utf8_clean(left.log);
     if (code == 0 && left.is_recorded)
         (void)printf("detached; its recorder does not answer, and ends by itself\n");
     else if (code == 0 && left.log)

@@ -65,7 +65,7 @@ static int name_parts(struct source *source, const char *input, struct error *er
 static enum log_form form_of(const char *path)
 {
     struct log_file file = {.form = 0};
-    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a FIFO */
+    int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a FIFO */
     ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
 
     if (fd >= 0)
@@ -82,11 +82,11 @@ static enum writer_liveness_state look_at_recorder(const struct source *source)
     bool has_packed = !source->is_raw && access(source->path, F_OK) == 0;
 
     if (has_packed && file_lock_is_taken(source->path))
-        return WRITER_LIVENESS_THERE;
+        return WRITER_LIVENESS_ALIVE;
     if (atomic_load_explicit(&live->seen.recorder_pid, memory_order_relaxed) == 0)
-        return WRITER_LIVENESS_GONE;
-    if (writer_liveness_heartbeats(live->fd))
-        return WRITER_LIVENESS_THERE;
+        return WRITER_LIVENESS_DEAD;
+    if (recorder_heartbeat_advances(live->fd))
+        return WRITER_LIVENESS_ALIVE;
     return writer_liveness_look_at_recorder(&live->seen, live->fd);
 }
 
@@ -96,7 +96,7 @@ static int check_gone(const struct source *source, enum writer_liveness_state st
 {
     const char *path = source->live.path;
 
-    if (state == WRITER_LIVENESS_THERE)
+    if (state == WRITER_LIVENESS_ALIVE)
         return error_set(err, ERROR_EXISTS, "'%s' is being %s; wait until it has ended", path,
                          whose);
     if (state == WRITER_LIVENESS_UNKNOWN && !is_forced)

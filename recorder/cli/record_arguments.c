@@ -139,7 +139,7 @@ static const struct argp_option task_table[] = {
      "Run nothing: record process PID from now on, until it ends, or ^C or --detach; then it goes on as before",
      0},
     {"detach", KEY_DETACH, "PID", 0,
-     "Tell the mtrace-record that is attached to PID to let it go, or do it where that one is gone",
+     "Detach the mtrace-record that is attached to PID; if it was killed, end the recording of PID",
      0},
     {"ctl", KEY_CTL, "PID", 0,
      "Run nothing: have process PID, which is recorded, start, stop or mark a snapshot: that one alone, not its children; or report, which is of all processes of its recording. PID of mtrace-record itself: all that it records",
@@ -301,7 +301,7 @@ static const struct argp_option option_table[] = {
      "How large the live log may grow when packing falls behind [4GiB; 256MiB with --aggregate]",
      0},
     {"pack", KEY_PACK, "LOG", 0,
-     "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording, and what else its run left",
+     "Run nothing: pack LOG of a bare LD_PRELOAD or a killed mtrace-record, and the other logs of its run",
      0},
 
     {NULL, 0, NULL, 0, NULL, -1},

@@ -57,7 +57,7 @@ static int map_file(const char *path, struct frame_index *ret_index, struct erro
     struct stat status;
     void *bytes;
     int fd;
-    int code = regular_file_open(path, ERROR_FORMAT, &fd, &status, err);
+    int code = file_io_open_regular(path, ERROR_FORMAT, &fd, &status, err);
 
     if (code)
         return code;

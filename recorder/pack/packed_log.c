@@ -17,7 +17,7 @@
 static bool is_ours(const char *path)
 {
     char magic[sizeof(LOG_MAGIC) - 1];
-    int fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
 
     if (fd >= 0)
@@ -96,7 +96,7 @@ static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, i
     int failure;
 
     lock(log);
-    failure = full_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    failure = file_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
     log->is_failing = failure != 0;
     return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }

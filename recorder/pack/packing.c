@@ -522,7 +522,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     size_t n_done = 0;
     int code = take(packing, err);
 
-    live_log_look(live);
+    live_log_read_header(live);
     packing_note_watermark(packing);
     if (code == 0)
         code = update_header(packing, err);
@@ -620,10 +620,10 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
     (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
                    file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
     (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
-    printable_clean(file->unseen_why);
+    utf8_clean(file->unseen_why);
     (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
                    file->unseen_allocator, packing->executable, file->unseen_why);
-    printable_clean(packing->unseen);
+    utf8_clean(packing->unseen);
 }
 
 /* The plan for anything that can be redirected; if there was no plan, the one that is used by

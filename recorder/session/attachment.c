@@ -118,7 +118,7 @@ static char *read_program(pid_t pid)
     char path[PATH_MAX];
 
     (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-    return link_target(link, path, sizeof(path)) ? strdup(path) : NULL;
+    return file_io_link_target(link, path, sizeof(path)) ? strdup(path) : NULL;
 }
 
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err)
@@ -138,7 +138,7 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                          "process %d has no program any more: it, or its main thread, has ended",
                          (int)pid);
     if (!*ret_path)
-        return forbidden_report(pid, "looked at", err);
+        return target_report_denial(pid, "looked at", err);
     return find_library(&attachment->library, err);
 }
 
@@ -299,7 +299,7 @@ static void order_end(pid_t pid, const struct mapped_log *log)
 
     if (mapped_log_open(log, &live, &err) != 0)
         return;
-    live_log_look(&live);
+    live_log_read_header(&live);
     collector_commands_resume(&commands, &live);
     (void)collector_commands_ask(&commands, &order);
     do {

@@ -67,7 +67,7 @@ static bool is_word(const char *live_path)
 {
     char target[sizeof(FILE_SYSTEMS_NO_ROOM) + 1]; /* a longer one means something else */
 
-    return link_target(live_path, target, sizeof(target))
+    return file_io_link_target(live_path, target, sizeof(target))
            && strcmp(target, FILE_SYSTEMS_NO_ROOM) == 0;
 }
 
@@ -337,8 +337,8 @@ static bool look_whether_over(const struct children *children, struct child *chi
         return children->is_program_over;
     }
     state = writer_liveness_look_at_log(&live->seen, live->fd);
-    child->is_known = state == WRITER_LIVENESS_THERE;
-    if (state != WRITER_LIVENESS_GONE)
+    child->is_known = state == WRITER_LIVENESS_ALIVE;
+    if (state != WRITER_LIVENESS_DEAD)
         return false;
     if (!child->has_end)
         child->has_end = writer_liveness_find_status(pid, &child->end.wait_status);
@@ -490,7 +490,7 @@ static bool is_written(const struct child *child, struct log_file *ret_header)
     if (live_log_open(child->live_path, false, &live, NULL) != 0)
         return false;
     *ret_header = live.seen;
-    is_there = writer_liveness_look_at_log(&live.seen, live.fd) != WRITER_LIVENESS_GONE;
+    is_there = writer_liveness_look_at_log(&live.seen, live.fd) != WRITER_LIVENESS_DEAD;
     live_log_close(&live);
     return is_there;
 }

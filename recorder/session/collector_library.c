@@ -45,7 +45,7 @@ char *collector_library_beside(const char *suffix)
     char *slash;
     char *path = NULL;
 
-    if (!link_target("/proc/self/exe", self, sizeof(self)))
+    if (!file_io_link_target("/proc/self/exe", self, sizeof(self)))
         return NULL;
     slash = strrchr(self, '/');
     if (!slash || asprintf(&path, "%.*s/%s", (int)(slash - self), self, suffix) < 0)

@@ -36,7 +36,7 @@ static int open_below(const char *root, const char *name)
     int fd = -1;
 
     if (snprintf(path, sizeof(path), "%s%s", root, name) < (int)sizeof(path))
-        regular_file_open_foreign(path, &fd, &status);
+        file_io_open_regular_foreign(path, &fd, &status);
     return fd;
 }
 
@@ -106,7 +106,7 @@ static bool read_name(pid_t pid, const struct process_mapping *mapping, char ret
 
     (void)snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
                    mapping->start, mapping->end);
-    return link_target(link, ret_name, PATH_MAX);
+    return file_io_link_target(link, ret_name, PATH_MAX);
 }
 
 static bool open_either(struct mapped_log *log, const char *name,
@@ -172,8 +172,8 @@ bool mapped_log_is_recorded(const struct mapped_log *log)
         || atomic_load_explicit(&log->header.recorder_pid, memory_order_relaxed) == 0)
         return false;
     return is_packed_log_locked(log)
-           || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_GONE
-           || writer_liveness_heartbeats(log->fd);
+           || writer_liveness_look_at_recorder(&log->header, log->fd) != WRITER_LIVENESS_DEAD
+           || recorder_heartbeat_advances(log->fd);
 }
 
 int mapped_log_open(const struct mapped_log *log, struct live_log *ret_live, struct error *err)

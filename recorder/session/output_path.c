@@ -19,7 +19,7 @@ static int report_written(const char *path, const struct log_file *header, struc
     pid_t pid = (pid_t)header->pid;
 
     if (!writer_liveness_knows_pid(header)
-        && writer_liveness_find_pid(header, &pid) != WRITER_LIVENESS_THERE)
+        && writer_liveness_find_pid(header, &pid) != WRITER_LIVENESS_ALIVE)
         return error_set(
             err, ERROR_EXISTS,
             "a process of another pid namespace still writes '%s'; choose another name", path);
@@ -37,11 +37,11 @@ static int check_file(const char *path, struct error *err)
     int code = 0;
     int fd;
 
-    if (regular_file_open(path, ERROR_IO, &fd, &status, &none) != 0)
+    if (file_io_open_regular(path, ERROR_IO, &fd, &status, &none) != 0)
         return 0;
     if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header)
         && log_header_is_ours(&header) && header.form == LOG_FORM_RAW
-        && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_THERE)
+        && writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_ALIVE)
         code = report_written(path, &header, err);
     close(fd);
     return code;

@@ -91,9 +91,9 @@ static int copy(int from, int to)
     int code;
 
     do {
-        code = full_io_read(from, bytes, sizeof(bytes), at, &n);
+        code = file_io_read(from, bytes, sizeof(bytes), at, &n);
         if (code == 0)
-            code = full_io_write(to, bytes, n, at, NULL);
+            code = file_io_write(to, bytes, n, at, NULL);
         at += n;
     } while (code == 0 && n == sizeof(bytes));
     return code;
@@ -139,7 +139,7 @@ static void get_last_line(int fd, char *ret, size_t n_bytes)
     size_t n = 0;
     char *line;
 
-    (void)full_io_read(fd, ret, n_bytes - 1, (uint64_t)start, &n);
+    (void)file_io_read(fd, ret, n_bytes - 1, (uint64_t)start, &n);
     while (n > 0 && ret[n - 1] == '\n')
         n--;
     ret[n] = '\0';

@@ -132,7 +132,7 @@ void program_take_timers(struct program_state *state)
     for (int i = 0; i < PROGRAM_TIMERS; i++)
         (void)setitimer(i, &none, &state->timers[i]);
     state->taken_ns = monotonic_now_ns();
-    (void)prctl(PR_GET_PDEATHSIG, &state->parent_free_event_signal);
+    (void)prctl(PR_GET_PDEATHSIG, &state->parent_death_signal);
 }
 
 static void restore_timers(const struct program_state *state)
@@ -150,8 +150,8 @@ static void restore_timers(const struct program_state *state)
         *left = (struct timeval){left_us / 1000000, left_us % 1000000};
         (void)setitimer(i, &timer, NULL);
     }
-    if (state->parent_free_event_signal)
-        (void)prctl(PR_SET_PDEATHSIG, state->parent_free_event_signal);
+    if (state->parent_death_signal)
+        (void)prctl(PR_SET_PDEATHSIG, state->parent_death_signal);
 }
 
 static void restore_state(const struct program_state *state)

@@ -37,7 +37,7 @@ struct program_state {
     struct sigaction child_action, pipe_action, size_action;
     struct itimerval timers[PROGRAM_TIMERS]; /* by ITIMER_*; stopped at taken_ns */
     uint64_t taken_ns;
-    int parent_free_event_signal; /* 0: none */
+    int parent_death_signal; /* 0: none */
     struct rlimit descriptors;
     bool has_descriptors; /* `descriptors` is known */
 };

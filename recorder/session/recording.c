@@ -113,7 +113,7 @@ static int check_left_over(const char *path, const char *live_path, struct error
     if (access(live_path, F_OK) != 0 || file_lock_is_taken(path))
         return 0;
     return error_set(err, ERROR_EXISTS,
-                     "'%s' is left over from another recording; save it with 'mtrace-record "
+                     "'%s' is left over from a killed recording; merge it with 'mtrace-record "
                      "--pack %s', or use --force to delete it",
                      live_path, path);
 }
@@ -132,7 +132,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
     }
     if (code == 0) {
-        live_log_look(&recording->live);
+        live_log_read_header(&recording->live);
         code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
     }
     free(live_path);
@@ -393,7 +393,7 @@ static void seek_elsewhere(struct recording *recording)
     const struct log_file *header = &recording->live.seen;
 
     recording->has_sought = true;
-    if (writer_liveness_find_pid(header, &recording->outer_pid) != WRITER_LIVENESS_THERE
+    if (writer_liveness_find_pid(header, &recording->outer_pid) != WRITER_LIVENESS_ALIVE
         || !writer_liveness_maps(recording->outer_pid, recording->live.fd, NULL))
         recording->outer_pid = 0;
 }
@@ -518,7 +518,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     recording->packed.max_bytes = 0;           /* the rest is small and completes the file */
     recording->ring.is_ending = true;
     code = write_samples(recording, err);
-    live_log_look(&recording->live);
+    live_log_read_header(&recording->live);
     file = recording->live.seen;
     complete_clock(&file);
     if (end)

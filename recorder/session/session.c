@@ -23,7 +23,7 @@ enum {
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
     MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded, so the pool lasts for seconds */
-    NEW_BLOCK_NS = 200000000,
+    NEW_PROCESS_WAIT_NS = 200000000,
     LEAVE_NS = 1500000000, /* limit until children have noticed the detaching */
     LEAD_NS = 200000000,   /* until then idle children are not restored by a remote call */
     LOOK_NS = 50000000,    /* between checks whether the image still exists */
@@ -394,10 +394,10 @@ static bool has_orphans(struct session *session)
 }
 
 /* Waits for logs of processes that outlive their parent and may be about to create one. */
-static uint32_t settle_new_blocks(struct session *session)
+static uint32_t wait_for_new_processes(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t until_ns = monotonic_now_ns() + NEW_BLOCK_NS;
+    uint64_t until_ns = monotonic_now_ns() + NEW_PROCESS_WAIT_NS;
     uint32_t n_running;
 
     do {
@@ -463,7 +463,7 @@ static void settle_children(struct session *session)
 
     /* Checked before the logs: then the log of a process that ends in between is still seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);
-    uint32_t n_running = settle_new_blocks(session);
+    uint32_t n_running = wait_for_new_processes(session);
 
     if (session->attachment.pid && !attachment_has_ended(&session->attachment)) {
         session->site.n_unheard = leave_followed(session);

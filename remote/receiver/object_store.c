@@ -154,7 +154,7 @@ enum wire_wish object_store_add(struct store *store, struct object_file *file, c
 {
     if (!has_room(store, n_bytes))
         return WIRE_NO_ROOM;
-    if (full_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL) != 0)
+    if (file_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL) != 0)
         return WIRE_NOT_WRITTEN;
     if ((file->written_bytes + n_bytes) / WRITE_OUT_BYTES != file->written_bytes / WRITE_OUT_BYTES)
         (void)sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);

@@ -279,7 +279,7 @@ static int make_log(struct store *store, const struct store_offer *offer,
         code = make_file(store, &file, clean, name, &fd, err);
     if (code)
         return code;
-    os_errno = full_io_write(fd, offer->page, LOG_FILE_HEADER_BYTES, 0, NULL);
+    os_errno = file_io_write(fd, offer->page, LOG_FILE_HEADER_BYTES, 0, NULL);
     if (os_errno)
         code = error_set_errno(err, os_errno, "cannot write '%s'", name);
     else if (add_log(store, &file, name, LOG_FILE_HEADER_BYTES, ret_log) != 0)
@@ -394,7 +394,7 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
     if (code)
         return code;
     lock(log);
-    os_errno = full_io_write(log->fd, bytes, n_bytes, log->size_bytes, &n_written);
+    os_errno = file_io_write(log->fd, bytes, n_bytes, log->size_bytes, &n_written);
     log->size_bytes += n_written;
     store->n_bytes += n_written;
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
@@ -410,7 +410,7 @@ int store_set_header(struct store_log *log, const void *page, struct error *err)
     if (!log_header_is_packed(&file) || !is_of(log, &file))
         return error_set(err, ERROR_FORMAT, "it sends the header page of another log");
     lock(log);
-    os_errno = full_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
+    os_errno = file_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
                     : 0;
 }

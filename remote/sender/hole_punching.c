@@ -47,7 +47,7 @@ static bool make_hole(int fd, uint64_t until)
     uint64_t end = until / PAGE_BYTES * PAGE_BYTES;
     size_t n = 0;
 
-    if (full_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
+    if (file_io_read(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, &n) != 0 || n != sizeof(page)
         || punched_hole_mark(fd, until) != 0)
         return false;
     /* sync first: the disk could have the hole before the mark */
@@ -56,7 +56,7 @@ static bool make_hole(int fd, uint64_t until)
                      (off_t)(end - HOLE_BEGIN))
                == 0)
         return true;
-    (void)full_io_write(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, NULL);
+    (void)file_io_write(fd, page, sizeof(page), LOG_FILE_HEADER_BYTES, NULL);
     return false;
 }
 

@@ -15,7 +15,7 @@ int log_tail_open(const char *path, struct log_tail *ret_tail, struct error *err
 {
     struct stat status;
     int fd;
-    int code = regular_file_open(path, ERROR_FORMAT, &fd, &status, err);
+    int code = file_io_open_regular(path, ERROR_FORMAT, &fd, &status, err);
 
     if (code)
         return code;

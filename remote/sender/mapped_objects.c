@@ -41,7 +41,7 @@ static bool look(const struct process_mapping *mapping, void *context)
         return true;
     visit->device = mapping->device;
     visit->inode = mapping->inode;
-    regular_file_open_foreign(mapping->path, &fd, &status);
+    file_io_open_regular_foreign(mapping->path, &fd, &status);
     if (fd < 0)
         return true;
     if (status.st_dev == mapping->device && status.st_ino == mapping->inode

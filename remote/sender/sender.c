@@ -66,7 +66,7 @@ static void report_lacking(const struct sender *sender, size_t n, const char *wh
 
     if (path)
         (void)snprintf(example, sizeof(example), ", as '%s'", path);
-    printable_clean(example);
+    utf8_clean(example);
     (void)fprintf(stderr,
                   "mtrace-record: not all executables and debug files were sent to '%s': %zu of "
                   "%zu %s%s\n",

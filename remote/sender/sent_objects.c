@@ -136,7 +136,7 @@ static int open_object(const struct sent_object *object, uint64_t *ret_bytes)
     int fd = -1;
 
     if (realpath(object->path, path))
-        regular_file_open_foreign(path, &fd, &status);
+        file_io_open_regular_foreign(path, &fd, &status);
     if (fd < 0)
         return -1;
     if (!build_id_read(fd, &found) || !build_id_is_same(&found, &object->id)) {

@@ -46,7 +46,7 @@ static bool has_aes(void)
 static int open_secret(const char *path, int *ret_fd, struct error *err)
 {
     struct stat status;
-    int code = regular_file_open(path, ERROR_USAGE, ret_fd, &status, err);
+    int code = file_io_open_regular(path, ERROR_USAGE, ret_fd, &status, err);
 
     if (code)
         return code;
@@ -295,7 +295,7 @@ int security_start(const struct security *security, bool is_server, const char *
     return 0;
 }
 
-/* Stricter than printable_clean: a name stands in the middle of a line and must not look like further
+/* Stricter than utf8_clean: a name stands in the middle of a line and must not look like further
  * text. */
 static void make_one_word(char *text)
 {

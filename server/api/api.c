@@ -48,7 +48,7 @@ static void look(const struct recording *recording, struct reported *reported, F
     struct stat now = reported->database;
 
     (void)stat(recording->path, &now);
-    if (!reported->is_any || file_state_has_changed(&now, &reported->database))
+    if (!reported->is_any || recordings_file_has_changed(&now, &reported->database))
         emit(recording, "data", is_growing, out);
     if (reported->is_any && reported->is_growing && !is_growing)
         emit(recording, "end", is_growing, out);

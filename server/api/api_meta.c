@@ -226,7 +226,7 @@ static void print_parameters(FILE *out, const char *title, bool is_filters)
     for (size_t i = 0; queries_parameter_at(i, &parameter); i++) {
         bool is_filter = parameter.group == QUERIES_FILTER || parameter.group == QUERIES_WHOSE;
 
-        if (is_filter != is_filters || !allowed_parameter(parameter.name))
+        if (is_filter != is_filters || !request_allows_parameter(parameter.name))
             continue;
         (void)fprintf(out, "%s{", separator);
         print_parameter(out, &parameter);

@@ -72,7 +72,7 @@ static void print_parameters(FILE *out, const struct command *command)
     if (command->argument)
         print_argument(out, command);
     for (size_t i = 0; queries_parameter_at(i, &parameter); i++)
-        if (allowed_parameter(parameter.name)
+        if (request_allows_parameter(parameter.name)
             && (parameter.group != QUERIES_FILTER || command->filters != COMMAND_FILTERS_NONE))
             (void)fprintf(out, ",{\"$ref\":\"#/components/parameters/%s\"}", parameter.name);
     (void)fputc(']', out);
@@ -156,7 +156,7 @@ static void print_shared_parameters(FILE *out)
 
     (void)fputs("\"parameters\":{", out);
     for (size_t i = 0; queries_parameter_at(i, &parameter); i++) {
-        if (!allowed_parameter(parameter.name))
+        if (!request_allows_parameter(parameter.name))
             continue;
         (void)fprintf(out,
                       "%s\n\"%s\":{\"name\":\"%s\",\"in\":\"query\",\"description\":", separator,

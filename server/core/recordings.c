@@ -65,7 +65,7 @@ static int await_round(const struct follow_process *follower, const char *databa
     for (;;) {
         bool is_running = follow_process_is_running(follower);
 
-        if (stat(database, &now) == 0 && file_state_has_changed(&now, before)
+        if (stat(database, &now) == 0 && recordings_file_has_changed(&now, before)
             && database_file_owner(database) == DATABASE_FILE_OURS)
             return 0;
         if (!is_running)
@@ -338,7 +338,8 @@ void recordings_read_again(const struct recording *recording, struct recording *
     *ret_now = *recording;
     ret_now->executable = NULL;
     ret_now->path = NULL;
-    if (stat(recording->path, &status) != 0 || !file_state_has_changed(&status, &recording->read))
+    if (stat(recording->path, &status) != 0
+        || !recordings_file_has_changed(&status, &recording->read))
         return;
     if (read_recording(recording->path, &now, NULL) == 0) {
         ret_now->duration_ns = now.duration_ns;

@@ -79,7 +79,7 @@ void recordings_read_done(struct recording *now);
 const struct recording *recordings_find(const struct recordings *recordings, const char *id);
 
 /* The file was replaced or changed. */
-static inline bool file_state_has_changed(const struct stat *now, const struct stat *before)
+static inline bool recordings_file_has_changed(const struct stat *now, const struct stat *before)
 {
     return now->st_dev != before->st_dev || now->st_ino != before->st_ino
            || now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec

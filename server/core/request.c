@@ -26,7 +26,7 @@ static const char *known_name(const char *name)
     return index >= 0 && queries_parameter_at((size_t)index, &parameter) ? parameter.name : name;
 }
 
-bool allowed_parameter(const char *name)
+bool request_allows_parameter(const char *name)
 {
     /* Parameters of the command line, and limits that a client must not change. */
     static const char *const refused[] = {"output",     "force", "about", "fail_if", "wide",
@@ -116,7 +116,7 @@ static int set_parameter(struct queries *question, const struct request *asked, 
         return 0;
     if (asked->is_of_rows && !is_about_rows(name))
         return error_set(err, ERROR_USAGE, "'%.100s' is no parameter here", name);
-    if (!allowed_parameter(name))
+    if (!request_allows_parameter(name))
         return error_set(err, ERROR_USAGE, "'%s' is for the command line only", name);
     if (is_argument)
         return queries_add_argument(question, value, err);

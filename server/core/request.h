@@ -8,7 +8,7 @@
  *
  * Invariants
  *   QU-1 An answer is what mtrace-query prints: both use queries.h.
- *   QU-2 Parameters that name files or use --fail-if are refused (allowed_parameter). A second
+ *   QU-2 Parameters that name files or use --fail-if are refused (request_allows_parameter). A second
  *        database is one of those that are served.
  *   QU-3 A message names the recording and no path of this machine.
  *
@@ -61,6 +61,6 @@ void request_hide_path(struct error *err, const struct recording *recording);
 
 /* The parameter may be used over HTTP. False for parameters that name files of this machine, concern
  * terminals, or lift a limit. */
-bool allowed_parameter(const char *name);
+bool request_allows_parameter(const char *name);
 
 #endif

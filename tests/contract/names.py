@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A file is a namespace: stems of .c files are unique, and no text names a path of the machine it was written on."""
+"""Stems of .c files are unique, and no text names a path of the machine it was written on."""
 
 import re
 import sys

@@ -72,7 +72,7 @@ def need(program):
 def export(tools, path, output, format, filters):
     outcome = subprocess.run([tools.query, "export", "--to", format, "--process", "1", "-f", "-o", str(output), str(path), *filters],
                              capture_output=True, text=True, env=harness.environment(), timeout=400)
-    is_said = "leaked and suppressed are left out" in outcome.stderr  # by leaked bytes, and nothing else
+    is_said = "leaked and suppressed are omitted" in outcome.stderr  # by leaked bytes, and nothing else
     if outcome.returncode != 0 or (outcome.stderr and not ("leaked" in filters and is_said)):
         raise harness.Failure(f"export --to {format} {filters} ended with {outcome.returncode}: {outcome.stderr}")
     return output

@@ -354,7 +354,7 @@ def pools(tools, folder):
             require(sql != "1" or list(found.values()) == plain, f"{name}: {options} is not by-pool")
         for options in NO_POOL_FILTERS:
             words = ask(tools, "by-pool", database, *options, status=2).stderr
-            require("is asked of blocks of pools, of which" in words, f"{options}: {words}")
+            require("cannot be used for blocks of pools" in words, f"{options}: {words}")
         shown = ask(tools, "by-pool", database, "--size-min", "100", "--show-sql").stdout
         views, select = shown.split("-- What the table below is made of:\n")
         db.executescript(views)

@@ -569,7 +569,7 @@ def discover(place, _rounds):
         if refused.returncode == 0 or (place / "ran").exists() or "no 'mtrace-gather --announce'" not in refused.stderr:
             raise Failure(f"nobody is found, and it goes on: {refused}")
         receiver.end()
-        if "ignored who looks for us" not in receiver.said:
+        if "discovery messages: forged" not in receiver.said:
             raise Failure(f"strangers are not counted: {receiver.said}")
     with Receiver(place / "in", key) as receiver:
         if look_around(receiver.port, key).returncode != 1:

@@ -244,7 +244,7 @@ def endless(tools, place):
         process.kill()
     expect("limit", limit, "30")
     expect("codes", dict(line.split() for line in out.splitlines()), {"without_end": "ETIMEDOUT", "next": "0"})
-    expect("said", err.splitlines()[-1:], ["not answered within 30 s of a processor: ask for less, or ask the log"])
+    expect("said", err.splitlines()[-1:], ["not answered within 30 s of CPU time: request less, or query the log"])
 
 
 # ---- what the recorder may and the program may not ----

@@ -246,7 +246,7 @@ static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
     for (int moment = 0; moment < STATISTICS_MOMENTS; moment++)
         require(seen->facts->pages[moment].n_pages <= 3 * n_rows);
     require(heap_ranges_count(seen->facts->heaps) <= n_rows);
-    require(lifetimes_disk_bytes(seen->facts->statuses) <= 64 * n_events + (1 << 20));
+    require(lifetimes_disk_bytes(seen->facts->lifetimes) <= 64 * n_events + (1 << 20));
 }
 
 static inline void check_facts(struct log_set *set)

@@ -148,7 +148,7 @@ static void run(struct packing *packing, const uint8_t *data, size_t size)
     }
     if (data[0] & 2)
         (void)!ftruncate(live->fd, data[0] & 4 ? 0 : LOG_FILE_HEADER_BYTES + LOG_SEGMENT_BYTES);
-    live_log_look(live);
+    live_log_read_header(live);
     (void)packing_finish(packing, &live->seen, NULL);
     check_frame(packing);
 }

@@ -20,7 +20,7 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Of the sanitizers, where there is one. */
-void __sanitizer_set_free_event_callback(void (*callback)(void)) __attribute__((weak));
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 /* UBSan ends a program through nothing but this. */
 const char *__ubsan_default_options(void);
@@ -59,8 +59,8 @@ static void keep_failing_input(void)
     (void)snprintf(input_path, sizeof(input_path), "%s/failing-input-%ld", folder ? folder : "/tmp",
                    (long)getpid());
     (void)sigaction(SIGABRT, &action, NULL);
-    if (__sanitizer_set_free_event_callback)
-        __sanitizer_set_free_event_callback(keep_input);
+    if (__sanitizer_set_death_callback)
+        __sanitizer_set_death_callback(keep_input);
     else
         (void)sigaction(SIGSEGV, &action, NULL);
 }

@@ -8,4 +8,4 @@ complain mtrace-import begun.dat out.db
 # expect stdout
 #|status 1, lines on stderr 1
 # expect stderr
-#|mtrace-import: 'begun.dat' holds nothing yet: its program has not begun to record
+#|mtrace-import: 'begun.dat' is empty: its program has not begun to record

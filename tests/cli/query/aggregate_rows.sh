@@ -16,4 +16,4 @@ mtrace-query export --to speedscope rows.db --process 1 >/dev/null
 #|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone; so this is of the end, and what was free at the peak is in 'fragmentation'
 #|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone
 #|mtrace-query: note: 7 blocks that ended (of these 2 were elided) are in totals, and not in this answer, which is made of rows: the log (--aggregate) has single blocks that are live at the end alone
-#|mtrace-query: note: 7 blocks that ended have no row and are left out of json; totals have them
+#|mtrace-query: note: 7 freed blocks have no row and are missing in json; totals include them

@@ -9,4 +9,4 @@ mtrace-query export --to flamegraph.pl --measure leaked run.db
 #|_start;main;Session::clone(int) const;operator new(unsigned long) 600
 #|_start;main;main;Session::clone(int) const 100
 # expect stderr
-#|mtrace-query: note: 300 B leaked and suppressed are left out
+#|mtrace-query: note: 300 B leaked and suppressed are omitted

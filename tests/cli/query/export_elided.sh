@@ -8,4 +8,4 @@ mtrace-query export --to speedscope --process 1 run.db >/dev/null
 # expect stdout
 #|7
 # expect stderr
-#|mtrace-query: note: 7 elided blocks have no row and are left out of dhat; totals have them
+#|mtrace-query: note: 7 elided blocks have no row and are missing in dhat; totals include them

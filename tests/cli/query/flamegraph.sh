@@ -66,10 +66,10 @@ mtrace-query flamegraph run.db | grep -a alert
 #|1
 #|<?xml version="1.0" encoding="UTF-8"?>
 #|<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="1200" height="175" viewBox="0 0 1200 175" style="max-width:100%;height:auto">
-#|<title>server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and left out</title>
+#|<title>server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted</title>
 #|<style>text{font:12px monospace;fill:#222}#title{font-size:14px;font-weight:bold}#frames rect{stroke:#fff;stroke-width:0.5}#frames g{cursor:pointer}#frames g:hover rect{stroke:#000}#frames text{pointer-events:none}.button{cursor:pointer;fill:#06c}</style>
 #|<rect width="100%" height="100%" fill="#fcfcfc"/>
-#|<text id="title" x="10" y="20">server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and left out</text>
+#|<text id="title" x="10" y="20">server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted</text>
 #|<text x="10" y="40">width is blocks; callers hang below the functions they call; colour is the module</text>
 #|<text id="reset" class="button" style="display:none" x="10" y="55">reset zoom</text>
 #|<text id="search" class="button" x="1080" y="40">search (/)</text>

@@ -23,6 +23,6 @@ sqlite3 run.db "SELECT function FROM sites WHERE call_site_id = 6; SELECT stack 
 #|frame  inline_level  where        object_offset
 #|    0             0  libwork.so  0x7f0000003100
 #|    1             0  -                      0x0
-#|<title>server: leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and left out
+#|<title>server: leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted
 #|libwork.so 0x7f0000003000
 #|libwork.so 0x7f0000003100 < 0x0

@@ -9,7 +9,7 @@ mtrace-query diff run.db b.db --process 1 --csv | cut -d, -f1-7
 mtrace-query diff b.db run.db --process 1 | head -1
 # expect stdout
 #|4750
-#|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and left out
+#|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted
 #|4750
 #|change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,after_blocks,function
 #|-4000,-1,4000,0,1,0,Cache::reserve
@@ -18,5 +18,5 @@ mtrace-query diff b.db run.db --process 1 | head -1
 #|-20,-2,20,0,2,0,main
 #|leaked, from b.db to run.db: +4.6 KiB in +13 blocks
 # expect stderr
-#|mtrace-query: note: 300 B leaked and suppressed are left out
+#|mtrace-query: note: 300 B leaked and suppressed are omitted
 #|mtrace-query: note: 10 blocks were elided: they are in totals, and not in this answer, which is made of rows

@@ -37,5 +37,5 @@ mtrace-query by-pool --kind malloc rows.db || echo "$?"
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --group: 'cache' is none of those recorded: there are none
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --kind: 'malloc' is asked of blocks of pools, of which kinds, heaps, chains and totals of groups are not known
+#|mtrace-query: --kind: 'malloc' cannot be used for blocks of pools: they have no kinds, heaps, chains or totals of groups
 #|Try 'mtrace-query --help'.

@@ -19,7 +19,7 @@ mtrace-query tree rows.db --measure allocated --size-min 200
 #|      100 B   0.9 %  |     `- (1 smaller)
 #|       30 B   0.3 %  `- (1 smaller)
 #|next: mtrace-query callees run.db FUNCTION
-#|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and left out
+#|server (pid 812): leaked, 4.6 KiB in 13 blocks of 5 stacks; 300 B suppressed and omitted
 #|         10    77 %  |- _start
 #|         10    77 %  |  main
 #|          6    46 %  |  |- Session::clone

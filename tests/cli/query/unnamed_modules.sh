@@ -5,6 +5,6 @@ sqlite3 run.db "UPDATE meta SET value = 5 WHERE key = 'modules.unnamed'"
 mtrace-query run.db leaks | sed -n '/libraries/p'
 mtrace-query run.db threads --format csv >threads.csv
 # expect stdout
-#|more libraries were loaded at once than are told apart: 5 modules without names
+#|too many libraries were loaded at the same time: 5 modules without names
 # expect stderr
-#|mtrace-query: note: more libraries were loaded at once than are told apart: 5 modules without names
+#|mtrace-query: note: too many libraries were loaded at the same time: 5 modules without names

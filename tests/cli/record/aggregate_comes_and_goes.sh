@@ -85,7 +85,7 @@ sqlite3 500.db "SELECT count(*), sum(unloaded_ns IS NOT NULL) FROM modules JOIN 
 #|threads: sums of backtrace_totals
 #|other threads|1|8421|8020|401
 #|program|100|2080|1980|100
-#|mtrace-query: note: 400 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
+#|mtrace-query: note: 400 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|libraries: no more is defined
 #|libraries: sums of threads
 #|libraries: sums of backtrace_totals

@@ -119,24 +119,24 @@ sqlite3 run.db "SELECT t.name, coalesce(f.name, 'not known'), intervening_alloca
 #|0|301|301
 #|1|300|0
 #|2|2
-#|mtrace-query: note: 299 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
+#|mtrace-query: note: 299 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|300|0|299
 #|at most 1 -f --aggregate: all, temporary of 100 bytes, of 5000:
 #|0|301|301
 #|1|300|0
 #|2|2
-#|mtrace-query: note: 299 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
+#|mtrace-query: note: 299 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|at most 40 -f: all, temporary of 100 bytes, of 5000:
 #|0|301|301
 #|1|300|0
 #|41|2
-#|mtrace-query: note: 260 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
+#|mtrace-query: note: 260 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|300|0|299
 #|at most 40 -f --aggregate: all, temporary of 100 bytes, of 5000:
 #|0|301|301
 #|1|300|0
 #|41|2
-#|mtrace-query: note: 260 threads told as one with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
+#|mtrace-query: note: 260 threads share a row with others (MTRACE_MAX_THREADS): a row called 'other threads' stands for several, one after the other
 #|in destructors: blocks of 700 bytes by thread, and who frees the 5000, temporary or not:
 #|not known|0|10
 #|other threads|not known|1

@@ -78,7 +78,7 @@ static inline bool kernel_shows_stacks(void)
     for (unsigned i = 0; i < 1000 && at == 0; i++) {
         sys_nap(1000000);
         if (atomic_load(&waiter.tid) != 0)
-            at = other_thread_stack_pointer(atomic_load(&waiter.tid));
+            at = sys_stack_pointer_of(atomic_load(&waiter.tid));
     }
     (void)!write(waiter.ends[1], "x", 1);
     (void)pthread_join(thread, NULL);

@@ -163,9 +163,9 @@ static void write_fallback_slowly(void)
 {
     const uint64_t words[2] = {LOG_FREE, 0x3000};
 
-    assert_true(side_reserve(&g_place));
+    assert_true(reservation_side_reserve(&g_place));
     hold();
-    side_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
+    reservation_side_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
 }
 
 static void a_record_fallback_is_waited_for(void **state)

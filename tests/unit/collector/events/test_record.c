@@ -4,8 +4,8 @@
  * gives it back, as mtrace-record does: each event is in the log once, or is counted as dropped. Under
  * ThreadSanitizer (preset tsan) the same run looks for races.
  */
+#include "collector/events/allocator_guard.h"
 #include "collector/events/record.h"
-#include "collector/events/recursion_guard.h"
 #include "collector/groups/scopes.h"
 #include "collector/log/segment.h"
 #include "collector/os/clock.h"
@@ -321,12 +321,12 @@ static void what_is_not_recorded_is_no_sample(void **state)
 
     (void)state;
     sampler_begin(1, 3); /* 100 bytes are drawn, but for one time in 10^43 */
-    state_take_samples();
+    state_set_sampled();
     made();
     assert_true(sampled_blocks_take(g_new));
-    has_entered = recursion_guard_enter();
+    has_entered = allocator_guard_enter();
     made();
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     assert_true(has_entered);
     assert_false(sampled_blocks_has(g_new));
 }

@@ -193,5 +193,5 @@ int main(void)
         cmocka_unit_test(threads_change_them_at_once),
     };
 
-    return cmocka_run_group_tests_name("object_roots", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("object_walk_roots", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders that come while another one is obeyed: who obeys, and how often; and who leaves when there is nobody to give any. */
-#include "collector/events/recursion_guard.h"
+#include "collector/events/allocator_guard.h"
 #include "collector/log/segment.h"
 #include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
@@ -108,29 +108,28 @@ static uint32_t g_n_wanted;
 
 static void want(enum log_order order)
 {
-    atomic_store(&collector_commands_get()->wanted,
+    atomic_store(&segment_commands_get()->wanted,
                  (uint32_t)order | LOG_SWITCH_CONTROL << LOG_WANTED_ORDER_BITS
                      | ++g_n_wanted << (LOG_WANTED_ORDER_BITS + LOG_WANTED_REASON_BITS));
-    atomic_fetch_add(&collector_commands_get()->n_given, 1);
+    atomic_fetch_add(&segment_commands_get()->n_given, 1);
 }
 
 static void want_mark(const char *name)
 {
-    (void)snprintf(collector_commands_get()->name, sizeof(collector_commands_get()->name), "%s",
-                   name);
-    atomic_fetch_add(&collector_commands_get()->n_marks, 1);
-    atomic_fetch_add(&collector_commands_get()->n_given, 1);
+    (void)snprintf(segment_commands_get()->name, sizeof(segment_commands_get()->name), "%s", name);
+    atomic_fetch_add(&segment_commands_get()->n_marks, 1);
+    atomic_fetch_add(&segment_commands_get()->n_given, 1);
 }
 
 static uint32_t n_obeyed(void)
 {
-    return atomic_load(&collector_commands_get()->n_obeyed);
+    return atomic_load(&segment_commands_get()->n_obeyed);
 }
 
 /* A recording that nobody has ordered anything of. */
 static void begin_again(bool is_tracing)
 {
-    struct log_control *control = collector_commands_get();
+    struct log_control *control = segment_commands_get();
 
     memset(control, 0, sizeof(*control));
     control_commands_begin(is_tracing);
@@ -235,7 +234,7 @@ static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state
     let_go(thread);
     assert_int_equal(n_obeyed(), 2);
     assert_false(state_is_tracing());
-    assert_int_equal(collector_commands_get()->is_open, 0);
+    assert_int_equal(segment_commands_get()->is_open, 0);
     assert_int_equal(g_n_switches, 2);
     control_commands_handle();
     assert_int_equal(g_n_switches, 2);
@@ -315,15 +314,15 @@ static void who_shares_our_memory_leaves_it_to_us(void **state)
         control_commands_handle();
         assert_int_equal(n_obeyed(), 0);
         assert_int_equal(g_n_switches + g_n_left, 0);
-        assert_true(state_has_way(STATE_NUDGED));
+        assert_true(mode_has(MODE_WAKEUP));
         atomic_store(&g_is_child, false);
         control_commands_handle();
         assert_int_equal(n_obeyed(), 1);
         assert_int_equal(g_n_switches + g_n_left, 1);
-        assert_false(state_has_way(STATE_NUDGED));
+        assert_false(mode_has(MODE_WAKEUP));
         atomic_store(&g_is_child, true); /* without an order it has nothing to leave to us */
         control_commands_handle();
-        assert_false(state_has_way(STATE_NUDGED));
+        assert_false(mode_has(MODE_WAKEUP));
     }
 }
 
@@ -484,33 +483,33 @@ static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
 
     (void)state;
     begin_again(true);
-    assert_int_equal(collector_commands_get()->wakeup_address, 0);
+    assert_int_equal(segment_commands_get()->wakeup_address, 0);
     state_record(run_id, true);
     control_commands_receive();
     assert_int_equal(g_state_shared.run_id, run_id);
-    assert_int_equal(collector_commands_get()->wakeup_address, state_wakeup_address());
+    assert_int_equal(segment_commands_get()->wakeup_address, state_wakeup_address());
     want(LOG_ORDER_STOP);
-    *(volatile uint8_t *)(uintptr_t)collector_commands_get()->wakeup_address = 1;
-    assert_true(state_has_way(STATE_NUDGED));
+    *(volatile uint8_t *)(uintptr_t)segment_commands_get()->wakeup_address = 1;
+    assert_true(mode_has(MODE_WAKEUP));
     control_commands_handle();
     assert_int_equal(n_obeyed(), 1);
     assert_false(state_is_tracing());
 }
 
-/* Of an allocator that is not glibc's, or whose handler interrupts it (recursion_guard.h): what comes there is not recorded, but that windows begin and end is. */
+/* Of an allocator that is not glibc's, or whose handler interrupts it (allocator_guard.h): what comes there is not recorded, but that windows begin and end is. */
 static void who_obeys_inside_of_an_allocator_says_so(void **state)
 {
     bool has_entered;
 
     (void)state;
     begin_again(false);
-    has_entered = recursion_guard_enter();
+    has_entered = allocator_guard_enter();
     assert_true(has_entered);
     want(LOG_ORDER_START);
     want_mark("within");
     control_commands_handle();
     control_commands_switch(false, LOG_SWITCH_SIGNAL);
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     assert_int_equal(n_obeyed(), 2);
     assert_int_equal(g_n_switches, 2);
     assert_int_equal(g_n_marked, 1);

@@ -78,36 +78,36 @@ static void check(const struct allocation *read)
 /* Ends come long after births and in another order. */
 static void two_buckets(void **state)
 {
-    struct lifetimes *statuses;
+    struct lifetimes *lifetimes;
     struct allocation read;
     const struct pairing_chain *chain;
     struct error err;
     uint64_t n_read = 0;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &statuses, &err), 0);
+    assert_int_equal(lifetimes_new("fates", &lifetimes, &err), 0);
     for (uint64_t id = 1; id <= N_BLOCKS; id++) {
         struct live_block block = block_of(id);
-        assert_int_equal(lifetimes_allocated(statuses, &block, 0, id % 3 == 0, NULL, &err), 0);
+        assert_int_equal(lifetimes_allocated(lifetimes, &block, 0, id % 3 == 0, NULL, &err), 0);
     }
     for (uint64_t id = N_BLOCKS; id > 0; id--) {
         struct live_block block = block_of(id);
         struct pairing_end end = end_of(&block);
         if (is_ended(id))
-            assert_int_equal(lifetimes_ended(statuses, &block, &end, &err), 0);
+            assert_int_equal(lifetimes_ended(lifetimes, &block, &end, &err), 0);
     }
-    assert_true(lifetimes_disk_bytes(statuses) <= UINT64_C(24) * N_BLOCKS);
-    assert_int_equal(lifetimes_rewind(statuses, &err), 0);
-    while (lifetimes_next(statuses, &read, &chain, &err) == 1) {
+    assert_true(lifetimes_disk_bytes(lifetimes) <= UINT64_C(24) * N_BLOCKS);
+    assert_int_equal(lifetimes_rewind(lifetimes, &err), 0);
+    while (lifetimes_next(lifetimes, &read, &chain, &err) == 1) {
         assert_int_equal(read.allocation_id, ++n_read);
         assert_null(chain);
         check(&read);
     }
     assert_int_equal(n_read, N_BLOCKS);
-    lifetimes_free(statuses);
+    lifetimes_free(lifetimes);
 }
 
-static void give_chain(struct lifetimes *statuses)
+static void give_chain(struct lifetimes *lifetimes)
 {
     struct live_block first = block_of(1), second = block_of(2);
     struct pairing_end end = {.time_ns = 20,
@@ -127,24 +127,24 @@ static void give_chain(struct lifetimes *statuses)
                                   .process = 1,
                                   .last_node = second.node};
 
-    assert_int_equal(lifetimes_allocated(statuses, &first, 0, false, NULL, NULL), 0);
-    assert_int_equal(lifetimes_ended(statuses, &first, &end, NULL), 0);
-    assert_int_equal(lifetimes_allocated(statuses, &second, 0, false, &link, NULL), 0);
-    assert_int_equal(lifetimes_chain_ended(statuses, &chain, NULL), 0);
+    assert_int_equal(lifetimes_allocated(lifetimes, &first, 0, false, NULL, NULL), 0);
+    assert_int_equal(lifetimes_ended(lifetimes, &first, &end, NULL), 0);
+    assert_int_equal(lifetimes_allocated(lifetimes, &second, 0, false, &link, NULL), 0);
+    assert_int_equal(lifetimes_chain_ended(lifetimes, &chain, NULL), 0);
 }
 
 /* A chain is told with its first block, which knows size and stack of its own. */
 static void chain(void **state)
 {
-    struct lifetimes *statuses;
+    struct lifetimes *lifetimes;
     struct allocation read;
     const struct pairing_chain *reported;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &statuses, NULL), 0);
-    give_chain(statuses);
-    assert_int_equal(lifetimes_rewind(statuses, NULL), 0);
-    assert_int_equal(lifetimes_next(statuses, &read, &reported, NULL), 1);
+    assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+    give_chain(lifetimes);
+    assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
+    assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);
     assert_int_equal(read.ended_by, PAIRING_REALLOCATED);
     assert_int_equal(read.chain_position, 1);
     assert_non_null(reported);
@@ -152,13 +152,13 @@ static void chain(void **state)
     assert_int_equal(reported->first_node, read.node);
     assert_int_equal(reported->copied_bytes, 77);
     assert_int_equal(reported->end_ns, PAIRING_UNKNOWN);
-    assert_int_equal(lifetimes_next(statuses, &read, &reported, NULL), 1);
+    assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);
     assert_null(reported);
     assert_int_equal(read.chain_id, 1);
     assert_int_equal(read.chain_position, 2);
     assert_int_equal(read.realloc_from_id, 1);
-    assert_int_equal(lifetimes_next(statuses, &read, &reported, NULL), 0);
-    lifetimes_free(statuses);
+    assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 0);
+    lifetimes_free(lifetimes);
 }
 
 /* A block that seemed to end unseen was freed after all: whichever is read first, the free wins. */
@@ -171,18 +171,18 @@ static void explained(void **state)
 
     (void)state;
     for (int order = 0; order < 2; order++) {
-        struct lifetimes *statuses;
+        struct lifetimes *lifetimes;
         struct allocation read;
         const struct pairing_chain *reported;
-        assert_int_equal(lifetimes_new("fates", &statuses, NULL), 0);
-        assert_int_equal(lifetimes_allocated(statuses, &block, 0, false, NULL, NULL), 0);
-        assert_int_equal(lifetimes_ended(statuses, &block, order ? &freed : &unseen, NULL), 0);
-        assert_int_equal(lifetimes_ended(statuses, &block, order ? &unseen : &freed, NULL), 0);
-        assert_int_equal(lifetimes_rewind(statuses, NULL), 0);
-        assert_int_equal(lifetimes_next(statuses, &read, &reported, NULL), 1);
+        assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+        assert_int_equal(lifetimes_allocated(lifetimes, &block, 0, false, NULL, NULL), 0);
+        assert_int_equal(lifetimes_ended(lifetimes, &block, order ? &freed : &unseen, NULL), 0);
+        assert_int_equal(lifetimes_ended(lifetimes, &block, order ? &unseen : &freed, NULL), 0);
+        assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
+        assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);
         assert_int_equal(read.ended_by, PAIRING_FREED);
         assert_int_equal(read.free_thread, freed.thread);
-        lifetimes_free(statuses);
+        lifetimes_free(lifetimes);
     }
 }
 
@@ -206,12 +206,12 @@ static uint32_t moved_to(uint64_t id)
     return id % 5 == 0 ? (uint32_t)(10 + id % 6) : 0;
 }
 
-static void give_grouped(struct lifetimes *statuses)
+static void give_grouped(struct lifetimes *lifetimes)
 {
     for (uint64_t id = 1; id <= N_GROUPED; id++) {
         struct live_block block = block_of(id);
         assert_int_equal(
-            lifetimes_allocated(statuses, &block, allocation_group(id), id % 3 == 0, NULL, NULL),
+            lifetimes_allocated(lifetimes, &block, allocation_group(id), id % 3 == 0, NULL, NULL),
             0);
     }
     for (int round = 0; round < 2;
@@ -219,8 +219,8 @@ static void give_grouped(struct lifetimes *statuses)
         for (uint64_t id = 1; id <= N_GROUPED; id++) {
             struct live_block block = block_of(id);
             if (moved_to(id))
-                assert_int_equal(lifetimes_moved(statuses, &block, round ? moved_to(id) : 99, NULL),
-                                 0);
+                assert_int_equal(
+                    lifetimes_moved(lifetimes, &block, round ? moved_to(id) : 99, NULL), 0);
         }
     }
     for (uint64_t id = N_GROUPED; id > 0; id--) {
@@ -229,28 +229,28 @@ static void give_grouped(struct lifetimes *statuses)
         end.block_group = moved_to(id) ? moved_to(id) : allocation_group(id);
         end.group = end_group(id);
         if (is_ended(id))
-            assert_int_equal(lifetimes_ended(statuses, &block, &end, NULL), 0);
+            assert_int_equal(lifetimes_ended(lifetimes, &block, &end, NULL), 0);
     }
 }
 
 static void groups(void **state)
 {
-    struct lifetimes *statuses;
+    struct lifetimes *lifetimes;
     struct allocation read;
     const struct pairing_chain *reported;
 
     (void)state;
-    assert_int_equal(lifetimes_new("fates", &statuses, NULL), 0);
-    give_grouped(statuses);
-    assert_int_equal(lifetimes_rewind(statuses, NULL), 0);
+    assert_int_equal(lifetimes_new("fates", &lifetimes, NULL), 0);
+    give_grouped(lifetimes);
+    assert_int_equal(lifetimes_rewind(lifetimes, NULL), 0);
     for (uint64_t id = 1; id <= N_GROUPED; id++) {
-        assert_int_equal(lifetimes_next(statuses, &read, &reported, NULL), 1);
+        assert_int_equal(lifetimes_next(lifetimes, &read, &reported, NULL), 1);
         check(&read);
         assert_int_equal(read.group, moved_to(id) ? moved_to(id) : allocation_group(id));
         if (is_ended(id))
             assert_int_equal(read.free_group, end_group(id));
     }
-    lifetimes_free(statuses);
+    lifetimes_free(lifetimes);
 }
 
 int main(void)

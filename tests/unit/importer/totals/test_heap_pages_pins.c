@@ -87,7 +87,7 @@ static void by_process_and_owner(void **state)
     add(&fixture, 2, 6, PAGE, 10, 7);
     add(&fixture, 1, 7, PAGE, 200, 3);
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
-    assert_int_equal(heap_pins_make(&fixture.pages, &pins, &n, NULL), 0);
+    assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 3);
     assert_int_equal(pins[0].node, 3);
     assert_int_equal(pins[0].example_id, 7);
@@ -120,7 +120,7 @@ static void frames_in_common(void **state)
             add(&fixture, 1, page * 3 + i + 1, page * PAGE + i * 100, 100, nodes[page][i]);
     }
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
-    assert_int_equal(heap_pins_make(&fixture.pages, &pins, &n, NULL), 0);
+    assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 2);
     assert_int_equal(pins[0].node, 2);
     assert_int_equal(pins[0].common_frames, 1);
@@ -142,7 +142,7 @@ static void nothing_live(void **state)
     (void)state;
     begin(&fixture);
     assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
-    assert_int_equal(heap_pins_make(&fixture.pages, &pins, &n, NULL), 0);
+    assert_int_equal(heap_pages_make_pins(&fixture.pages, &pins, &n, NULL), 0);
     assert_int_equal(n, 0);
     free(pins);
     end(&fixture);

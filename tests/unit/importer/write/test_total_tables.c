@@ -119,8 +119,8 @@ static void give(struct fixture *fixture, struct event event)
 
 static int write_rows(struct fixture *fixture)
 {
-    return fact_rows_write(database_sqlite(fixture->database), fixture->facts, false,
-                           &fixture->progress, &fixture->err);
+    return row_writer_write_all(database_sqlite(fixture->database), fixture->facts, false,
+                                &fixture->progress, &fixture->err);
 }
 
 static void finish(struct fixture *fixture)

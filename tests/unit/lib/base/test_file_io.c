@@ -76,14 +76,14 @@ static void all_is_done(void **state)
     int fd = open_empty();
 
     (void)state;
-    assert_int_equal(full_io_write(fd, text, sizeof(text), AT, &n), 0);
+    assert_int_equal(file_io_write(fd, text, sizeof(text), AT, &n), 0);
     assert_int_equal(n, sizeof(text));
-    assert_int_equal(full_io_write(fd, text, sizeof(text), AT, NULL), 0);
+    assert_int_equal(file_io_write(fd, text, sizeof(text), AT, NULL), 0);
     assert_int_equal(lseek(fd, 0, SEEK_END), AT + sizeof(text));
-    assert_int_equal(full_io_read(fd, back, sizeof(text), AT, &n), 0);
+    assert_int_equal(file_io_read(fd, back, sizeof(text), AT, &n), 0);
     assert_int_equal(n, sizeof(text));
     assert_memory_equal(back, text, sizeof(text));
-    assert_int_equal(full_io_read(fd, back, sizeof(back), AT + 1, &n), 0);
+    assert_int_equal(file_io_read(fd, back, sizeof(back), AT + 1, &n), 0);
     assert_int_equal(n, sizeof(text) - 1);
     assert_memory_equal(back, text + 1, n);
     close(fd);
@@ -97,10 +97,10 @@ static void what_was_done_before_a_failure_is_reported(void **state)
 
     (void)state;
     g_fails_at = 4;
-    assert_int_equal(full_io_write(fd, text, sizeof(text), 0, &n), ENOSPC);
+    assert_int_equal(file_io_write(fd, text, sizeof(text), 0, &n), ENOSPC);
     assert_int_equal(n, 2 * PART_BYTES);
     g_calls = 0;
-    assert_int_equal(full_io_read(fd, back, sizeof(back), 0, &n), ENOSPC);
+    assert_int_equal(file_io_read(fd, back, sizeof(back), 0, &n), ENOSPC);
     assert_int_equal(n, 2 * PART_BYTES);
     assert_memory_equal(back, text, n);
     close(fd);
@@ -150,17 +150,17 @@ static void test_only_a_file_is_opened(void **state)
     int fd;
 
     (void)state;
-    regular_file_open_foreign(file, &fd, &status);
+    file_io_open_regular_foreign(file, &fd, &status);
     assert_true(fd >= 0);
     assert_true(was_opened());
     close(fd);
-    regular_file_open_foreign(pipe_path, &fd, &status);
+    file_io_open_regular_foreign(pipe_path, &fd, &status);
     assert_int_equal(fd, -1);
-    regular_file_open_foreign(link_path, &fd, &status);
+    file_io_open_regular_foreign(link_path, &fd, &status);
     assert_int_equal(fd, -1);
-    regular_file_open_foreign(folder, &fd, &status);
+    file_io_open_regular_foreign(folder, &fd, &status);
     assert_int_equal(fd, -1);
-    regular_file_open_foreign("/nonexistent", &fd, &status);
+    file_io_open_regular_foreign("/nonexistent", &fd, &status);
     assert_int_equal(fd, -1);
     assert_false(was_opened());
 }
@@ -174,14 +174,14 @@ static void where_it_leads(void **state)
     (void)state;
     assert_non_null(mkdtemp(place));
     (void)snprintf(path, sizeof(path), "%s/link", place);
-    assert_false(link_target(path, target, sizeof(target)));
+    assert_false(file_io_link_target(path, target, sizeof(target)));
     assert_string_equal(target, "");
     assert_int_equal(symlink("no/file", path), 0);
-    assert_true(link_target(path, target, sizeof(target)));
+    assert_true(file_io_link_target(path, target, sizeof(target)));
     assert_string_equal(target, "no/file");
-    assert_true(link_target(path, target, 4)); /* cut */
+    assert_true(file_io_link_target(path, target, 4)); /* cut */
     assert_string_equal(target, "no/");
-    assert_false(link_target(place, target, sizeof(target))); /* no link */
+    assert_false(file_io_link_target(place, target, sizeof(target))); /* no link */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(place), 0);
 }

@@ -15,7 +15,7 @@ static void check(const char *text, const char *expected)
     char copy[64];
 
     strcpy(copy, text);
-    printable_clean(copy);
+    utf8_clean(copy);
     assert_string_equal(copy, expected);
 }
 
@@ -47,5 +47,5 @@ int main(void)
         cmocka_unit_test(test_what_is_no_character_goes),
     };
 
-    return cmocka_run_group_tests_name("printable", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

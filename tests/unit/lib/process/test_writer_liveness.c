@@ -122,7 +122,7 @@ static void without_a_descriptor_nobody_is_gone(void **state)
     set_descriptors(limit.rlim_cur);
     assert_int_equal(state_of_own, WRITER_LIVENESS_UNKNOWN);
     assert_true(is_written);
-    assert_int_equal(writer_liveness_look(getpid()), WRITER_LIVENESS_THERE);
+    assert_int_equal(writer_liveness_look(getpid()), WRITER_LIVENESS_ALIVE);
 }
 
 /* A process that maps the file at `path`, and has no descriptor of it. */
@@ -166,15 +166,15 @@ static void a_log_of_another_pid_namespace(void **state)
     assert_false(writer_liveness_knows_pid(&header));
     int reader = open(path, O_RDONLY | O_CLOEXEC);
     if (writer_liveness_look_at_file(fd)
-        == WRITER_LIVENESS_THERE) { /* else nobody is in that namespace */
-        assert_int_not_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_GONE);
-        assert_int_not_equal(writer_liveness_look_at_log(&header, reader), WRITER_LIVENESS_GONE);
+        == WRITER_LIVENESS_ALIVE) { /* else nobody is in that namespace */
+        assert_int_not_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_DEAD);
+        assert_int_not_equal(writer_liveness_look_at_log(&header, reader), WRITER_LIVENESS_DEAD);
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(reader);
     if (writer_liveness_look_at_file(fd) != WRITER_LIVENESS_UNKNOWN) /* this file system tells */
-        assert_int_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_GONE);
+        assert_int_equal(writer_liveness_look_at_log(&header, fd), WRITER_LIVENESS_DEAD);
     close(fd);
     unlink(path);
 }
@@ -191,12 +191,12 @@ static void who_has_the_log_no_more_is_no_writer(void **state)
     assert_int_equal(ftruncate(recorders, 65536), 0);
     header.pid = (uint32_t)getpid();
     header.pid_space = writer_liveness_pid_space();
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_GONE);
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_DEAD);
     void *log = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, recorders, 0);
     assert_ptr_not_equal(log, MAP_FAILED);
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_THERE);
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_ALIVE);
     assert_int_equal(munmap(log, 65536), 0);
-    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_GONE);
+    assert_int_equal(writer_liveness_look_at_writer(&header, fd), WRITER_LIVENESS_DEAD);
     close(recorders);
     close(fd);
     unlink(path);
@@ -216,7 +216,7 @@ static void a_log_of_an_earlier_boot_has_no_writer(void **state)
     header.pid = (uint32_t)getpid();
     header.pid_space = writer_liveness_pid_space() + 1;
     header.start_unix_ns -= now_ns(CLOCK_BOOTTIME) + UINT64_C(86400) * 1000000000;
-    bool is_gone = writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_GONE;
+    bool is_gone = writer_liveness_look_at_writer(&header, fd) == WRITER_LIVENESS_DEAD;
     close(fd);
     close(made);
     unlink(path);
@@ -247,14 +247,14 @@ static void a_process_of_a_namespace_below_is_found(void **state)
     assert_int_equal(stat(path, &status), 0);
     header.pid = 1;
     header.pid_space = (uint32_t)status.st_ino;
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_THERE);
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_ALIVE);
     assert_int_equal(found, pid);
     header.pid = 2;
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_GONE);
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_DEAD);
     header.pid = 1;
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
-    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_GONE);
+    assert_int_equal(writer_liveness_find_pid(&header, &found), WRITER_LIVENESS_DEAD);
 }
 
 /* However often it is asked while others open the file, and wait for the answer to be over. */
@@ -320,7 +320,7 @@ static void a_lease_is_waited_for(void **state)
         assert_true(fd < 0 && errno == EWOULDBLOCK);
     if (fd >= 0)
         close(fd);
-    fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -332,7 +332,8 @@ static void a_lease_is_waited_for(void **state)
 static void what_is_not_there_is_not_waited_for(void **state)
 {
     (void)state;
-    assert_int_equal(patient_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK), -1);
+    assert_int_equal(writer_liveness_open("/nowhere/at/all", O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+                     -1);
     assert_int_equal(errno, ENOENT);
 }
 
@@ -345,7 +346,7 @@ static void who_would_write_into_a_pipe_is_not_waited_for(void **state)
     assert_non_null(mkdtemp(path));
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    fd = patient_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = writer_liveness_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     assert_true(fd >= 0);
     close(fd);
     unlink(path);

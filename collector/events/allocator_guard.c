@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/events/recursion_guard.h"
+#include "collector/events/allocator_guard.h"
 
-static struct real g_behind; /* written by recursion_guard_guard */
+static struct real g_behind; /* written by allocator_guard_guard */
 
 static inline void mute(struct thread *thread)
 {
@@ -48,25 +48,25 @@ MTRACE_INLINE void leave(bool has_entered)
         unmute(&g_thread);
 }
 
-bool recursion_guard_enter(void)
+bool allocator_guard_enter(void)
 {
     return enter((uintptr_t)__builtin_frame_address(0));
 }
 
-void recursion_guard_leave(bool has_entered)
+void allocator_guard_leave(bool has_entered)
 {
     leave(has_entered);
 }
 
-bool recursion_guard_is_inside_slow(void)
+bool allocator_guard_is_inside_slow(void)
 {
-    bool has_entered = !g_thread.is_muted && recursion_guard_enter();
+    bool has_entered = !g_thread.is_muted && allocator_guard_enter();
 
-    recursion_guard_leave(has_entered);
+    allocator_guard_leave(has_entered);
     return !has_entered;
 }
 
-bool recursion_guard_pause(void)
+bool allocator_guard_pause(void)
 {
     bool is_inside = g_thread.outer_guard != 0;
 
@@ -74,7 +74,7 @@ bool recursion_guard_pause(void)
     return is_inside;
 }
 
-void recursion_guard_resume(bool was_inside)
+void allocator_guard_resume(bool was_inside)
 {
     if (was_inside)
         mute(&g_thread);
@@ -118,7 +118,7 @@ GUARD_VOID(dallocx, (void *block, int flags), (block, flags))
 GUARD_VOID(sdallocx, (void *block, size_t size, int flags), (block, size, flags))
 
 /* A list, however the macro counts. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
-void recursion_guard_guard(struct real *found)
+void allocator_guard_guard(struct real *found)
 {
     g_behind = *found;
 #define PUT(name)                       \
