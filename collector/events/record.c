@@ -19,7 +19,7 @@ void record_init(void)
     const struct config *config = state_config();
     uint64_t seed = config->sample_seed;
 
-    g_draft_has_chunk_headers = real_is_glibc_malloc();
+    g_event_builder_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
         state_set_no_free_stacks();
     if (config->zeroes_memory || real_has_early_blocks())
@@ -36,21 +36,21 @@ void record_init(void)
  */
 
 /* False: counted. */
-static bool write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
+static bool write_built(struct thread *thread, const struct event_builder *builder, uint64_t ticks)
 {
-    uint64_t *out = reservation_begin(thread, &ticks, draft->words[0], draft->words[1]);
+    uint64_t *out = reservation_begin(thread, &ticks, builder->words[0], builder->words[1]);
 
     if (!out)
         return false;
-    for (unsigned i = 2; i < draft->n_words; i++)
-        out[i] = draft->words[i];
-    reservation_commit(thread, out + draft->n_words);
+    for (unsigned i = 2; i < builder->n_words; i++)
+        out[i] = builder->words[i];
+    reservation_commit(thread, out + builder->n_words);
     return true;
 }
 
 /* True if an event without a usable thread state is recorded in the fallback segment. False also in
  * a process that does not record: this is tested first, because every call may end here. */
-static bool is_side_open(void)
+static bool may_use_fallback(void)
 {
     if (mtrace_unlikely(state_is_recording()))
         return !thread_is_muted(&g_thread);
@@ -75,9 +75,9 @@ static bool is_of_process(uint64_t head)
     }
 }
 
-static bool is_side_open_to(const struct draft *draft)
+static bool is_side_open_to(const struct event_builder *builder)
 {
-    return (is_of_process(draft->words[0]) && state_is_recording()) || is_side_open();
+    return (is_of_process(builder->words[0]) && state_is_recording()) || may_use_fallback();
 }
 
 /* An event that goes to the fallback segment. */
@@ -124,64 +124,65 @@ static bool begin_fallback(struct fallback *fallback)
     return false;
 }
 
-static void fill_side(const struct side_place *place, const struct draft *draft, uint64_t ticks)
+static void fill_side(const struct side_place *place, const struct event_builder *builder,
+                      uint64_t ticks)
 {
     uint32_t group = g_thread.group;
 
     if (group != LOG_GROUP_ROOT)
         groups_define(group);
-    reservation_side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
+    reservation_side_write(place, builder->words, builder->n_words, ticks, g_thread.index, group);
 }
 
 /* Also defines a group: signals are blocked, or the guard of the interrupted recording is closed.
  * False: counted. */
-static MTRACE_COLD bool write_side(const struct draft *draft, uint32_t group)
+static MTRACE_COLD bool write_side(const struct event_builder *builder, uint32_t group)
 {
     struct fallback fallback;
 
     if (!begin_fallback(&fallback))
         return false;
     groups_define(group);
-    fill_side(&fallback.place, draft, clock_ticks_after());
+    fill_side(&fallback.place, builder, clock_ticks_after());
     end_fallback(&fallback);
     return true;
 }
 
 /* False: counted. */
 static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
-                                    const struct draft_extent *extent, size_t alignment,
+                                    const struct event_builder_extent *extent, size_t alignment,
                                     uint32_t node, uint64_t ticks)
 {
-    struct draft draft;
+    struct event_builder builder;
 
-    draft_alloc(&draft, block, extent, alignment);
-    draft.words[0] |= (uint64_t)node << 32;
-    return write_draft(thread, &draft, ticks);
+    event_builder_alloc(&builder, block, extent, alignment);
+    builder.words[0] |= (uint64_t)node << 32;
+    return write_built(thread, &builder, ticks);
 }
 
 /* The thread is new, nested or dead, or the process does not record. False: not recorded. */
 static MTRACE_COLD bool alloc_fallback(const void *block, size_t size_bytes, enum log_call call,
-                                       size_t alignment, const struct draft_usable *known)
+                                       size_t alignment, const struct event_builder_usable *known)
 {
-    struct draft_extent extent;
-    struct draft draft;
+    struct event_builder_extent extent;
+    struct event_builder builder;
 
-    if (!is_side_open())
+    if (!may_use_fallback())
         return false;
-    extent = draft_extent_of(block, size_bytes, call, known);
-    draft_alloc(&draft, block, &extent, alignment);
-    return write_side(&draft, LOG_GROUP_ROOT);
+    extent = event_builder_extent_of(block, size_bytes, call, known);
+    event_builder_alloc(&builder, block, &extent, alignment);
+    return write_side(&builder, LOG_GROUP_ROOT);
 }
 
 /* *ret_node: stack id. False: not recorded, since the thread is muted or there is no space, which
  * is counted. */
 MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_call call,
                                size_t alignment, const struct unwind_origin *origin,
-                               const struct draft_usable *known, uint32_t *ret_node)
+                               const struct event_builder_usable *known, uint32_t *ret_node)
 {
     bool is_written = true;
     struct thread *thread;
-    struct draft_extent extent;
+    struct event_builder_extent extent;
     uint64_t ticks;
     uint64_t *out;
     uint32_t node;
@@ -192,14 +193,14 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
         return alloc_fallback(block, size_bytes, call, alignment, known);
     }
     node = capture_stack_id(thread, origin);
-    extent = draft_extent_of(block, size_bytes, call, known);
+    extent = event_builder_extent_of(block, size_bytes, call, known);
     /* The clock waits for all earlier loads. After the stack was walked, so that its cache misses
      * overlap with the allocator's. */
     ticks = clock_ticks_after();
     if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
         is_written = record_wide(thread, block, &extent, alignment, node, ticks);
     } else if ((out = reservation_begin(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
-                                        draft_address(block)))) {
+                                        event_builder_address(block)))) {
         out[2] = extent.narrow_word;
         reservation_commit(thread, out + 3);
     } else {
@@ -219,11 +220,11 @@ static bool is_watched(void)
 }
 
 static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,
-                                   const struct draft_usable *usable)
+                                   const struct event_builder_usable *usable)
 {
     return (struct known_block){
         .size_bytes = size_bytes,
-        .usable_bytes = usable ? usable->size_bytes : draft_usable_of(block).size_bytes,
+        .usable_bytes = usable ? usable->size_bytes : event_builder_usable_of(block).size_bytes,
         .group = g_thread.group,
         .thread = g_thread.index,
         .node = node,
@@ -297,7 +298,7 @@ MTRACE_COLD bool record_takes_slow(const void *block)
  * this may begin a log. */
 static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                         size_t alignment, const struct unwind_origin *origin,
-                                        const struct draft_usable *usable)
+                                        const struct event_builder_usable *usable)
 {
     struct known_block fresh;
     uint32_t group;
@@ -324,7 +325,8 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
 }
 
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
-                         const struct unwind_origin *origin, const struct draft_usable *usable)
+                         const struct unwind_origin *origin,
+                         const struct event_builder_usable *usable)
 {
     uint32_t node;
 
@@ -343,17 +345,18 @@ void record_selected_alloc(const void *block, size_t size_bytes, enum log_call c
 void record_drawn_known(const void *block, size_t size_bytes, size_t usable_bytes,
                         enum log_call call, size_t alignment, const struct unwind_origin *origin)
 {
-    const struct draft_usable known = {usable_bytes, 0};
+    const struct event_builder_usable known = {usable_bytes, 0};
 
     alloc(block, size_bytes, call, alignment, origin, &known);
 }
 
 static MTRACE_COLD void free_fallback(const void *block)
 {
-    struct draft draft = {.words = {LOG_FREE, draft_address(block)}, .n_words = 2};
+    struct event_builder builder = {.words = {LOG_FREE, event_builder_address(block)},
+                                    .n_words = 2};
 
-    if (is_side_open())
-        write_side(&draft, LOG_GROUP_ROOT);
+    if (may_use_fallback())
+        write_side(&builder, LOG_GROUP_ROOT);
 }
 
 MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
@@ -370,7 +373,8 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
     }
     node = has_stack ? capture_stack_id(thread, origin) : LOG_NODE_NONE;
     ticks = clock_ticks_before();
-    out = reservation_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32, draft_address(block));
+    out = reservation_begin(thread, &ticks, LOG_FREE | (uint64_t)node << 32,
+                            event_builder_address(block));
     if (mtrace_likely(out != NULL))
         reservation_commit(thread, out + 2);
     thread_leave(thread);
@@ -416,47 +420,49 @@ static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
 
 static MTRACE_COLD bool realloc_fallback(const void *block, const void *old, size_t size_bytes,
                                          enum log_call call, uint64_t began_ticks,
-                                         const struct draft_usable *known)
+                                         const struct event_builder_usable *known)
 {
-    struct draft_extent extent = draft_extent_of(block, size_bytes, call, known);
+    struct event_builder_extent extent = event_builder_extent_of(block, size_bytes, call, known);
     struct fallback fallback;
-    struct draft draft;
+    struct event_builder builder;
     uint64_t ticks;
 
     if (!begin_fallback(&fallback))
         return false;
     ticks = clock_ticks_after();
-    draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
-    fill_side(&fallback.place, &draft, ticks);
+    event_builder_realloc(&builder, block, old, &extent,
+                          ticks - begin_of_call(0, began_ticks, ticks));
+    fill_side(&fallback.place, &builder, ticks);
     end_fallback(&fallback);
     return true;
 }
 
 /* Not inlined, so that the words of the event are on the stack only after the stack was walked. */
 static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block, const void *old,
-                                        const struct draft_extent *extent, uint64_t began_ticks,
-                                        uint64_t ticks, uint32_t node)
+                                        const struct event_builder_extent *extent,
+                                        uint64_t began_ticks, uint64_t ticks, uint32_t node)
 {
     uint64_t since = begin_of_call(thread->last_ticks, began_ticks, ticks);
-    struct draft draft;
+    struct event_builder builder;
 
     if (!reservation_make(thread, &ticks, since)) /* sets last_ticks */
         return false;
-    draft_realloc(&draft, block, old, extent, ticks - since);
-    draft.words[0] |= (uint64_t)node << 32;
-    return write_draft(thread, &draft, ticks);
+    event_builder_realloc(&builder, block, old, extent, ticks - since);
+    builder.words[0] |= (uint64_t)node << 32;
+    return write_built(thread, &builder, ticks);
 }
 
 static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
                               enum log_call call, uint64_t began_ticks,
-                              const struct unwind_origin *origin, const struct draft_usable *known)
+                              const struct unwind_origin *origin,
+                              const struct event_builder_usable *known)
 {
     struct thread *thread = thread_enter(origin);
-    struct draft_extent extent;
+    struct event_builder_extent extent;
     uint64_t ticks;
     uint32_t node;
 
-    if (mtrace_unlikely(!thread && !is_side_open())) {
+    if (mtrace_unlikely(!thread && !may_use_fallback())) {
         forget_sample_unless(block, false);
         return LOG_NODE_NONE;
     }
@@ -466,7 +472,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
         return LOG_NODE_NONE;
     }
     ticks = clock_ticks_after();
-    extent = draft_extent_of(block, size_bytes, call, known);
+    extent = event_builder_extent_of(block, size_bytes, call, known);
     node = capture_stack_id(thread, origin);
     forget_sample_unless(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
     thread_leave(thread);
@@ -491,11 +497,11 @@ MTRACE_COLD void record_let_resized_be(const struct record_resize *resize)
 static void put_ended(struct thread *thread, const void *old, uint64_t began_ticks, uint32_t node)
 {
     uint64_t ticks = begin_of_call(thread->last_ticks, began_ticks, clock_ticks_after());
-    struct draft draft = {.words = {LOG_FREE | (uint64_t)node << 32, draft_address(old)},
-                          .n_words = 2};
+    struct event_builder builder = {
+        .words = {LOG_FREE | (uint64_t)node << 32, event_builder_address(old)}, .n_words = 2};
 
     if (reservation_make(thread, &ticks, ticks))
-        write_draft(thread, &draft, ticks);
+        write_built(thread, &builder, ticks);
 }
 
 /* RC-4: the old block was a sample, the new one is not. Its free has the time at which the call
@@ -531,7 +537,7 @@ static MTRACE_COLD void end_sample(const struct record_resize *resize,
 static MTRACE_COLD void emit_resized(const void *block, size_t size_bytes, enum log_call call,
                                      const struct record_resize *resize,
                                      const struct unwind_origin *origin,
-                                     const struct draft_usable *usable)
+                                     const struct event_builder_usable *usable)
 {
     bool is_nested = event_callbacks_is_telling(origin);
     uint32_t group = is_nested ? charge_to_no_group() : g_thread.group;
@@ -564,7 +570,7 @@ static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_byte
 static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                           const struct record_resize *resize,
                                           const struct unwind_origin *origin,
-                                          const struct draft_usable *usable)
+                                          const struct event_builder_usable *usable)
 {
     look_for_commands();
     if (mode_has(MODE_NO_WINDOW_YET))
@@ -579,7 +585,7 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
 
 static inline void resized(const void *block, size_t size_bytes, enum log_call call,
                            const struct record_resize *resize, const struct unwind_origin *origin,
-                           const struct draft_usable *usable)
+                           const struct event_builder_usable *usable)
 {
     if (mtrace_unlikely(mode_has(MODE_CALLBACKS | MODE_NO_WINDOW_YET | MODE_WAKEUP | MODE_SAMPLED)))
         resized_otherwise(block, size_bytes, call, resize, origin, usable);
@@ -597,7 +603,7 @@ void record_resized_known(const void *block, size_t size_bytes, size_t usable_by
                           enum log_call call, const struct record_resize *resize,
                           const struct unwind_origin *origin)
 {
-    const struct draft_usable known = {usable_bytes, 0};
+    const struct event_builder_usable known = {usable_bytes, 0};
 
     resized(block, size_bytes, call, resize, origin, &known);
 }
@@ -621,24 +627,25 @@ static bool define_name(const struct record_name *name)
 }
 
 /* False: counted, or there is no log. */
-static MTRACE_COLD bool write_named_fallback(const struct draft *draft,
+static MTRACE_COLD bool write_named_fallback(const struct event_builder *builder,
                                              const struct record_name *name)
 {
     struct fallback fallback;
     bool has_room;
 
-    if (!is_side_open_to(draft) || !enter_fallback(&fallback))
+    if (!is_side_open_to(builder) || !enter_fallback(&fallback))
         return false;
     has_room = define_name(name) && reserve_fallback(&fallback);
     if (has_room)
-        fill_side(&fallback.place, draft, clock_ticks_after());
+        fill_side(&fallback.place, builder, clock_ticks_after());
     end_fallback(&fallback);
     return has_room;
 }
 
 /* *ret_ticks: time of the event. */
-static bool write_named(struct thread *thread, struct draft *draft, const struct record_name *name,
-                        const struct unwind_origin *origin, uint64_t *ret_ticks)
+static bool write_named(struct thread *thread, struct event_builder *builder,
+                        const struct record_name *name, const struct unwind_origin *origin,
+                        uint64_t *ret_ticks)
 {
     uint64_t ticks;
 
@@ -646,8 +653,8 @@ static bool write_named(struct thread *thread, struct draft *draft, const struct
         return false;
     ticks = clock_ticks_after();
     if (origin)
-        draft->words[0] |= (uint64_t)capture_stack_id(thread, origin) << 32;
-    if (!write_draft(thread, draft, ticks))
+        builder->words[0] |= (uint64_t)capture_stack_id(thread, origin) << 32;
+    if (!write_built(thread, builder, ticks))
         return false;
     *ret_ticks = thread->last_ticks;
     return true;
@@ -658,18 +665,19 @@ bool record_named_event(enum log_event_kind kind, uint64_t address, const uint64
                         const struct record_name *name, uint64_t *ret_ticks)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
-    struct draft draft = {.words = {kind, draft_address((const void *)(uintptr_t)address)},
-                          .n_words = n_words};
+    struct event_builder builder = {
+        .words = {kind, event_builder_address((const void *)(uintptr_t)address)},
+        .n_words = n_words};
     struct thread *thread = thread_enter(origin ? origin : &here);
     uint64_t ticks = 0;
     bool is_written;
 
     for (unsigned i = 2; i < n_words; i++)
-        draft.words[i] = words[i];
+        builder.words[i] = words[i];
     if (mtrace_unlikely(!thread)) {
-        is_written = write_named_fallback(&draft, name);
+        is_written = write_named_fallback(&builder, name);
     } else {
-        is_written = write_named(thread, &draft, name, origin, &ticks);
+        is_written = write_named(thread, &builder, name, origin, &ticks);
         thread_leave(thread);
     }
     if (ret_ticks)
@@ -697,16 +705,17 @@ bool record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words
 static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t address, uint32_t group,
                        const struct unwind_origin *origin)
 {
-    struct draft draft = {
-        .words = {kind | (uint64_t)value << 32, draft_address((const void *)(uintptr_t)address)},
+    struct event_builder builder = {
+        .words = {kind | (uint64_t)value << 32,
+                  event_builder_address((const void *)(uintptr_t)address)},
         .n_words = 2};
     struct thread *thread = thread_enter(origin);
     bool is_written;
 
     if (!thread)
-        return is_side_open_to(&draft) && write_side(&draft, group);
+        return is_side_open_to(&builder) && write_side(&builder, group);
     groups_define(group);
-    is_written = write_draft(thread, &draft, clock_ticks_after());
+    is_written = write_built(thread, &builder, clock_ticks_after());
     thread_leave(thread);
     return is_written;
 }

@@ -88,20 +88,20 @@ static inline uint64_t *reservation_begin(struct thread *thread, uint64_t *ticks
 /* ---- the words of an event ---- */
 
 /* An event without its time. words[0] and words[1] get it when the event is written. */
-struct draft {
+struct event_builder {
     uint64_t words[RESERVATION_MOST_WORDS];
     unsigned n_words;
 };
 
-static inline uint64_t draft_address(const void *block)
+static inline uint64_t event_builder_address(const void *block)
 {
     return (uintptr_t)block & (((uint64_t)1 << LOG_ADDRESS_BITS) - 1);
 }
 
 /* Written by record_init. */
-extern MTRACE_HIDDEN bool g_draft_has_chunk_headers;
+extern MTRACE_HIDDEN bool g_event_builder_has_chunk_headers;
 
-struct draft_usable {
+struct event_builder_usable {
     size_t size_bytes; /* 0 = unknown */
     unsigned flags;    /* LOG_CHUNK_* */
 };
@@ -109,12 +109,12 @@ struct draft_usable {
 /* glibc stores the size of a chunk in the word before the block. Its low bits: 1 the previous chunk
  * is in use, 2 the chunk is a mapping of its own, 4 it is not in the main arena. The size includes
  * that word; a mapped chunk has one more. */
-static inline struct draft_usable draft_usable_of(const void *block)
+static inline struct event_builder_usable event_builder_usable_of(const void *block)
 {
-    struct draft_usable usable = {0, 0};
+    struct event_builder_usable usable = {0, 0};
     size_t word;
 
-    if (!g_draft_has_chunk_headers) {
+    if (!g_event_builder_has_chunk_headers) {
         if (g_real.malloc_usable_size)
             usable.size_bytes = g_real.malloc_usable_size((void *)(uintptr_t)block);
         return usable;
@@ -127,7 +127,7 @@ static inline struct draft_usable draft_usable_of(const void *block)
 }
 
 /* The third word of an allocation. is_narrow: the values fit into that word. */
-struct draft_extent {
+struct event_builder_extent {
     uint64_t size_bytes;
     uint64_t usable_bytes;
     uint64_t flags; /* enum log_call and LOG_CHUNK_* */
@@ -136,14 +136,14 @@ struct draft_extent {
 };
 
 /* known: the usable size, if the caller knows it; NULL: the allocator is asked. */
-static inline struct draft_extent draft_extent_of(const void *block, size_t size_bytes,
-                                                  unsigned call, const struct draft_usable *known)
+static inline struct event_builder_extent event_builder_extent_of(
+    const void *block, size_t size_bytes, unsigned call, const struct event_builder_usable *known)
 {
-    struct draft_usable usable = known ? *known : draft_usable_of(block);
+    struct event_builder_usable usable = known ? *known : event_builder_usable_of(block);
     uint64_t slack = usable.size_bytes - size_bytes;
     uint64_t flags = call | usable.flags;
 
-    return (struct draft_extent){
+    return (struct event_builder_extent){
         .size_bytes = size_bytes,
         .usable_bytes = usable.size_bytes,
         .flags = flags,
@@ -154,10 +154,10 @@ static inline struct draft_extent draft_extent_of(const void *block, size_t size
 }
 
 /* The caller puts the stack id into the high half of words[0]. */
-void draft_alloc(struct draft *draft, const void *block, const struct draft_extent *extent,
-                 size_t alignment);
-void draft_realloc(struct draft *draft, const void *block, const void *old,
-                   const struct draft_extent *extent, uint64_t took_ticks);
+void event_builder_alloc(struct event_builder *builder, const void *block,
+                         const struct event_builder_extent *extent, size_t alignment);
+void event_builder_realloc(struct event_builder *builder, const void *block, const void *old,
+                           const struct event_builder_extent *extent, uint64_t took_ticks);
 
 /* ---- the shared fallback segment ---- */
 

@@ -31,7 +31,7 @@ static _Atomic uint32_t
     g_heartbeat_without_recorder; /* heartbeat when the PID last did not exist; 0: it always did */
 static _Atomic bool g_is_elsewhere; /* its PID belongs to another namespace */
 
-void presence_forget(void)
+void recorder_liveness_forget(void)
 {
     atomic_store_explicit(&g_heartbeat_without_recorder, 0, memory_order_relaxed);
     atomic_store_explicit(&g_is_elsewhere, false, memory_order_relaxed);
@@ -48,7 +48,7 @@ static void note_absent_recorder(uint32_t heartbeat)
         atomic_store_explicit(&g_is_elsewhere, true, memory_order_relaxed);
 }
 
-enum presence presence_look(uint32_t *heartbeat)
+enum recorder_liveness recorder_liveness_look(uint32_t *heartbeat)
 {
     struct log_file *log = segment_log();
     uint32_t last = *heartbeat;
@@ -58,10 +58,10 @@ enum presence presence_look(uint32_t *heartbeat)
     if (is_pid_absent)
         note_absent_recorder(*heartbeat);
     if (*heartbeat != last)
-        return PRESENCE_HEARTBEATS;
+        return RECORDER_ALIVE;
     return is_pid_absent && !atomic_load_explicit(&g_is_elsewhere, memory_order_relaxed)
-               ? PRESENCE_NONE
-               : PRESENCE_STILL;
+               ? RECORDER_DEAD
+               : RECORDER_SILENT;
 }
 
 /* ---- windows and commands ---- */
@@ -108,7 +108,7 @@ void control_commands_begin(bool is_on)
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&g_last_heartbeat, 0, memory_order_relaxed);
-    presence_forget();
+    recorder_liveness_forget();
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
 }
 
@@ -160,10 +160,10 @@ static void do_wanted(uint32_t wanted)
 
     if (atomic_exchange_explicit(&g_done, wanted, memory_order_relaxed) == wanted)
         return;
-    if (order_in(wanted) == LOG_ORDER_LEAVE)
+    if (order_in(wanted) == LOG_COMMAND_DETACH)
         leave();
     else
-        control_commands_switch(order_in(wanted) == LOG_ORDER_START, (enum log_switch)reason);
+        control_commands_switch(order_in(wanted) == LOG_COMMAND_START, (enum log_switch)reason);
 }
 
 /* CT-4. A marker is written inside the window, if there is one. n_obeyed only grows, because
@@ -174,7 +174,7 @@ static void handle(struct log_control *control)
     uint32_t wanted = atomic_load_explicit(&control->wanted, memory_order_relaxed);
     uint32_t n_marks = atomic_load_explicit(&control->n_marks, memory_order_acquire); /* its name */
 
-    if (order_in(wanted) == LOG_ORDER_START)
+    if (order_in(wanted) == LOG_COMMAND_START)
         do_wanted(wanted);
     if (atomic_exchange_explicit(&g_n_marks, n_marks, memory_order_relaxed) != n_marks)
         put_marker(control);
@@ -203,7 +203,7 @@ static bool is_forgotten(void)
     if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
         || sys_is_forbidden())
         return false;
-    is_any_there = presence_look(&heartbeat) != PRESENCE_NONE;
+    is_any_there = recorder_liveness_look(&heartbeat) != RECORDER_DEAD;
     atomic_store_explicit(&g_last_heartbeat, heartbeat, memory_order_relaxed);
     now_ns = sys_clock_ns(CLOCK_MONOTONIC);
     if (!is_any_there && since_ns != 0)

@@ -20,7 +20,7 @@
  *   CT-3 After concurrent switches, is_open of the log and MTRACE_PARENT contain the final state.
  *   CT-4 The process executes the command that is wanted when it looks. A command that was replaced
  *        before is never executed.
- *   CT-5 After LOG_ORDER_LEAVE this process and its later children write nothing more. A vfork
+ *   CT-5 After LOG_COMMAND_DETACH this process and its later children write nothing more. A vfork
  *        child executes no command for its parent, because it may be killed alone in the middle.
  *        The parent does so with its next event.
  *   CT-6 A process that its recorder switched off leaves by itself if the recorder is gone: nothing
@@ -45,18 +45,18 @@
 
 /* ---- is the recorder alive? ---- */
 
-enum presence {
-    PRESENCE_HEARTBEATS, /* the heartbeat has advanced since the last look */
-    PRESENCE_STILL,      /* it has not, but the PID exists, or is ignored */
-    PRESENCE_NONE,       /* it has not, and the PID does not exist */
+enum recorder_liveness {
+    RECORDER_ALIVE,  /* the heartbeat has advanced since the last look */
+    RECORDER_SILENT, /* it has not, but the PID exists, or is ignored */
+    RECORDER_DEAD,   /* it has not, and the PID does not exist */
 };
 
 /* Looks at the recorder of this process' log, which must exist. *heartbeat: of the last look, and
  * then of this one; 0 before the first. */
-enum presence presence_look(uint32_t *heartbeat);
+enum recorder_liveness recorder_liveness_look(uint32_t *heartbeat);
 
 /* For a new log. */
-void presence_forget(void);
+void recorder_liveness_forget(void);
 
 /* ---- windows and commands ---- */
 

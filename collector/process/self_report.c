@@ -79,17 +79,18 @@ struct time_limit {
 /* Before a sleep. False: no reply will come. */
 static bool is_answering(struct time_limit *time_limit)
 {
-    enum presence presence;
+    enum recorder_liveness recorder_liveness;
 
     if (sys_is_forbidden())
         return false;
     if (time_limit->naps_until_look > 0)
         return true;
     time_limit->naps_until_look = NAPS_PER_LOOK;
-    presence = presence_look(&time_limit->heartbeat);
-    time_limit->still_looks = presence == PRESENCE_HEARTBEATS ? 0 : time_limit->still_looks + 1;
-    return time_limit->still_looks
-           <= (presence == PRESENCE_NONE ? MAX_STILL_LOOKS_WITHOUT_RECORDER : MOST_STILL_LOOKS);
+    recorder_liveness = recorder_liveness_look(&time_limit->heartbeat);
+    time_limit->still_looks = recorder_liveness == RECORDER_ALIVE ? 0 : time_limit->still_looks + 1;
+    return time_limit->still_looks <= (recorder_liveness == RECORDER_DEAD
+                                           ? MAX_STILL_LOOKS_WITHOUT_RECORDER
+                                           : MOST_STILL_LOOKS);
 }
 
 /* Sleeps until a wakeup of `word` with one of the bits, for n naps at most; returns their number. A

@@ -88,7 +88,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
 {
     struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
-    const struct statistics_room *room = statistics_room(import->facts);
+    const struct statistics_room *room = statistics_room(import->statistics);
     const struct stable_ids_most most = {.n_logs = import->logs->n_inputs,
                                          .n_threads = definitions->n_threads,
                                          .n_backtraces = definitions->n_backtraces,
@@ -103,7 +103,7 @@ static void visit_rest(struct incremental_import *incremental, struct checkpoint
     stream_state_visit(&incremental->stream, io);
     state_part(io, STATE_NUMBERS, VERSION);
     stable_ids_visit(&incremental->stable_ids, &most, io);
-    statistics_visit(import->facts, io);
+    statistics_visit(import->statistics, io);
     state_part(io, STATE_KEPT, VERSION);
     row_spool_visit(import->kept, room, io);
 }
@@ -117,13 +117,13 @@ int incremental_import_save(struct incremental_import *incremental, const struct
     struct statistics_room room;
     int code;
 
-    if (!incremental->import.facts || !incremental->has_no_rows)
+    if (!incremental->import.statistics || !incremental->has_no_rows)
         return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
     code = incremental_import_take_pasts(incremental, err);
     if (code == 0)
         code = checkpoint_io_save(sink, &incremental->memo, &io, err);
     if (code == 0) {
-        room = *statistics_room(incremental->import.facts);
+        room = *statistics_room(incremental->import.statistics);
         visit_head(incremental, &room, io);
         visit_pasts(incremental, io);
         visit_rest(incremental, io);
@@ -186,7 +186,7 @@ static int load(struct incremental_import *incremental, struct checkpoint_io *io
     if (code == 0)
         code = incremental_import_reserve_samples(incremental, err);
     if (code == 0)
-        code = incremental_import_make_facts(incremental, &room, err);
+        code = incremental_import_make_statistics(incremental, &room, err);
     if (code)
         return code;
     visit_rest(incremental, io);
@@ -246,16 +246,16 @@ static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, 
     return 0;
 }
 
-static int visit_facts(struct statistics *facts, struct checkpoint_io *io)
+static int visit_statistics(struct statistics *statistics, struct checkpoint_io *io)
 {
-    statistics_visit(facts, io);
+    statistics_visit(statistics, io);
     return checkpoint_io_end(io);
 }
 
 int incremental_import_make_room(struct incremental_import *incremental, struct error *err)
 {
     struct import *import = &incremental->import;
-    struct statistics_room least = *statistics_room(import->facts);
+    struct statistics_room least = *statistics_room(import->statistics);
     struct chunks chunks = {0};
     const struct state_sink sink = {.put = put_chunk, .context = &chunks};
     const struct state_source source = {.next = next_chunk, .context = &chunks};
@@ -263,18 +263,18 @@ int incremental_import_make_room(struct incremental_import *incremental, struct 
     int code = checkpoint_io_save(&sink, NULL, &io, err);
 
     if (code == 0)
-        code = visit_facts(import->facts, io);
+        code = visit_statistics(import->statistics, io);
     checkpoint_io_close(io);
     io = NULL;
     if (code == 0) {
-        statistics_free(import->facts);
-        import->facts = NULL;
-        code = incremental_import_make_facts(incremental, &least, err);
+        statistics_free(import->statistics);
+        import->statistics = NULL;
+        code = incremental_import_make_statistics(incremental, &least, err);
     }
     if (code == 0)
         code = checkpoint_io_load(&source, &incremental->stable_ids.texts, &io, err);
     if (code == 0)
-        code = visit_facts(import->facts, io);
+        code = visit_statistics(import->statistics, io);
     checkpoint_io_close(io);
     free(chunks.bytes);
     return code;

@@ -33,7 +33,7 @@ enum {
 /* ---- pass 1 ---- */
 
 struct sample_sink {
-    struct statistics *facts;
+    struct statistics *statistics;
     struct error *err;
 };
 
@@ -43,16 +43,16 @@ static int on_sample(void *context, const struct sample *sample)
 
     switch (sample->kind) {
     case LOG_SAMPLE_MEMORY:
-        return statistics_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
-                                        sample->b, sample->c, sink->err);
+        return statistics_memory_sample(sink->statistics, sample->process, sample->time_ns,
+                                        sample->a, sample->b, sample->c, sink->err);
     case LOG_SAMPLE_OWN:
-        statistics_own_sample(sink->facts, sample->process, sample->a);
+        statistics_own_sample(sink->statistics, sample->process, sample->a);
         return 0;
     case LOG_SAMPLE_HEAP:
-        return statistics_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+        return statistics_heap_sample(sink->statistics, sample->process, sample->time_ns, sample->a,
                                       sample->b, (enum log_heap_kind)sample->c, sink->err);
     case LOG_SAMPLE_MAPPING:
-        statistics_mapping_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+        statistics_mapping_sample(sink->statistics, sample->process, sample->time_ns, sample->a,
                                   sample->b, sample->c);
         return 0;
     default:
@@ -63,7 +63,7 @@ static int on_sample(void *context, const struct sample *sample)
 static int read_samples(struct import *import, struct sample_stream *samples, uint32_t process,
                         uint64_t until_ns, struct error *err)
 {
-    struct sample_sink sink = {import->facts, err};
+    struct sample_sink sink = {import->statistics, err};
 
     return sample_stream_read(samples, process, until_ns, on_sample, &sink, err);
 }
@@ -80,7 +80,8 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
         const struct event *event = &batch->events[i];
         size_t n = 0;
         if (event->process == process)
-            code = facts_run_take(import->facts, event, batch->n_events - i, due_ns, &n, err);
+            code = statistics_run_take(import->statistics, event, batch->n_events - i, due_ns, &n,
+                                       err);
         if (n || code) {
             i += n - 1;
             continue;
@@ -92,8 +93,8 @@ static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *sa
             due_ns = sample_stream_time(samples, process);
         }
         if (code == 0)
-            code = statistics_event(import->facts, event, err);
-        statistics_expect(import->facts, event, batch->n_events - i);
+            code = statistics_event(import->statistics, event, err);
+        statistics_prefetch(import->statistics, event, batch->n_events - i);
     }
     return code;
 }
@@ -157,15 +158,15 @@ static int pass_1(struct import *import, struct error *err)
     if (code == 0 && import->kept)
         code = row_spool_emit(import->kept, &sink, &import->ids, err);
     if (code == 0)
-        statistics_leave_out(import->facts, import->options->left_out);
+        statistics_leave_out(import->statistics, import->options->left_out);
     if (code == 0 && import->options->is_aggregate)
-        statistics_keep_left(import->facts);
+        statistics_keep_left(import->statistics);
     if (code == 0)
-        code = statistics_finish(import->facts, err);
+        code = statistics_finish(import->statistics, err);
     if (code == 0 && import->kept)
-        code = statistics_renumber(import->facts, &import->ids, err);
+        code = statistics_renumber(import->statistics, &import->ids, err);
     if (code == 0)
-        progress_end(import->progress, statistics_n_events(import->facts));
+        progress_end(import->progress, statistics_n_events(import->statistics));
     return code;
 }
 
@@ -174,18 +175,18 @@ static int pass_2(struct import *import, struct error *err)
     progress_begin(import->progress, "writing", "allocations");
     sqlite3 *db = database_sqlite(import->database);
     enum left_out left_out = import->options->left_out;
-    int code =
-        left_out >= LEFT_OUT_HEAPS
-            ? 0
-            : row_writer_write_all(db, import->facts, import->options->slim, import->progress, err);
+    int code = left_out >= LEFT_OUT_HEAPS
+                   ? 0
+                   : row_writer_write_all(db, import->statistics, import->options->slim,
+                                          import->progress, err);
     if (code == 0)
-        code = total_tables_write(db, import->facts, left_out, err);
+        code = total_tables_write(db, import->statistics, left_out, err);
     if (code == 0)
-        code = pool_tables_write(db, import->facts, import->options->slim, err);
+        code = pool_tables_write(db, import->statistics, import->options->slim, err);
     if (code == 0)
-        code = object_tables_write(db, import->facts, err);
+        code = object_tables_write(db, import->statistics, err);
     if (code == 0)
-        progress_end(import->progress, statistics_n_allocations(import->facts));
+        progress_end(import->progress, statistics_n_allocations(import->statistics));
     return code;
 }
 
@@ -240,7 +241,7 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
 static int write_sites(struct import *import, sqlite3 *db, struct error *err)
 {
     enum left_out left_out = import->options->left_out;
-    const struct site_source source = {.facts = import->facts,
+    const struct site_source source = {.statistics = import->statistics,
                                        .snapshots =
                                            left_out >= LEFT_OUT_MOMENTS ? import->rows : NULL,
                                        .left_out = left_out};
@@ -342,7 +343,8 @@ static int write_left_out(sqlite3_stmt *insert, const struct import *import, str
     int code = 0;
 
     for (unsigned kind = 0; code == 0 && kind < STATISTICS_BOUNDED_KINDS; kind++) {
-        uint64_t n = statistics_n_left_out(import->facts, (enum statistics_bounded)kind, &name);
+        uint64_t n =
+            statistics_n_left_out(import->statistics, (enum statistics_bounded)kind, &name);
         code = write_left_out_kind(insert, name, n, err);
     }
     for (unsigned kind = 0; import->kept && code == 0 && kind < ROW_SPOOL_KINDS; kind++) {
@@ -419,11 +421,11 @@ static void take_result(struct import *import, struct import_result *result)
 {
     const struct definitions *definitions = log_set_definitions(import->logs);
 
-    result->n_events = statistics_n_events(import->facts);
+    result->n_events = statistics_n_events(import->statistics);
     result->n_allocations =
-        statistics_n_allocations(import->facts) + statistics_n_elided(import->facts);
-    result->n_anomalies = statistics_n_anomalies(import->facts);
-    result->n_missed_frees = statistics_n_missed_frees(import->facts);
+        statistics_n_allocations(import->statistics) + statistics_n_elided(import->statistics);
+    result->n_anomalies = statistics_n_anomalies(import->statistics);
+    result->n_missed_frees = statistics_n_missed_frees(import->statistics);
     result->n_processes = (uint32_t)definitions->n_processes;
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
@@ -454,7 +456,7 @@ static int create_database(struct import *import, struct error *err)
     const struct import_options *options = import->options;
     /* the kept rows were spooled before, and a slim database has no rows */
     uint64_t n_events =
-        options->left_out && import->facts ? 0 : log_set_estimated_events(import->logs);
+        options->left_out && import->statistics ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
                                import->blank, &import->database, err);
@@ -468,23 +470,23 @@ static int create_database(struct import *import, struct error *err)
                                        err);
 }
 
-static int make_facts(struct import *import, struct error *err)
+static int make_statistics(struct import *import, struct error *err)
 {
     int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
 
     if (code == 0 && import->options->left_out >= LEFT_OUT_MOMENTS)
         event_rows_keep_snapshots(import->rows);
-    if (code || import->facts)
+    if (code || import->statistics)
         return code;
     struct row_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
     return statistics_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
-                          &import->facts, err);
+                          &import->statistics, err);
 }
 
 /* The first estimate assumed two events per row; correct it now that the count is known. */
 static int check_space_for_rows(const struct import *import, struct error *err)
 {
-    uint64_t n_rows = import->options->slim ? 0 : statistics_n_allocations(import->facts);
+    uint64_t n_rows = import->options->slim ? 0 : statistics_n_allocations(import->statistics);
     uint64_t row_bytes =
         DATABASE_BYTES_PER_ROW + (import->options->index ? INDEX_BYTES_PER_ROW : 0);
 
@@ -494,7 +496,7 @@ static int check_space_for_rows(const struct import *import, struct error *err)
 static int write_all(struct import *import, struct import_result *result, struct error *err)
 {
     sqlite3 *db = database_sqlite(import->database);
-    int code = make_facts(import, err);
+    int code = make_statistics(import, err);
 
     if (code == 0)
         code = pass_1(import, err);
@@ -525,8 +527,8 @@ int import_write(struct import *import, struct import_result *result, struct err
     if (code == 0)
         code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
                                 result->seconds, err);
-    statistics_free(import->facts);
-    import->facts = NULL;
+    statistics_free(import->statistics);
+    import->statistics = NULL;
     event_rows_free(import->rows); /* its statements would keep the database from closing */
     if (code == 0)
         code = database_commit(import->database, err);

@@ -98,7 +98,7 @@ struct import {
     const struct database_blank *blank; /* template of an empty database; NULL: none */
     struct database *database;
     struct event_rows *rows;
-    struct statistics *facts;
+    struct statistics *statistics;
     /* results of earlier reading; all zero: none */
     struct row_spool *kept;
     struct statistics_ids ids;

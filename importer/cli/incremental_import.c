@@ -49,7 +49,7 @@ void incremental_import_forget(struct incremental_import *incremental)
 {
     struct import *import = &incremental->import;
 
-    statistics_free(import->facts);
+    statistics_free(import->statistics);
     row_spool_free(import->kept);
     free(import->samples);
     free(incremental->clocks);
@@ -62,7 +62,7 @@ void incremental_import_forget(struct incremental_import *incremental)
     incremental->n_clocks = incremental->clocks_capacity = 0;
     stream_state_done(&incremental->stream);
     stable_ids_done(&incremental->stable_ids);
-    import->facts = NULL;
+    import->statistics = NULL;
     import->kept = NULL;
     import->stream = NULL;
     import->samples = NULL;
@@ -88,7 +88,7 @@ bool incremental_import_is_growing(const struct incremental_import *incremental)
 
 bool incremental_import_is_lost(const struct incremental_import *incremental)
 {
-    return incremental->is_sole && !incremental->import.facts && incremental->n_beginnings;
+    return incremental->is_sole && !incremental->import.statistics && incremental->n_beginnings;
 }
 
 uint64_t incremental_import_sample_ns(const struct incremental_import *incremental, size_t input)
@@ -148,7 +148,7 @@ uint64_t incremental_import_opening_ns(const struct incremental_import *incremen
 
 uint64_t incremental_import_n_kept(const struct incremental_import *incremental)
 {
-    return incremental->import.facts ? statistics_n_events(incremental->import.facts) : 0;
+    return incremental->import.statistics ? statistics_n_events(incremental->import.statistics) : 0;
 }
 
 /* ---- advancing ---- */
@@ -270,8 +270,8 @@ static void at_least(uint32_t *room, uint32_t least)
         *room = least;
 }
 
-int incremental_import_make_facts(struct incremental_import *incremental,
-                                  const struct statistics_room *least, struct error *err)
+int incremental_import_make_statistics(struct incremental_import *incremental,
+                                       const struct statistics_room *least, struct error *err)
 {
     struct import *import = &incremental->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
@@ -290,14 +290,14 @@ int incremental_import_make_facts(struct incremental_import *incremental,
     at_least(&room.n_nodes, least->n_nodes);
     at_least(&room.n_pools, least->n_pools);
     struct row_sink sink = row_spool_sink(import->kept);
-    code = statistics_new(definitions, &room, &sink, incremental->options->target, &import->facts,
-                          err);
+    code = statistics_new(definitions, &room, &sink, incremental->options->target,
+                          &import->statistics, err);
     if (code == 0)
-        code = statistics_keep_moments(import->facts, err);
+        code = statistics_keep_moments(import->statistics, err);
     if (code == 0 && incremental->has_no_rows)
-        statistics_leave_rows_out(import->facts);
+        statistics_leave_rows_out(import->statistics);
     if (code == 0)
-        statistics_bound(import->facts, &incremental->limits);
+        statistics_bound(import->statistics, &incremental->limits);
     return code;
 }
 
@@ -308,7 +308,7 @@ static int begin(struct incremental_import *incremental, struct error *err)
     int code = take_definitions(incremental, &is_other, err);
 
     incremental->n_beginnings++;
-    return code ? code : incremental_import_make_facts(incremental, &least, err);
+    return code ? code : incremental_import_make_statistics(incremental, &least, err);
 }
 
 /* Finds samples that were written after events with a later time. */
@@ -320,7 +320,7 @@ static int find_late_sample(struct incremental_import *incremental, bool *ret_is
     int code = sample_stream_open(import->logs, import->samples, &samples, err);
 
     for (uint32_t id = 1; code == 0 && id <= import->logs->n_inputs; id++) {
-        uint64_t event_ns = statistics_event_ns(import->facts, id);
+        uint64_t event_ns = statistics_event_ns(import->statistics, id);
         if (!event_ns || sample_stream_time(samples, id) > event_ns)
             continue;
         *ret_is_late |= !incremental->is_sole;
@@ -435,14 +435,14 @@ static bool can_continue(const struct incremental_import *incremental)
 {
     const struct import *import = &incremental->import;
 
-    return statistics_continue(import->facts, log_set_definitions(import->logs), &import->ids,
+    return statistics_continue(import->statistics, log_set_definitions(import->logs), &import->ids,
                                incremental->is_sole);
 }
 
 /* From here on the facts refer to the current definitions, with larger capacity if needed; the
  * previous definitions are freed. */
-static int continue_facts(struct incremental_import *incremental, bool *ret_is_other,
-                          struct error *err)
+static int continue_statistics(struct incremental_import *incremental, bool *ret_is_other,
+                               struct error *err)
 {
     int code = 0;
 
@@ -466,7 +466,7 @@ int incremental_import_go_on(struct incremental_import *incremental, bool *ret_i
         *ret_is_other = !are_clocks_kept(incremental);
     note_other(incremental, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
-        code = continue_facts(incremental, ret_is_other, err);
+        code = continue_statistics(incremental, ret_is_other, err);
     note_other(incremental, *ret_is_other,
                "its processes are not what they were, or there is no room for more");
     if (code == 0 && !*ret_is_other)
@@ -497,7 +497,7 @@ int incremental_import_read_to_mark(struct incremental_import *incremental, uint
         return 0;
     progress_begin(import->progress, "reading", "events");
     int code = import_read(import, mark, err);
-    progress_end(import->progress, statistics_n_events(import->facts));
+    progress_end(import->progress, statistics_n_events(import->statistics));
     for (size_t i = 0; incremental->is_sole && i < import->logs->n_inputs; i++)
         import->samples[i].is_by_time = true;
     *ret_is_other = incremental->stream.is_late || incremental->stream.has_damage;
@@ -524,10 +524,10 @@ static int try_advance(struct incremental_import *incremental, uint64_t until_ns
         log_set_be_frugal(incremental->import.logs);
     if (code || !incremental_import_is_fit(incremental))
         return code;
-    if (incremental->is_sole && !incremental->import.facts && incremental->n_beginnings)
+    if (incremental->is_sole && !incremental->import.statistics && incremental->n_beginnings)
         return incremental_import_fail_sole(incremental, err);
-    code = incremental->import.facts ? incremental_import_go_on(incremental, ret_is_other, err)
-                                     : begin(incremental, err);
+    code = incremental->import.statistics ? incremental_import_go_on(incremental, ret_is_other, err)
+                                          : begin(incremental, err);
     incremental->opening_ns += own_cpu_ns() - began_ns;
     return code || *ret_is_other
                ? code

@@ -194,8 +194,8 @@ void incremental_import_forget(struct incremental_import *incremental);
 int incremental_import_open_logs(struct incremental_import *incremental, struct error *err);
 
 /* Creates facts with capacity for the open log and more, and at least for `least`. */
-int incremental_import_make_facts(struct incremental_import *incremental,
-                                  const struct statistics_room *least, struct error *err);
+int incremental_import_make_statistics(struct incremental_import *incremental,
+                                       const struct statistics_room *least, struct error *err);
 
 /* Moves the facts to ones with capacity for the threads, stacks and groups that the open log has
  * now. */

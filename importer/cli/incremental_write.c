@@ -48,7 +48,7 @@ static bool is_cut_well(const struct incremental_import *incremental,
 static bool may_be_cut(const struct incremental_import *incremental,
                        const struct import_options *options)
 {
-    if (!incremental->import.facts || (incremental->has_no_rows && !options->slim))
+    if (!incremental->import.statistics || (incremental->has_no_rows && !options->slim))
         return false;
     return incremental->stream.mark >> CLOCK_MAP_FRACTION_BITS <= incremental->cut_ns;
 }
@@ -134,8 +134,8 @@ static bool fork_writer(struct incremental_import *incremental,
         close(fds[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* the result is useless without the parent */
         if (getppid() == parent) {
-            if (incremental->import.facts) /* freeing it would copy its pages first */
-                statistics_keep_memory(incremental->import.facts);
+            if (incremental->import.statistics) /* freeing it would copy its pages first */
+                statistics_keep_memory(incremental->import.statistics);
             struct child_report report = make(incremental, options);
             put_report(fds[1], &report);
         }
@@ -309,7 +309,7 @@ static int cut_logs(struct incremental_import *incremental, const struct import_
     if (incremental->cut_ns)
         code = log_set_cut(import->logs, incremental->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
-        *ret_is_other = !statistics_continue(import->facts, log_set_definitions(import->logs),
+        *ret_is_other = !statistics_continue(import->statistics, log_set_definitions(import->logs),
                                              &import->ids, incremental->is_sole);
     else if (code == 0)
         code = incremental_import_go_on(incremental, ret_is_other, err);
@@ -334,7 +334,7 @@ int incremental_import_open_cut(struct incremental_import *incremental,
     bool is_other = false;
     int code = incremental_import_open_logs(incremental, err);
     bool can_go_on =
-        code == 0 && incremental->import.facts && incremental_import_is_fit(incremental);
+        code == 0 && incremental->import.statistics && incremental_import_is_fit(incremental);
 
     incremental->cut_ns = incremental->sure_mark = incremental->final_ticks = 0;
     if (can_go_on)

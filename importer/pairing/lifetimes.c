@@ -418,7 +418,7 @@ static void load_end(const uint8_t **in, struct free_record *into, unsigned head
         *in = get(*in, &status.intervening);
         status.intervening--;
     }
-    if (into->ended_by != PAIRING_FREED || status.ended_by != PAIRING_UNSEEN) /* FA-4 */
+    if (into->ended_by != PAIRING_FREED || status.ended_by != PAIRING_MISSED_FREE) /* FA-4 */
         *into = status;
 }
 

@@ -13,7 +13,7 @@
  *        changes its group costs nothing for groups.
  *   FA-3 Memory: 4 KiB per bucket while writing. While reading, one bucket of 48 bytes per id, 56
  *        if blocks change their group.
- *   FA-4 PAIRING_FREED replaces PAIRING_UNSEEN of the same id, whichever comes first.
+ *   FA-4 PAIRING_FREED replaces PAIRING_MISSED_FREE of the same id, whichever comes first.
  *
  * Threads: one at a time; first all writes, then all reads.
  * Errors: memory and I/O.

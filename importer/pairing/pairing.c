@@ -297,7 +297,7 @@ static MTRACE_COLD int end_unseen(struct pairing *pairing, const struct event *e
     struct pairing_end end = {
         .time_ns = event->time_ns,
         .intervening = PAIRING_UNKNOWN,
-        .ended_by = PAIRING_UNSEEN,
+        .ended_by = PAIRING_MISSED_FREE,
     };
     end.group = end.block_group = live_table_group(&pairing->processes[event->process].live, block);
     expire_unseen(pairing, event->time_ns);
@@ -360,7 +360,7 @@ static MTRACE_COLD int end_at_allocation(struct pairing *pairing, const struct e
         .node = item->node,
         .group = item->group,
         .block_group = event->group,
-        .ended_by = item->is_realloc ? PAIRING_UNSEEN : PAIRING_FREED,
+        .ended_by = item->is_realloc ? PAIRING_MISSED_FREE : PAIRING_FREED,
     };
     pending_remove(&pairing->ends, item);
     pairing->counts.clock_inversions++;

@@ -61,8 +61,8 @@ enum pairing_ended_by {
     PAIRING_LEAKED = 0,
     PAIRING_FREED = 1,
     PAIRING_REALLOCATED = 2,
-    PAIRING_UNSEEN = 3, /* ended, but not in the log; the time is the latest possible */
-    PAIRING_EXEC = 4,   /* live when the process image was replaced */
+    PAIRING_MISSED_FREE = 3, /* ended, but not in the log; the time is the latest possible */
+    PAIRING_EXEC = 4,        /* live when the process image was replaced */
 };
 
 /* What a block allocated by realloc of another one has in addition. */

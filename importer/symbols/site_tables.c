@@ -167,26 +167,27 @@ static const char *const delete_all =
     "DELETE FROM site_growth; DELETE FROM site_births;";
 
 /* Writes the totals from memory, or from the tables. */
-static int write_totals(sqlite3 *db, const struct statistics *facts,
+static int write_totals(sqlite3 *db, const struct statistics *statistics,
                         const struct site_of_stack *sites, struct error *err)
 {
-    return facts ? site_totals_write_totals(db, facts, sites, err)
-                 : database_execute(db,
-                                    "INSERT INTO site_totals SELECT * FROM _site_totals;"
-                                    "INSERT INTO site_frees SELECT * FROM _site_frees;",
-                                    err);
+    return statistics ? site_totals_write_totals(db, statistics, sites, err)
+                      : database_execute(db,
+                                         "INSERT INTO site_totals SELECT * FROM _site_totals;"
+                                         "INSERT INTO site_frees SELECT * FROM _site_frees;",
+                                         err);
 }
 
-static int write_leaks(sqlite3 *db, const struct statistics *facts,
+static int write_leaks(sqlite3 *db, const struct statistics *statistics,
                        const struct site_of_stack *sites, const struct stack_rules *rules,
                        struct error *err)
 {
-    return facts ? site_totals_write_leaks(db, facts, sites, rules, err)
-                 : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
+    return statistics
+               ? site_totals_write_leaks(db, statistics, sites, rules, err)
+               : database_execute(db, "INSERT INTO site_leaks SELECT * FROM _site_leaks", err);
 }
 
-static int write_leaks_and_growth(sqlite3 *db, const struct statistics *facts, struct sites *sites,
-                                  struct stack_rules *rules, struct error *err)
+static int write_leaks_and_growth(sqlite3 *db, const struct statistics *statistics,
+                                  struct sites *sites, struct stack_rules *rules, struct error *err)
 {
     const struct site_of_stack *of_stack = sites->of_stack;
     int code =
@@ -198,11 +199,12 @@ static int write_leaks_and_growth(sqlite3 *db, const struct statistics *facts, s
         code = write_snapshots(db, sites, err);
     if (code == 0)
         code = site_allocations_write(db, of_stack, rules,
-                                      facts ? statistics_leaked_allocations(facts) : NULL, err);
+                                      statistics ? statistics_leaked_allocations(statistics) : NULL,
+                                      err);
     if (code == 0)
         code = database_execute(db, "INSERT INTO site_shapes SELECT * FROM _site_shapes", err);
     if (code == 0)
-        code = write_leaks(db, facts, of_stack, rules, err);
+        code = write_leaks(db, statistics, of_stack, rules, err);
     return code ? code
                 : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
 }
@@ -215,7 +217,7 @@ int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
     int code = database_execute(db, delete_all, err);
 
     if (code == 0)
-        code = write_totals(db, source->facts, sites, err);
+        code = write_totals(db, source->statistics, sites, err);
     if (code || source->left_out >= LEFT_OUT_LEAKS)
         return code;
     if (source->left_out != LEFT_OUT_NOTHING) /* it was created without views (database_blank) */
@@ -223,7 +225,7 @@ int site_tables_write(sqlite3 *db, const struct site_of_stack *sites,
     if (code == 0)
         code = sites_new(db, &of_snapshots, err);
     if (code == 0)
-        code = write_leaks_and_growth(db, source->facts, &of_snapshots, &rules, err);
+        code = write_leaks_and_growth(db, source->statistics, &of_snapshots, &rules, err);
     stack_rules_done(&rules);
     sites_done(&of_snapshots);
     return code;

@@ -26,9 +26,9 @@ struct statistics;
 
 /* Data in memory. facts, snapshots NULL: read from the tables. */
 struct site_source {
-    const struct statistics *facts;     /* after statistics_finish, with the ids of the database */
-    const struct event_rows *snapshots; /* that kept the rows of snapshot_backtraces */
-    enum left_out left_out;             /* of the database */
+    const struct statistics *statistics; /* after statistics_finish, with the ids of the database */
+    const struct event_rows *snapshots;  /* that kept the rows of snapshot_backtraces */
+    enum left_out left_out;              /* of the database */
 };
 
 /* Needs all other totals, and names and call sites of the code. */

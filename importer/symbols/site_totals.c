@@ -57,7 +57,7 @@ static void index_stacks(const struct process_totals *process, const struct stac
 }
 
 struct counting {
-    const struct statistics *facts;
+    const struct statistics *statistics;
     const struct site_of_stack *sites;
     const struct stack_rules *rules;
     struct hash_map all;
@@ -68,13 +68,14 @@ typedef int stack_fn(struct counting *counting, uint32_t process, uint32_t id,
 
 static int each_stack(struct counting *counting, stack_fn *take, struct error *err)
 {
-    const struct statistics *facts = counting->facts;
+    const struct statistics *statistics = counting->statistics;
     size_t n_stacks = counting->sites->n_stacks;
     const struct stack_totals **by_id = malloc(n_stacks * sizeof *by_id);
     int code = by_id ? 0 : error_set(err, ERROR_NOMEM, "out of memory for %zu stacks", n_stacks);
 
-    for (uint32_t process = 1; code == 0 && process <= facts->definitions->n_processes; process++) {
-        index_stacks(&facts->totals->processes[process], by_id, n_stacks);
+    for (uint32_t process = 1; code == 0 && process <= statistics->definitions->n_processes;
+         process++) {
+        index_stacks(&statistics->totals->processes[process], by_id, n_stacks);
         for (uint32_t id = 1; code == 0 && id < n_stacks; id++)
             if (by_id[id])
                 code = take(counting, process, id, by_id[id], err);
@@ -158,7 +159,7 @@ static int add_total(struct counting *counting, uint32_t process, uint32_t id,
         return ERROR_NOMEM;
     for (size_t i = 0; i < N_SUMS; i++)
         saturating_grow(&site->sums[i], (int64_t)values[i]);
-    if (counting->facts->definitions->backtraces[id].status == DEFINITIONS_COMPLETE) {
+    if (counting->statistics->definitions->backtraces[id].status == DEFINITIONS_COMPLETE) {
         site->has_complete = true;
         saturating_grow(&site->complete_blocks, (int64_t)blocks);
     }
@@ -214,8 +215,8 @@ struct site_free {
 static int add_frees(struct counting *counting, struct error *err)
 {
     const struct site_of_stack *sites = counting->sites;
-    const struct pair_totals_entry *entries = counting->facts->totals->free_sites.elements;
-    size_t n = counting->facts->totals->free_sites.n;
+    const struct pair_totals_entry *entries = counting->statistics->totals->free_sites.elements;
+    size_t n = counting->statistics->totals->free_sites.n;
 
     for (size_t i = 0; i < n; i++) {
         const struct pair_totals_entry *entry = &entries[i];
@@ -271,10 +272,10 @@ static int write_frees(sqlite3 *db, struct counting *counting, struct error *err
     return code;
 }
 
-int site_totals_write_totals(sqlite3 *db, const struct statistics *facts,
+int site_totals_write_totals(sqlite3 *db, const struct statistics *statistics,
                              const struct site_of_stack *sites, struct error *err)
 {
-    struct counting counting = {.facts = facts, .sites = sites};
+    struct counting counting = {.statistics = statistics, .sites = sites};
     int code = write_totals(db, &counting, err);
 
     return code ? code : write_frees(db, &counting, err);
@@ -289,11 +290,11 @@ struct site_leak {
     struct squares blocks_squares, bytes_squares;
 };
 
-static bool ended_in_exec(const struct statistics *facts, uint32_t process)
+static bool ended_in_exec(const struct statistics *statistics, uint32_t process)
 {
-    const char *end_kind = facts->definitions->processes[process].end_kind;
+    const char *end_kind = statistics->definitions->processes[process].end_kind;
 
-    return statistics_has_ended(facts, process) && end_kind && strcmp(end_kind, "exec") == 0;
+    return statistics_has_ended(statistics, process) && end_kind && strcmp(end_kind, "exec") == 0;
 }
 
 static int add_leak(struct counting *counting, uint32_t process, uint32_t id,
@@ -301,7 +302,7 @@ static int add_leak(struct counting *counting, uint32_t process, uint32_t id,
 {
     struct site_leak *leak;
 
-    if (stack->leaked_blocks == 0 || ended_in_exec(counting->facts, process))
+    if (stack->leaked_blocks == 0 || ended_in_exec(counting->statistics, process))
         return 0;
     const struct place place = {.process = process,
                                 .site = counting->sites->ids[id],
@@ -335,11 +336,11 @@ static const char patterns_sql[] =
     " AND s.process_id = t.process_id AND s.site = coalesce(t.call_site_id, -1)"
     " AND s.rule = coalesce(t.rule_id, -1)";
 
-int site_totals_write_leaks(sqlite3 *db, const struct statistics *facts,
+int site_totals_write_leaks(sqlite3 *db, const struct statistics *statistics,
                             const struct site_of_stack *sites, const struct stack_rules *rules,
                             struct error *err)
 {
-    struct counting counting = {.facts = facts, .sites = sites, .rules = rules};
+    struct counting counting = {.statistics = statistics, .sites = sites, .rules = rules};
     const struct site_leak *leaks;
     sqlite3_stmt *insert = NULL;
     int code = each_stack(&counting, add_leak, err);

@@ -21,11 +21,11 @@
 
 /* Fills the empty tables site_totals and site_frees. After statistics_finish, with the ids of the
  * database. */
-int site_totals_write_totals(sqlite3 *db, const struct statistics *facts,
+int site_totals_write_totals(sqlite3 *db, const struct statistics *statistics,
                              const struct site_of_stack *sites, struct error *err);
 
 /* Fills the empty table site_leaks. Needs site_shapes. */
-int site_totals_write_leaks(sqlite3 *db, const struct statistics *facts,
+int site_totals_write_leaks(sqlite3 *db, const struct statistics *statistics,
                             const struct site_of_stack *sites, const struct stack_rules *rules,
                             struct error *err);
 

@@ -15,25 +15,26 @@
 #include "lib/base/error.h"
 
 /* Receives FAILURE, MALLOPT, MARKER and UNMATCHED_FREE events. */
-typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
+typedef int statistics_event_fn(void *context, const struct event *event, struct error *err);
 
 /* A block that moves to another group. Ids of groups may be unknown until the end of the log
  * (definitions_group_id). */
-struct facts_move {
+struct statistics_move {
     uint64_t allocation_id, at_ns;
     uint32_t from_group, group;
 };
 
-typedef int facts_move_fn(void *context, const struct facts_move *move, struct error *err);
+typedef int statistics_move_fn(void *context, const struct statistics_move *move,
+                               struct error *err);
 
 struct row_sink {
     void *context;
-    facts_event_fn *event;
+    statistics_event_fn *event;
     mappings_ended_fn *mapping;
     memory_samples_fn *memory;
     snapshots_fn *snapshot;
-    facts_move_fn *move;  /* NULL: these rows are not needed */
-    bool takes_any_order; /* stacks of a snapshot need not be sorted */
+    statistics_move_fn *move; /* NULL: these rows are not needed */
+    bool takes_any_order;     /* stacks of a snapshot need not be sorted */
 };
 
 #endif

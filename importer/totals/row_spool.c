@@ -24,7 +24,7 @@ struct kept {
         struct event event;
         struct mapping mapping;
         struct memory_sample memory;
-        struct facts_move move;
+        struct statistics_move move;
     };
 };
 
@@ -278,7 +278,7 @@ static int on_memory(void *context, const struct memory_sample *sample, struct e
     return take(context, &item, err);
 }
 
-static int on_move(void *context, const struct facts_move *move, struct error *err)
+static int on_move(void *context, const struct statistics_move *move, struct error *err)
 {
     struct kept item = {.kind = KEPT_MOVE, .move = *move};
 

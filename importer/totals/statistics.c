@@ -146,31 +146,31 @@ static struct pairing_process traits_of(const struct definitions_process *proces
     };
 }
 
-static void bound_process(struct statistics *facts, struct process_facts *process)
+static void bound_process(struct statistics *statistics, struct process_statistics *process)
 {
-    process->windows.most = facts->limits.windows;
-    process->phases.most = facts->limits.phases;
+    process->windows.most = statistics->limits.windows;
+    process->phases.most = statistics->limits.phases;
 }
 
-static void process_begin(struct statistics *facts, uint32_t id)
+static void process_begin(struct statistics *statistics, uint32_t id)
 {
-    const struct definitions_process *process = &facts->definitions->processes[id];
-    struct process_facts *own = &facts->processes[id];
+    const struct definitions_process *process = &statistics->definitions->processes[id];
+    struct process_statistics *own = &statistics->processes[id];
 
     own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
     own->traits = traits_of(process);
-    facts->totals->processes[id].sample_bytes = process->sample_bytes;
-    *pairing_process_get(facts->pairing, id) = own->traits;
+    statistics->totals->processes[id].sample_bytes = process->sample_bytes;
+    *pairing_process_get(statistics->pairing, id) = own->traits;
     /* A fork child may realloc inherited blocks while no window is open. Other processes record
      * nothing before their first window. */
-    pairing_process_get(facts->pairing, id)->is_untraced =
+    pairing_process_get(statistics->pairing, id)->is_untraced =
         own->traits.is_forked && (process->flags & LOG_FLAG_STARTED_OFF);
     timeline_init(&own->timeline, process->start_ns);
-    mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
-                  facts->sink.mapping, facts->sink.context);
+    mappings_init(&own->mappings, id, statistics->page_bytes[id], &statistics->last_mapping_id,
+                  statistics->sink.mapping, statistics->sink.context);
     own->was_untraced = own->is_untraced = is_untraced(process);
-    snapshots_plan(facts->snapshots, id, process->start_ns);
-    bound_process(facts, own);
+    snapshots_plan(statistics->snapshots, id, process->start_ns);
+    bound_process(statistics, own);
 }
 
 /* A damaged log may have any value in its header. */
@@ -181,53 +181,56 @@ static uint32_t plausible_page_bytes(uint32_t page_bytes)
     return is_power_of_two && page_bytes >= 4096 && page_bytes <= 1 << 20 ? page_bytes : 4096;
 }
 
-static int make_arrays(struct statistics *facts, size_t n, struct error *err)
+static int make_arrays(struct statistics *statistics, size_t n, struct error *err)
 {
-    facts->processes = calloc(n + 1, sizeof *facts->processes);
-    facts->page_bytes = calloc(n + 1, sizeof *facts->page_bytes);
-    facts->word_bytes = calloc(n + 1, sizeof *facts->word_bytes);
+    statistics->processes = calloc(n + 1, sizeof *statistics->processes);
+    statistics->page_bytes = calloc(n + 1, sizeof *statistics->page_bytes);
+    statistics->word_bytes = calloc(n + 1, sizeof *statistics->word_bytes);
     for (int i = 0; i < STATISTICS_MOMENTS; i++)
-        facts->moments_ns[i] = calloc(n + 1, sizeof **facts->moments_ns);
-    if (!facts->processes || !facts->page_bytes || !facts->word_bytes
-        || !facts->moments_ns[STATISTICS_AT_PEAK] || !facts->moments_ns[STATISTICS_AT_END])
+        statistics->moments_ns[i] = calloc(n + 1, sizeof **statistics->moments_ns);
+    if (!statistics->processes || !statistics->page_bytes || !statistics->word_bytes
+        || !statistics->moments_ns[STATISTICS_AT_PEAK]
+        || !statistics->moments_ns[STATISTICS_AT_END])
         return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
     for (size_t i = 1; i <= n; i++) { /* later processes run on the same machine */
-        size_t id = i <= facts->definitions->n_processes ? i : 1;
-        facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[id].page_bytes);
-        facts->word_bytes[i] = (uint8_t)facts->definitions->processes[id].word_bytes;
+        size_t id = i <= statistics->definitions->n_processes ? i : 1;
+        statistics->page_bytes[i] =
+            plausible_page_bytes(statistics->definitions->processes[id].page_bytes);
+        statistics->word_bytes[i] = (uint8_t)statistics->definitions->processes[id].word_bytes;
     }
     return 0;
 }
 
-static int make_parts(struct statistics *facts, const char *target, struct error *err)
+static int make_parts(struct statistics *statistics, const char *target, struct error *err)
 {
-    const struct definitions *definitions = facts->definitions;
-    uint32_t n_processes = facts->room.n_processes;
-    uint32_t n_threads = facts->room.n_threads;
-    struct pairing_sink sink = facts_blocks_sink(facts);
-    int code = make_arrays(facts, n_processes, err);
+    const struct definitions *definitions = statistics->definitions;
+    uint32_t n_processes = statistics->room.n_processes;
+    uint32_t n_threads = statistics->room.n_threads;
+    struct pairing_sink sink = statistics_blocks_sink(statistics);
+    int code = make_arrays(statistics, n_processes, err);
 
     if (code == 0)
-        code = pairing_new(n_processes, n_threads, &sink, &facts->pairing, err);
-    if (code == 0)
-        code = totals_new(n_processes, n_threads, facts->room.n_nodes, &facts->totals, err);
+        code = pairing_new(n_processes, n_threads, &sink, &statistics->pairing, err);
     if (code == 0)
         code =
-            heap_ranges_new(n_processes, facts->page_bytes, facts->word_bytes, &facts->heaps, err);
+            totals_new(n_processes, n_threads, statistics->room.n_nodes, &statistics->totals, err);
     if (code == 0)
-        code = group_totals_new(definitions, &facts->groups, err);
+        code = heap_ranges_new(n_processes, statistics->page_bytes, statistics->word_bytes,
+                               &statistics->heaps, err);
     if (code == 0)
-        code = pool_blocks_new(definitions, &facts->room, target, &facts->pools, err);
+        code = group_totals_new(definitions, &statistics->groups, err);
     if (code == 0)
-        code = lifetimes_new(target, &facts->lifetimes, err);
+        code = pool_blocks_new(definitions, &statistics->room, target, &statistics->pools, err);
     if (code == 0)
-        code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
-                             &facts->snapshots, err);
-    if (code == 0 && facts->sink.takes_any_order)
-        snapshots_leave_order(facts->snapshots);
+        code = lifetimes_new(target, &statistics->lifetimes, err);
     if (code == 0)
-        code = memory_samples_new(n_processes, facts->word_bytes, facts->sink.memory,
-                                  facts->sink.context, &facts->memory_samples, err);
+        code = snapshots_new(n_processes, target, statistics->sink.snapshot,
+                             statistics->sink.context, &statistics->snapshots, err);
+    if (code == 0 && statistics->sink.takes_any_order)
+        snapshots_leave_order(statistics->snapshots);
+    if (code == 0)
+        code = memory_samples_new(n_processes, statistics->word_bytes, statistics->sink.memory,
+                                  statistics->sink.context, &statistics->memory_samples, err);
     return code;
 }
 
@@ -235,94 +238,95 @@ int statistics_new(const struct definitions *definitions, const struct statistic
                    const struct row_sink *sink, const char *target, struct statistics **ret,
                    struct error *err)
 {
-    struct statistics *facts = calloc(1, sizeof *facts);
+    struct statistics *statistics = calloc(1, sizeof *statistics);
 
-    if (!facts)
+    if (!statistics)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    facts->sink = *sink;
-    facts->definitions = definitions;
-    facts->room = room ? *room
-                       : (struct statistics_room){.n_processes = (uint32_t)definitions->n_processes,
-                                                  .n_threads = (uint32_t)definitions->n_threads,
-                                                  .n_nodes = (uint32_t)definitions->n_backtraces,
-                                                  .n_pools = (uint32_t)definitions->n_pools};
-    int code = make_parts(facts, target, err);
+    statistics->sink = *sink;
+    statistics->definitions = definitions;
+    statistics->room =
+        room ? *room
+             : (struct statistics_room){.n_processes = (uint32_t)definitions->n_processes,
+                                        .n_threads = (uint32_t)definitions->n_threads,
+                                        .n_nodes = (uint32_t)definitions->n_backtraces,
+                                        .n_pools = (uint32_t)definitions->n_pools};
+    int code = make_parts(statistics, target, err);
     if (code) {
-        statistics_free(facts);
+        statistics_free(statistics);
         return code;
     }
-    while (facts->n_processes < definitions->n_processes)
-        process_begin(facts, ++facts->n_processes);
-    *ret = facts;
+    while (statistics->n_processes < definitions->n_processes)
+        process_begin(statistics, ++statistics->n_processes);
+    *ret = statistics;
     return 0;
 }
 
-int statistics_keep_moments(struct statistics *facts, struct error *err)
+int statistics_keep_moments(struct statistics *statistics, struct error *err)
 {
-    return moment_blocks_new(facts->room.n_processes, &facts->blocks, err);
+    return moment_blocks_new(statistics->room.n_processes, &statistics->blocks, err);
 }
 
-void statistics_leave_out(struct statistics *facts, enum left_out left_out)
+void statistics_leave_out(struct statistics *statistics, enum left_out left_out)
 {
-    facts->left_out = left_out;
+    statistics->left_out = left_out;
     if (left_out < LEFT_OUT_HEAPS)
         return;
-    if (!facts->keeps_memory)
-        moment_blocks_free(facts->blocks);
-    facts->blocks = NULL;
+    if (!statistics->keeps_memory)
+        moment_blocks_free(statistics->blocks);
+    statistics->blocks = NULL;
 }
 
-const struct hash_map *statistics_leaked_allocations(const struct statistics *facts)
+const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics)
 {
-    return &facts->totals->leaked_allocations;
+    return &statistics->totals->leaked_allocations;
 }
 
-void statistics_keep_memory(struct statistics *facts)
+void statistics_keep_memory(struct statistics *statistics)
 {
-    facts->keeps_memory = true;
-    pairing_keep_memory(facts->pairing);
+    statistics->keeps_memory = true;
+    pairing_keep_memory(statistics->pairing);
 }
 
-void statistics_leave_rows_out(struct statistics *facts)
+void statistics_leave_rows_out(struct statistics *statistics)
 {
-    lifetimes_free(facts->lifetimes);
-    facts->lifetimes = NULL;
-    if (facts->pools)
-        pool_blocks_leave_rows_out(facts->pools);
+    lifetimes_free(statistics->lifetimes);
+    statistics->lifetimes = NULL;
+    if (statistics->pools)
+        pool_blocks_leave_rows_out(statistics->pools);
 }
 
-void statistics_bound(struct statistics *facts, const struct statistics_limits *limits)
+void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits)
 {
-    facts->limits = *limits;
-    heap_ranges_bound(facts->heaps, limits->extents);
-    totals_bound(facts->totals, limits->pairs);
-    facts->walks.most = limits->walks;
-    for (uint32_t id = 1; id <= facts->n_processes; id++)
-        bound_process(facts, &facts->processes[id]);
+    statistics->limits = *limits;
+    heap_ranges_bound(statistics->heaps, limits->extents);
+    totals_bound(statistics->totals, limits->pairs);
+    statistics->walks.most = limits->walks;
+    for (uint32_t id = 1; id <= statistics->n_processes; id++)
+        bound_process(statistics, &statistics->processes[id]);
 }
 
-static uint64_t count_left_out(const struct statistics *facts, enum statistics_bounded kind)
+static uint64_t count_left_out(const struct statistics *statistics, enum statistics_bounded kind)
 {
     uint64_t n = 0;
 
     switch (kind) {
     case STATISTICS_EXTENTS:
-        return heap_ranges_n_left_out(facts->heaps);
+        return heap_ranges_n_left_out(statistics->heaps);
     case STATISTICS_FREE_SITES:
-        return facts->totals->n_unreported_free_sites;
+        return statistics->totals->n_unreported_free_sites;
     case STATISTICS_FLOWS:
-        return facts->totals->n_unreported_flows;
+        return statistics->totals->n_unreported_flows;
     case STATISTICS_WALKS:
-        return facts->walks.n_left_out;
+        return statistics->walks.n_left_out;
     default:
-        for (uint32_t id = 1; id <= facts->n_processes; id++)
-            n += kind == STATISTICS_WINDOWS ? facts->processes[id].windows.n_left_out
-                                            : facts->processes[id].phases.n_left_out;
+        for (uint32_t id = 1; id <= statistics->n_processes; id++)
+            n += kind == STATISTICS_WINDOWS ? statistics->processes[id].windows.n_left_out
+                                            : statistics->processes[id].phases.n_left_out;
         return n;
     }
 }
 
-uint64_t statistics_n_left_out(const struct statistics *facts, enum statistics_bounded kind,
+uint64_t statistics_n_left_out(const struct statistics *statistics, enum statistics_bounded kind,
                                const char **ret_name)
 {
     static const char *const names[STATISTICS_BOUNDED_KINDS] = {
@@ -331,23 +335,23 @@ uint64_t statistics_n_left_out(const struct statistics *facts, enum statistics_b
         [STATISTICS_WINDOWS] = "windows",       [STATISTICS_PHASES] = "phases"};
 
     *ret_name = names[kind];
-    return count_left_out(facts, kind);
+    return count_left_out(statistics, kind);
 }
 
-void statistics_keep_left(struct statistics *facts)
+void statistics_keep_left(struct statistics *statistics)
 {
-    facts->left.is_wanted = true;
+    statistics->left.is_wanted = true;
 }
 
 /* The log cannot be read again, so losses and untracked times seen so far stay, whatever the new
  * definitions say. */
-static void take_losses(struct statistics *facts, uint32_t id, struct pairing_process *traits)
+static void take_losses(struct statistics *statistics, uint32_t id, struct pairing_process *traits)
 {
-    struct process_facts *process = &facts->processes[id];
+    struct process_statistics *process = &statistics->processes[id];
     struct pairing_process *own = &process->traits;
-    struct pairing_process *paired = pairing_process_get(facts->pairing, id);
+    struct pairing_process *paired = pairing_process_get(statistics->pairing, id);
 
-    process->is_untraced |= is_untraced(&facts->definitions->processes[id]);
+    process->is_untraced |= is_untraced(&statistics->definitions->processes[id]);
     process->was_untraced |= process->is_untraced;
     own->has_lost_events |= traits->has_lost_events;
     own->has_untracked_blocks |= traits->has_untracked_blocks;
@@ -358,10 +362,10 @@ static void take_losses(struct statistics *facts, uint32_t id, struct pairing_pr
 }
 
 /* Is it the same process, only longer? */
-static bool process_continue(struct statistics *facts, uint32_t id, bool is_sole)
+static bool process_continue(struct statistics *statistics, uint32_t id, bool is_sole)
 {
-    const struct definitions_process *process = &facts->definitions->processes[id];
-    struct process_facts *own = &facts->processes[id];
+    const struct definitions_process *process = &statistics->definitions->processes[id];
+    struct process_statistics *own = &statistics->processes[id];
     struct pairing_process traits = traits_of(process);
 
     if (process->last_ns > own->last_ns)
@@ -370,204 +374,206 @@ static bool process_continue(struct statistics *facts, uint32_t id, bool is_sole
         own->last_ns = process->last_ns > own->event_ns ? process->last_ns : own->event_ns;
         traits.ended_in_exec = own->has_exec;
     }
-    pairing_process_get(facts->pairing, id)->ended_in_exec = own->traits.ended_in_exec =
+    pairing_process_get(statistics->pairing, id)->ended_in_exec = own->traits.ended_in_exec =
         traits.ended_in_exec;
-    if (facts->pools)
-        pool_blocks_set_exec(facts->pools, id, traits.ended_in_exec);
+    if (statistics->pools)
+        pool_blocks_set_exec(statistics->pools, id, traits.ended_in_exec);
     if (is_sole)
-        take_losses(facts, id, &traits);
+        take_losses(statistics, id, &traits);
     return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced
            && traits.is_forked == own->traits.is_forked
            && traits.has_lost_events == own->traits.has_lost_events
            && traits.has_untracked_blocks == own->traits.has_untracked_blocks;
 }
 
-bool statistics_continue(struct statistics *facts, const struct definitions *definitions,
+bool statistics_continue(struct statistics *statistics, const struct definitions *definitions,
                          const struct statistics_ids *ids, bool is_sole)
 {
-    bool is_same = definitions->n_processes <= facts->room.n_processes
-                   && definitions->n_processes >= facts->n_processes
-                   && definitions->n_threads <= facts->room.n_threads
-                   && definitions->n_backtraces <= facts->room.n_nodes
-                   && (definitions->n_groups > 0) == (facts->groups != NULL)
-                   && (definitions->n_pools > 0) == (facts->pools != NULL);
+    bool is_same = definitions->n_processes <= statistics->room.n_processes
+                   && definitions->n_processes >= statistics->n_processes
+                   && definitions->n_threads <= statistics->room.n_threads
+                   && definitions->n_backtraces <= statistics->room.n_nodes
+                   && (definitions->n_groups > 0) == (statistics->groups != NULL)
+                   && (definitions->n_pools > 0) == (statistics->pools != NULL);
 
-    facts->definitions = definitions;
-    if (is_same && facts->pools)
-        is_same = pool_blocks_continue(facts->pools, definitions, ids->pools);
-    if (facts->groups)
-        facts->groups->definitions = definitions;
-    for (uint32_t id = 1; is_same && id <= facts->n_processes; id++)
-        is_same = process_continue(facts, id, is_sole);
-    while (is_same && facts->n_processes < definitions->n_processes) {
-        uint32_t id = ++facts->n_processes;
-        is_same =
-            plausible_page_bytes(definitions->processes[id].page_bytes) == facts->page_bytes[id]
-            && definitions->processes[id].word_bytes == facts->word_bytes[id];
-        process_begin(facts, id);
+    statistics->definitions = definitions;
+    if (is_same && statistics->pools)
+        is_same = pool_blocks_continue(statistics->pools, definitions, ids->pools);
+    if (statistics->groups)
+        statistics->groups->definitions = definitions;
+    for (uint32_t id = 1; is_same && id <= statistics->n_processes; id++)
+        is_same = process_continue(statistics, id, is_sole);
+    while (is_same && statistics->n_processes < definitions->n_processes) {
+        uint32_t id = ++statistics->n_processes;
+        is_same = plausible_page_bytes(definitions->processes[id].page_bytes)
+                      == statistics->page_bytes[id]
+                  && definitions->processes[id].word_bytes == statistics->word_bytes[id];
+        process_begin(statistics, id);
     }
     return is_same;
 }
 
-void statistics_free(struct statistics *facts)
+void statistics_free(struct statistics *statistics)
 {
-    if (!facts || facts->keeps_memory)
+    if (!statistics || statistics->keeps_memory)
         return;
-    for (size_t i = 0; facts->processes && i <= facts->n_processes; i++) {
-        timeline_done(&facts->processes[i].timeline);
-        mappings_done(&facts->processes[i].mappings);
-        phases_done(&facts->processes[i].phases);
-        windows_done(&facts->processes[i].windows);
+    for (size_t i = 0; statistics->processes && i <= statistics->n_processes; i++) {
+        timeline_done(&statistics->processes[i].timeline);
+        mappings_done(&statistics->processes[i].mappings);
+        phases_done(&statistics->processes[i].phases);
+        windows_done(&statistics->processes[i].windows);
     }
     for (int i = 0; i < STATISTICS_MOMENTS; i++) {
-        heap_pages_done(&facts->pages[i]);
-        free(facts->moments_ns[i]);
+        heap_pages_done(&statistics->pages[i]);
+        free(statistics->moments_ns[i]);
     }
-    memory_samples_free(facts->memory_samples);
-    snapshots_free(facts->snapshots);
-    lifetimes_free(facts->lifetimes);
-    heap_ranges_free(facts->heaps);
-    moment_blocks_free(facts->blocks);
-    left_blocks_done(&facts->left);
-    totals_free(facts->totals);
-    group_totals_free(facts->groups);
-    pool_blocks_free(facts->pools);
-    object_walks_done(&facts->walks);
-    pairing_free(facts->pairing);
-    hash_map_done(&facts->chains);
-    free(facts->page_bytes);
-    free(facts->word_bytes);
-    free(facts->processes);
-    free(facts);
+    memory_samples_free(statistics->memory_samples);
+    snapshots_free(statistics->snapshots);
+    lifetimes_free(statistics->lifetimes);
+    heap_ranges_free(statistics->heaps);
+    moment_blocks_free(statistics->blocks);
+    left_blocks_done(&statistics->left);
+    totals_free(statistics->totals);
+    group_totals_free(statistics->groups);
+    pool_blocks_free(statistics->pools);
+    object_walks_done(&statistics->walks);
+    pairing_free(statistics->pairing);
+    hash_map_done(&statistics->chains);
+    free(statistics->page_bytes);
+    free(statistics->word_bytes);
+    free(statistics->processes);
+    free(statistics);
 }
 
 /* ---- the end of pass 1 ---- */
 
-static int finish_process(struct statistics *facts, uint32_t id, struct error *err)
+static int finish_process(struct statistics *statistics, uint32_t id, struct error *err)
 {
-    struct process_facts *process = &facts->processes[id];
-    const struct process_totals *totals = &facts->totals->processes[id];
+    struct process_statistics *process = &statistics->processes[id];
+    const struct process_totals *totals = &statistics->totals->processes[id];
 
     if (process->has_exec) /* the header has the end of the last image */
         process->last_ns = process->event_ns;
     int code = timeline_finish(&process->timeline, process->last_ns, totals->live_bytes,
                                totals->live_blocks, err);
 
-    facts->moments_ns[STATISTICS_AT_PEAK][id] = totals->peak_ns;
-    facts->moments_ns[STATISTICS_AT_END][id] = process->last_ns;
-    if (facts->left_out >= LEFT_OUT_LEAKS)
+    statistics->moments_ns[STATISTICS_AT_PEAK][id] = totals->peak_ns;
+    statistics->moments_ns[STATISTICS_AT_END][id] = process->last_ns;
+    if (statistics->left_out >= LEFT_OUT_LEAKS)
         return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* time passed since the last event */
-        code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);
+        code =
+            snapshots_advance(statistics->snapshots, statistics->totals, id, process->last_ns, err);
     if (code == 0)
-        code = snapshots_finish(facts->snapshots, facts->totals, id, process->last_ns,
+        code = snapshots_finish(statistics->snapshots, statistics->totals, id, process->last_ns,
                                 &process->peak_snapshot_id, &process->end_snapshot_id, err);
     return code ? code : mappings_finish(&process->mappings, err);
 }
 
 /* Marks heaps with unseen blocks (HR-4). A fork child has its parent's blocks, which may be
  * inherited in turn. In attached processes and their children, unseen blocks may be in any heap. */
-static void mark_unseen_blocks(struct statistics *facts, uint32_t id)
+static void mark_unseen_blocks(struct statistics *statistics, uint32_t id)
 {
-    const struct definitions_process *processes = facts->definitions->processes;
+    const struct definitions_process *processes = statistics->definitions->processes;
     uint32_t child = id;
 
     while (processes[child].flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) {
         uint32_t parent = processes[child].parent;
         bool is_known = !(processes[child].flags & LOG_FLAG_ATTACHED) && parent && parent < child
-                        && !facts->processes[parent].was_untraced;
-        heap_ranges_mark_inherited(facts->heaps, id, is_known ? parent : 0,
+                        && !statistics->processes[parent].was_untraced;
+        heap_ranges_mark_inherited(statistics->heaps, id, is_known ? parent : 0,
                                    processes[child].start_ns);
         if (!is_known)
             break;
         child = parent;
     }
-    if (facts->processes[id].was_untraced)
-        heap_ranges_mark_untracked(facts->heaps, id);
+    if (statistics->processes[id].was_untraced)
+        heap_ranges_mark_untracked(statistics->heaps, id);
 }
 
-int statistics_finish(struct statistics *facts, struct error *err)
+int statistics_finish(struct statistics *statistics, struct error *err)
 {
-    totals_finish(facts->totals);
-    if (facts->groups)
-        group_totals_finish(facts->groups);
+    totals_finish(statistics->totals);
+    if (statistics->groups)
+        group_totals_finish(statistics->groups);
     int code = 0;
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
-        struct phase_numbers numbers = statistics_phase_numbers(facts, id);
-        struct window_numbers window = statistics_window_numbers(facts, id);
-        code = windows_finish(&facts->processes[id].windows, &window, err);
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++) {
+        struct phase_numbers numbers = statistics_phase_numbers(statistics, id);
+        struct window_numbers window = statistics_window_numbers(statistics, id);
+        code = windows_finish(&statistics->processes[id].windows, &window, err);
         if (code == 0)
-            code = phases_finish(&facts->processes[id].phases, &numbers,
-                                 statistics_n_allocations(facts), err);
+            code = phases_finish(&statistics->processes[id].phases, &numbers,
+                                 statistics_n_allocations(statistics), err);
     }
-    for (uint32_t id = 1; facts->blocks && id <= facts->definitions->n_processes; id++)
-        if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)
-            moment_blocks_peak(facts->blocks, id, facts->totals->processes[id].peak_ns,
-                               statistics_n_allocations(facts));
-    if (facts->blocks) /* statistics_skip_rows needs the live blocks */
-        pairing_keep_memory(facts->pairing);
+    for (uint32_t id = 1; statistics->blocks && id <= statistics->definitions->n_processes; id++)
+        if (statistics->totals->processes[id].peak_ns != TOTALS_NEVER)
+            moment_blocks_peak(statistics->blocks, id, statistics->totals->processes[id].peak_ns,
+                               statistics_n_allocations(statistics));
+    if (statistics->blocks) /* statistics_skip_rows needs the live blocks */
+        pairing_keep_memory(statistics->pairing);
     if (code == 0)
-        code = pairing_finish(facts->pairing, err);
-    if (code == 0 && facts->pools)
-        code = pool_blocks_finish(facts->pools, err);
+        code = pairing_finish(statistics->pairing, err);
+    if (code == 0 && statistics->pools)
+        code = pool_blocks_finish(statistics->pools, err);
     if (code == 0)
-        code = totals_flush(facts->totals, err);
+        code = totals_flush(statistics->totals, err);
     /* Live blocks are freed now; the second pass needs large tables of its own. */
-    if (!facts->keeps_memory)
+    if (!statistics->keeps_memory)
         malloc_trim(0);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        code = finish_process(facts, id, err);
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++)
+        code = finish_process(statistics, id, err);
     if (code == 0)
-        code = memory_samples_finish(facts->memory_samples, err);
+        code = memory_samples_finish(statistics->memory_samples, err);
     if (code == 0)
-        code = heap_ranges_finish(facts->heaps, err);
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        mark_unseen_blocks(facts, id);
+        code = heap_ranges_finish(statistics->heaps, err);
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++)
+        mark_unseen_blocks(statistics, id);
     return code;
 }
 
 /* ---- queries ---- */
 
-bool statistics_has_ended(const struct statistics *facts, uint32_t process)
+bool statistics_has_ended(const struct statistics *statistics, uint32_t process)
 {
-    return !facts->definitions->processes[process].is_cut || facts->processes[process].has_ended;
+    return !statistics->definitions->processes[process].is_cut
+           || statistics->processes[process].has_ended;
 }
 
-uint64_t statistics_event_ns(const struct statistics *facts, uint32_t process)
+uint64_t statistics_event_ns(const struct statistics *statistics, uint32_t process)
 {
-    return process <= facts->n_processes ? facts->processes[process].event_ns : 0;
+    return process <= statistics->n_processes ? statistics->processes[process].event_ns : 0;
 }
 
-uint64_t statistics_n_allocations(const struct statistics *facts)
+uint64_t statistics_n_allocations(const struct statistics *statistics)
 {
-    return pairing_counts_get(facts->pairing)->allocations;
+    return pairing_counts_get(statistics->pairing)->allocations;
 }
 
-uint64_t statistics_n_elided(const struct statistics *facts)
+uint64_t statistics_n_elided(const struct statistics *statistics)
 {
-    return totals_n_elided(facts->totals);
+    return totals_n_elided(statistics->totals);
 }
 
-uint64_t statistics_n_events(const struct statistics *facts)
+uint64_t statistics_n_events(const struct statistics *statistics)
 {
-    return facts->n_events;
+    return statistics->n_events;
 }
 
-uint64_t statistics_n_anomalies(const struct statistics *facts)
+uint64_t statistics_n_anomalies(const struct statistics *statistics)
 {
-    const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
+    const struct pairing_counts *counts = pairing_counts_get(statistics->pairing);
 
     return counts->unknown_frees + counts->unknown_reallocs + counts->double_allocations
            + counts->clock_inversions;
 }
 
-uint64_t statistics_n_missed_frees(const struct statistics *facts)
+uint64_t statistics_n_missed_frees(const struct statistics *statistics)
 {
-    return pairing_counts_get(facts->pairing)->double_allocations;
+    return pairing_counts_get(statistics->pairing)->double_allocations;
 }
 
-const struct statistics_room *statistics_room(const struct statistics *facts)
+const struct statistics_room *statistics_room(const struct statistics *statistics)
 {
-    return &facts->room;
+    return &statistics->room;
 }

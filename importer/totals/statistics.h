@@ -14,8 +14,8 @@
  *   CT-2 No chain is added after chain_totals_sort.
  *   LB-1 The blocks that are live at the end take 56 bytes each.
  *
- * Files: statistics.c creates and finishes, facts_events.c takes events and samples, facts_blocks.c
- * counts paired blocks, facts_rows.c is pass 2.
+ * Files: statistics.c creates and finishes, statistics_events.c takes events and samples, statistics_blocks.c
+ * counts paired blocks, statistics_rows.c is pass 2.
  * Threads: one at a time.
  * Errors: memory, I/O, or those of the sink.
  */
@@ -61,28 +61,28 @@ int statistics_new(const struct definitions *definitions, const struct statistic
  * in them, and is used during the call only. Returns false if earlier results would differ with
  * these definitions, or the capacity is too small: the statistics are then useless. is_sole: the
  * log cannot be read again, so losses and untracked times count from now on. */
-bool statistics_continue(struct statistics *facts, const struct definitions *definitions,
+bool statistics_continue(struct statistics *statistics, const struct definitions *definitions,
                          const struct statistics_ids *ids, bool is_sole);
 
 /* Keeps the blocks that are live at the peak and the end, so that pages can be counted without
  * rows. Before the first event. */
-int statistics_keep_moments(struct statistics *facts, struct error *err);
+int statistics_keep_moments(struct statistics *statistics, struct error *err);
 
 /* Skips tables by detail level: neither they nor rows will be read. Before statistics_finish. */
-void statistics_leave_out(struct statistics *facts, enum left_out left_out);
+void statistics_leave_out(struct statistics *statistics, enum left_out left_out);
 
 /* leaked_allocations as pair_totals_entry. After statistics_finish. */
-const struct hash_map *statistics_leaked_allocations(const struct statistics *facts);
+const struct hash_map *statistics_leaked_allocations(const struct statistics *statistics);
 
 /* The process is about to exit: statistics_finish and statistics_free do not free memory. Before
  * statistics_leave_out and statistics_finish. */
-void statistics_keep_memory(struct statistics *facts);
+void statistics_keep_memory(struct statistics *statistics);
 
 /* Spools no rows to disk; pass 2 is impossible. Before the first event. */
-void statistics_leave_rows_out(struct statistics *facts);
+void statistics_leave_rows_out(struct statistics *statistics);
 
 /* Bounds what would grow with the recording. Before the first event. */
-void statistics_bound(struct statistics *facts, const struct statistics_limits *limits);
+void statistics_bound(struct statistics *statistics, const struct statistics_limits *limits);
 
 enum statistics_bounded {
     STATISTICS_EXTENTS,
@@ -95,83 +95,84 @@ enum statistics_bounded {
 };
 
 /* How many were omitted so far, and the name of the kind. */
-uint64_t statistics_n_left_out(const struct statistics *facts, enum statistics_bounded kind,
+uint64_t statistics_n_left_out(const struct statistics *statistics, enum statistics_bounded kind,
                                const char **ret_name);
 
 /* Keeps the blocks that are live at the end for statistics_next_left although other rows are
  * omitted. Before statistics_finish. */
-void statistics_keep_left(struct statistics *facts);
+void statistics_keep_left(struct statistics *statistics);
 
 /* Replaces the numbers of threads, nodes and pools by their ids in the definitions. After
  * statistics_finish; ids must live until the last row. */
-int statistics_renumber(struct statistics *facts, const struct statistics_ids *ids,
+int statistics_renumber(struct statistics *statistics, const struct statistics_ids *ids,
                         struct error *err);
 
 /* NULL is fine. */
-void statistics_free(struct statistics *facts);
+void statistics_free(struct statistics *statistics);
 
 /* ---- pass 1, in this order ---- */
 
 /* Prefetches data for the events after events[0]. A hint. */
-void statistics_expect(struct statistics *facts, const struct event *events, size_t n_events);
+void statistics_prefetch(struct statistics *statistics, const struct event *events,
+                         size_t n_events);
 
-int statistics_event(struct statistics *facts, const struct event *event, struct error *err);
+int statistics_event(struct statistics *statistics, const struct event *event, struct error *err);
 
 /* Samples that the recorder took; in order of time within a process, together with its events. */
-int statistics_memory_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+int statistics_memory_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                              uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                              struct error *err);
-void statistics_own_sample(struct statistics *facts, uint32_t process, uint64_t own_bytes);
-int statistics_heap_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+void statistics_own_sample(struct statistics *statistics, uint32_t process, uint64_t own_bytes);
+int statistics_heap_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                            uint64_t start, uint64_t end, enum log_heap_kind kind,
                            struct error *err);
-void statistics_mapping_sample(struct statistics *facts, uint32_t process, uint64_t time_ns,
+void statistics_mapping_sample(struct statistics *statistics, uint32_t process, uint64_t time_ns,
                                uint64_t start, uint64_t end, uint64_t rss_bytes);
 
-int statistics_finish(struct statistics *facts, struct error *err);
+int statistics_finish(struct statistics *statistics, struct error *err);
 
 /* ---- pass 2 ---- */
 
-int statistics_begin_rows(struct statistics *facts, struct error *err);
+int statistics_begin_rows(struct statistics *statistics, struct error *err);
 
 /* Adds the kept blocks (statistics_keep_moments) instead of reading rows. *ret_were_skipped is
  * false if they were not kept: nothing happened. */
-int statistics_skip_rows(struct statistics *facts, bool *ret_were_skipped, struct error *err);
+int statistics_skip_rows(struct statistics *statistics, bool *ret_were_skipped, struct error *err);
 
 /* The next allocation, and the chain that begins with it, or NULL; the chain is valid until the next call. Returns
  * 1, 0 at the end, negative on failure. Read all of them: this also counts pages. */
-int statistics_next_row(struct statistics *facts, struct allocation *ret_allocation,
+int statistics_next_row(struct statistics *statistics, struct allocation *ret_allocation,
                         const struct pairing_chain **ret_chain, struct error *err);
 
-int statistics_end_rows(struct statistics *facts, struct error *err);
+int statistics_end_rows(struct statistics *statistics, struct error *err);
 
 /* The next block that is live at the end, in order of id; false at the end. After
  * statistics_skip_rows and statistics_keep_left. */
-bool statistics_next_left(struct statistics *facts, struct allocation *ret_allocation);
+bool statistics_next_left(struct statistics *statistics, struct allocation *ret_allocation);
 
 /* Time of its last event so far; 0: none. */
-uint64_t statistics_event_ns(const struct statistics *facts, uint32_t process);
+uint64_t statistics_event_ns(const struct statistics *statistics, uint32_t process);
 
 /* Has the process ended by the end of the imported time? */
-bool statistics_has_ended(const struct statistics *facts, uint32_t process);
+bool statistics_has_ended(const struct statistics *statistics, uint32_t process);
 
-uint64_t statistics_n_allocations(const struct statistics *facts); /* without elided ones */
-uint64_t statistics_n_elided(const struct statistics *facts);
-uint64_t statistics_n_events(const struct statistics *facts);
+uint64_t statistics_n_allocations(const struct statistics *statistics); /* without elided ones */
+uint64_t statistics_n_elided(const struct statistics *statistics);
+uint64_t statistics_n_events(const struct statistics *statistics);
 
 /* Errors in the log, including repaired ones, for the exit summary. */
-uint64_t statistics_n_anomalies(const struct statistics *facts);
+uint64_t statistics_n_anomalies(const struct statistics *statistics);
 
 /* Number of blocks allocated where another was live. */
-uint64_t statistics_n_missed_frees(const struct statistics *facts);
+uint64_t statistics_n_missed_frees(const struct statistics *statistics);
 
 /* The capacities given to statistics_new. */
-const struct statistics_room *statistics_room(const struct statistics *facts);
+const struct statistics_room *statistics_room(const struct statistics *statistics);
 
 /* Saves the state of pass 1, or loads it into new statistics of the same recording and at least the
  * same capacity (checkpoint_io.h). Before statistics_finish, after statistics_keep_moments and
  * statistics_leave_rows_out. */
-void statistics_visit(struct statistics *facts, struct checkpoint_io *io);
+void statistics_visit(struct statistics *statistics, struct checkpoint_io *io);
 
 /* ---- for the modules that fill the statistics and write them to tables ---- */
 
@@ -224,7 +225,7 @@ struct life_part {
     uint32_t number;
 };
 
-struct process_facts {
+struct process_statistics {
     struct timeline timeline;
     struct mappings mappings;
     struct phases phases;
@@ -264,7 +265,7 @@ struct expected {
         *stack; /* likely stack of the block that the event allocates or frees; NULL: not known */
 };
 
-enum facts_moment {
+enum statistics_moment {
     STATISTICS_AT_PEAK,
     STATISTICS_AT_END,
     STATISTICS_MOMENTS
@@ -284,8 +285,8 @@ struct statistics {
     struct snapshots *snapshots;
     struct row_sink sink;
     struct memory_samples *memory_samples;
-    struct process_facts *processes; /* by id */
-    uint32_t *page_bytes;            /* by process, as the next */
+    struct process_statistics *processes; /* by id */
+    uint32_t *page_bytes;                 /* by process, as the next */
     uint8_t *word_bytes;
     uint64_t *moments_ns[STATISTICS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     enum left_out left_out;
@@ -308,38 +309,39 @@ struct statistics {
 };
 
 /* The sink of the pairing: counts what happens to each block. */
-struct pairing_sink facts_blocks_sink(struct statistics *facts);
+struct pairing_sink statistics_blocks_sink(struct statistics *statistics);
 
-struct window_numbers statistics_window_numbers(const struct statistics *facts, uint32_t process);
+struct window_numbers statistics_window_numbers(const struct statistics *statistics,
+                                                uint32_t process);
 
 /* Maps DEFINITIONS_NO_BACKTRACE (stack not captured) to 0. */
-static inline uint32_t facts_known_node(uint32_t node)
+static inline uint32_t statistics_known_node(uint32_t node)
 {
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
 /* Reports an allocation for which heap_ranges_is_heap_block holds to heap_ranges and
  * memory_samples. */
-int facts_allocated_in_heap(struct statistics *facts, const struct heap_allocation *allocation,
-                            struct error *err);
+int statistics_allocated_in_heap(struct statistics *statistics,
+                                 const struct heap_allocation *allocation, struct error *err);
 
 /* Reports a new peak to moment_blocks. Call when time advances, before a later free is counted. */
-void facts_emit_peak(const struct statistics *facts, uint32_t process);
+void statistics_emit_peak(const struct statistics *statistics, uint32_t process);
 
 /* Cached lookups for the process of most of the next events. */
 struct expecting {
-    struct statistics *facts;
+    struct statistics *statistics;
     uint32_t process;
     struct live_table *live;
     const struct process_totals *totals;
 };
 
-static inline void facts_expect_slot(const struct expecting *own, const struct event *event,
-                                     struct expected *ret)
+static inline void statistics_prefetch_slot(const struct expecting *own, const struct event *event,
+                                            struct expected *ret)
 {
     const struct live_table *live = mtrace_likely(event->process == own->process)
                                         ? own->live
-                                        : pairing_live(own->facts->pairing, event->process);
+                                        : pairing_live(own->statistics->pairing, event->process);
 
     live_table_expect(live, event->address, &ret->prefetch_slot);
     ret->stack = NULL;
@@ -347,7 +349,7 @@ static inline void facts_expect_slot(const struct expecting *own, const struct e
 
 /* The slot may hold an event of an earlier batch, since the first events of a batch were not
  * prefetched. */
-static inline void facts_expect_block(const struct event *event, struct expected *expected)
+static inline void statistics_prefetch_block(const struct event *event, struct expected *expected)
 {
     if ((event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN)
         && expected->prefetch_slot.address == event->address && event->address
@@ -357,14 +359,14 @@ static inline void facts_expect_block(const struct event *event, struct expected
 
 /* A stale prefetch slot has a different address and is ignored. One of an earlier event at the same
  * address may be used, with its stack: both are only hints. */
-static inline void facts_expect_stack(const struct expecting *own, const struct event *event,
-                                      struct expected *expected)
+static inline void statistics_prefetch_stack(const struct expecting *own, const struct event *event,
+                                             struct expected *expected)
 {
     const bool is_own = mtrace_likely(event->process == own->process);
     const struct live_table *live =
-        is_own ? own->live : pairing_live(own->facts->pairing, event->process);
+        is_own ? own->live : pairing_live(own->statistics->pairing, event->process);
     const struct process_totals *totals =
-        is_own ? own->totals : &own->facts->totals->processes[event->process];
+        is_own ? own->totals : &own->statistics->totals->processes[event->process];
     const struct live_block *block = expected->prefetch_slot.block;
 
     if (!live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))
@@ -379,29 +381,31 @@ static inline void facts_expect_stack(const struct expecting *own, const struct 
 
 /* Call once for each event, in order: advances the prefetching of the events after the first.
  * expected[n_expected] is then the next event. */
-static inline void facts_expect_behind(const struct expecting *own, const struct event *events,
-                                       size_t n_events)
+static inline void statistics_prefetch_next(const struct expecting *own, const struct event *events,
+                                            size_t n_events)
 {
-    struct statistics *facts = own->facts;
-    uint32_t now = facts->n_expected++;
+    struct statistics *statistics = own->statistics;
+    uint32_t now = statistics->n_expected++;
 
     if (mtrace_likely(n_events > FACTS_EXPECT_SLOT))
-        facts_expect_slot(own, &events[FACTS_EXPECT_SLOT],
-                          &facts->expected[(now + FACTS_EXPECT_SLOT) % FACTS_EXPECTED]);
+        statistics_prefetch_slot(own, &events[FACTS_EXPECT_SLOT],
+                                 &statistics->expected[(now + FACTS_EXPECT_SLOT) % FACTS_EXPECTED]);
     if (mtrace_likely(n_events > FACTS_EXPECT_BLOCK))
-        facts_expect_block(&events[FACTS_EXPECT_BLOCK],
-                           &facts->expected[(now + FACTS_EXPECT_BLOCK) % FACTS_EXPECTED]);
+        statistics_prefetch_block(
+            &events[FACTS_EXPECT_BLOCK],
+            &statistics->expected[(now + FACTS_EXPECT_BLOCK) % FACTS_EXPECTED]);
     if (mtrace_likely(n_events > FACTS_EXPECT_STACK))
-        facts_expect_stack(own, &events[FACTS_EXPECT_STACK],
-                           &facts->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
+        statistics_prefetch_stack(
+            own, &events[FACTS_EXPECT_STACK],
+            &statistics->expected[(now + FACTS_EXPECT_STACK) % FACTS_EXPECTED]);
 }
 
 /* The prefetched data of the current event. Its prefetch slot is valid for the address. */
-static inline struct expected *facts_expected(struct statistics *facts,
-                                              const struct live_table *live,
-                                              const struct event *event)
+static inline struct expected *statistics_expected(struct statistics *statistics,
+                                                   const struct live_table *live,
+                                                   const struct event *event)
 {
-    struct expected *expected = &facts->expected[facts->n_expected % FACTS_EXPECTED];
+    struct expected *expected = &statistics->expected[statistics->n_expected % FACTS_EXPECTED];
 
     if (mtrace_unlikely(
             !live_table_is_prefetch_slot(live, event->address, &expected->prefetch_slot))) {
@@ -413,10 +417,11 @@ static inline struct expected *facts_expected(struct statistics *facts,
 
 /* Handles the common ALLOC or FREE (pairing_plain_allocation) without pairing_event. False: not
  * handled, pass it to pairing_event. */
-bool facts_blocks_plain(struct statistics *facts, const struct event *event, int *ret_code,
-                        struct error *err);
+bool statistics_blocks_plain(struct statistics *statistics, const struct event *event,
+                             int *ret_code, struct error *err);
 
 /* The current sums of the process, for the begin and end of a phase. */
-struct phase_numbers statistics_phase_numbers(const struct statistics *facts, uint32_t process);
+struct phase_numbers statistics_phase_numbers(const struct statistics *statistics,
+                                              uint32_t process);
 
 #endif

@@ -46,14 +46,14 @@ static uint64_t dropped_events(const struct definitions_process *process)
 }
 
 /* NULL for samples: only frees of blocks sampled in the parent are recorded. */
-static uint64_t inherited_frees(const struct statistics *facts, uint32_t process)
+static uint64_t inherited_frees(const struct statistics *statistics, uint32_t process)
 {
-    return facts->definitions->processes[process].sample_bytes
+    return statistics->definitions->processes[process].sample_bytes
                ? UINT64_MAX
-               : pairing_inherited_frees(facts->pairing, process);
+               : pairing_inherited_frees(statistics->pairing, process);
 }
 
-static int write_processes(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_processes(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
@@ -64,12 +64,12 @@ static int write_processes(sqlite3 *db, struct statistics *facts, struct error *
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
-        const struct definitions_process *process = &facts->definitions->processes[id];
-        const struct process_totals *totals = &facts->totals->processes[id];
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++) {
+        const struct definitions_process *process = &statistics->definitions->processes[id];
+        const struct process_totals *totals = &statistics->totals->processes[id];
         char *arguments = command_line(process);
         char architecture[LOG_HEADER_ARCH_BYTES];
-        bool has_ended = statistics_has_ended(facts, id);
+        bool has_ended = statistics_has_ended(statistics, id);
         uint64_t end_value =
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
@@ -78,36 +78,36 @@ static int write_processes(sqlite3 *db, struct statistics *facts, struct error *
             (uint64_t)process->pid,
             log_header_arch_text(process->arch, process->word_bytes, architecture),
             process->executable, arguments, process->start_unix_ns, process->start_ns,
-            facts->processes[id].last_ns, has_ended ? end_kind : "running", end_value,
+            statistics->processes[id].last_ns, has_ended ? end_kind : "running", end_value,
             totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
-            has_ended ? process->max_rss_bytes : 0, inherited_frees(facts, id),
-            facts->processes[id].n_events, dropped_events(process), process->sample_bytes);
+            has_ended ? process->max_rss_bytes : 0, inherited_frees(statistics, id),
+            statistics->processes[id].n_events, dropped_events(process), process->sample_bytes);
         free(arguments);
     }
     sqlite3_finalize(insert);
     return code;
 }
 
-static bool thread_is_used(const struct statistics *facts, uint32_t id)
+static bool thread_is_used(const struct statistics *statistics, uint32_t id)
 {
-    const struct definitions_thread *thread = &facts->definitions->threads[id];
-    const struct thread_totals *totals = &facts->totals->threads[id];
+    const struct definitions_thread *thread = &statistics->definitions->threads[id];
+    const struct thread_totals *totals = &statistics->totals->threads[id];
 
     return (!thread->is_unknown && !thread->is_later) || totals->allocated_blocks
            || totals->freed_blocks;
 }
 
-static int write_threads(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_threads(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
         db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert,
         err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_threads; id++) {
-        const struct definitions_thread *thread = &facts->definitions->threads[id];
-        const struct thread_totals *totals = &facts->totals->threads[id];
-        if (!thread_is_used(facts, id))
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_threads; id++) {
+        const struct definitions_thread *thread = &statistics->definitions->threads[id];
+        const struct thread_totals *totals = &statistics->totals->threads[id];
+        if (!thread_is_used(statistics, id))
             continue;
         code = database_insert(
             insert, err, "uuutmmuuuuuuuzz", (uint64_t)id, (uint64_t)thread->process,
@@ -123,15 +123,15 @@ static int write_threads(sqlite3 *db, struct statistics *facts, struct error *er
 
 /* ---- code ---- */
 
-static int write_objects(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_objects(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
         database_prepare(db, "INSERT INTO objects VALUES (?, ?, ?, ?, NULL, NULL)", &insert, err);
 
-    for (size_t id = 1; code == 0 && id <= facts->definitions->n_objects; id++) {
+    for (size_t id = 1; code == 0 && id <= statistics->definitions->n_objects; id++) {
         char architecture[LOG_HEADER_ARCH_BYTES];
-        const struct definitions_object *object = &facts->definitions->objects[id];
+        const struct definitions_object *object = &statistics->definitions->objects[id];
         code = database_insert(
             insert, err, "uttt", (uint64_t)id, object->path ? object->path : "", object->build_id,
             log_header_arch_text(object->arch, object->word_bytes, architecture));
@@ -140,14 +140,14 @@ static int write_objects(sqlite3 *db, struct statistics *facts, struct error *er
     return code;
 }
 
-static int write_modules(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_modules(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
         database_prepare(db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
-    for (size_t id = 1; code == 0 && id <= facts->definitions->n_modules; id++) {
-        const struct definitions_module *module = &facts->definitions->modules[id];
+    for (size_t id = 1; code == 0 && id <= statistics->definitions->n_modules; id++) {
+        const struct definitions_module *module = &statistics->definitions->modules[id];
         code = database_insert(
             insert, err, "uuuuuumt", (uint64_t)id, (uint64_t)module->process,
             (uint64_t)module->object, module->load_address, module->size_bytes, module->seen_ns,
@@ -157,9 +157,9 @@ static int write_modules(sqlite3 *db, struct statistics *facts, struct error *er
     return code;
 }
 
-static int write_object_parts(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_object_parts(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    const struct definitions *definitions = facts->definitions;
+    const struct definitions *definitions = statistics->definitions;
     sqlite3_stmt *insert = NULL;
     int code = 0;
 
@@ -192,9 +192,9 @@ static const char *const status_names[] = {
     [DEFINITIONS_GUESSED] = "guessed",
 };
 
-static int write_frames(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_frames(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    const struct definitions *definitions = facts->definitions;
+    const struct definitions *definitions = statistics->definitions;
     struct bulk_insert *frames = NULL;
     int code = bulk_insert_open(db, "frames(object_id, object_offset, is_exact)", 3, frame_column,
                                 sizeof *definitions->frames, &frames, err);
@@ -237,7 +237,7 @@ int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
 }
 
 /* Frames without code have a name in the definitions. */
-static int write_labels(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_labels(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *function = NULL;
     sqlite3_stmt *line = NULL;
@@ -250,8 +250,8 @@ static int write_labels(sqlite3 *db, struct statistics *facts, struct error *err
                              "INSERT INTO frame_lines (frame_id, inline_level, function_id) VALUES"
                              " (?, 0, ?)",
                              &line, err);
-    for (size_t id = 1; code == 0 && id <= facts->definitions->n_frames; id++) {
-        const char *label = facts->definitions->frames[id].label;
+    for (size_t id = 1; code == 0 && id <= statistics->definitions->n_frames; id++) {
+        const char *label = statistics->definitions->frames[id].label;
         if (!label)
             continue;
         code = database_insert(function, err, "tt", label, label);
@@ -264,9 +264,9 @@ static int write_labels(sqlite3 *db, struct statistics *facts, struct error *err
     return code;
 }
 
-static int write_kinds(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_kinds(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    (void)facts;
+    (void)statistics;
     return database_execute(
         db,
         "INSERT INTO kinds VALUES (0, 'malloc'), (1, 'calloc'), (2, 'realloc'),"
@@ -295,9 +295,9 @@ static void meta_text(struct meta_writer *meta, const char *key, const char *val
         meta->code = database_insert(meta->insert, meta->err, "tt", key, value);
 }
 
-static void write_anomalies(struct statistics *facts, struct meta_writer *meta)
+static void write_anomalies(struct statistics *statistics, struct meta_writer *meta)
 {
-    const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
+    const struct pairing_counts *counts = pairing_counts_get(statistics->pairing);
 
     meta_number(meta, "allocations", counts->allocations);
     meta_number(meta, "anomaly.unknown_free", counts->unknown_frees);
@@ -319,14 +319,14 @@ static bool is_reported(const struct definitions *definitions, size_t process)
 }
 
 /* Invalid use of the API by the program. */
-static void write_misuse(struct statistics *facts, struct meta_writer *meta)
+static void write_misuse(struct statistics *statistics, struct meta_writer *meta)
 {
     uint64_t stale_exits = 0;
     uint64_t bad_handles = 0;
     uint64_t refused_groups = 0;
 
-    for (size_t id = 1; id <= facts->definitions->n_processes; id++) {
-        const struct definitions_process *process = &facts->definitions->processes[id];
+    for (size_t id = 1; id <= statistics->definitions->n_processes; id++) {
+        const struct definitions_process *process = &statistics->definitions->processes[id];
         if (process->is_left_out)
             continue;
         stale_exits += process->stale_exits;
@@ -337,15 +337,15 @@ static void write_misuse(struct statistics *facts, struct meta_writer *meta)
     meta_number_if_any(meta, "groups.bad_handles", bad_handles);
     meta_number_if_any(meta, "groups.refused", refused_groups);
     meta_number_if_any(meta, "groups.unknown_moves",
-                       pairing_counts_get(facts->pairing)->unknown_moves);
-    meta_number_if_any(meta, "phases.unknown_ends", facts->n_unknown_phase_ends);
-    meta_number_if_any(meta, "objects.bad_records", facts->walks.n_bad);
+                       pairing_counts_get(statistics->pairing)->unknown_moves);
+    meta_number_if_any(meta, "phases.unknown_ends", statistics->n_unknown_phase_ends);
+    meta_number_if_any(meta, "objects.bad_records", statistics->walks.n_bad);
     meta_number_if_any(meta, "pools.unknown",
-                       facts->n_lost_pool_events
-                           + (facts->pools ? pool_blocks_n_unknown(facts->pools) : 0));
+                       statistics->n_lost_pool_events
+                           + (statistics->pools ? pool_blocks_n_unknown(statistics->pools) : 0));
 }
 
-static void write_dropped(struct statistics *facts, struct meta_writer *meta)
+static void write_dropped(struct statistics *statistics, struct meta_writer *meta)
 {
     static const char *const names[LOG_DROP_REASONS] = {
         [LOG_DROP_NO_SPACE] = "events.dropped.no_space",
@@ -359,9 +359,9 @@ static void write_dropped(struct statistics *facts, struct meta_writer *meta)
 
     for (int reason = 0; reason < LOG_DROP_REASONS; reason++) {
         uint64_t n = 0;
-        for (uint32_t id = 1; id <= facts->definitions->n_processes; id++)
-            n += is_reported(facts->definitions, id)
-                     ? facts->definitions->processes[id].dropped[reason]
+        for (uint32_t id = 1; id <= statistics->definitions->n_processes; id++)
+            n += is_reported(statistics->definitions, id)
+                     ? statistics->definitions->processes[id].dropped[reason]
                      : 0;
         if (names[reason])
             meta_number(meta, names[reason], n);
@@ -404,18 +404,19 @@ static void write_flaws(const struct definitions *definitions, struct meta_write
     }
 }
 
-static uint64_t count_unlooked(const struct statistics *facts)
+static uint64_t count_unlooked(const struct statistics *statistics)
 {
     uint64_t n = 0;
 
-    for (size_t id = 1; id <= facts->definitions->n_processes; id++)
-        n += is_reported(facts->definitions, id) ? facts->processes[id].mappings.n_unknown : 0;
+    for (size_t id = 1; id <= statistics->definitions->n_processes; id++)
+        n += is_reported(statistics->definitions, id) ? statistics->processes[id].mappings.n_unknown
+                                                      : 0;
     return n;
 }
 
-static void write_recording(struct statistics *facts, struct meta_writer *meta)
+static void write_recording(struct statistics *statistics, struct meta_writer *meta)
 {
-    const struct definitions_process *first = &facts->definitions->processes[1];
+    const struct definitions_process *first = &statistics->definitions->processes[1];
     uint64_t n_reported = 0;
     uint64_t n_events = 0;
     uint64_t log_bytes = 0;
@@ -424,38 +425,40 @@ static void write_recording(struct statistics *facts, struct meta_writer *meta)
     uint64_t unreported = 0;
     char architecture[LOG_HEADER_ARCH_BYTES];
 
-    for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
-        if (!is_reported(facts->definitions, id))
+    for (uint32_t id = 1; id <= statistics->definitions->n_processes; id++) {
+        if (!is_reported(statistics->definitions, id))
             continue;
         n_reported++;
-        n_events += facts->processes[id].n_events;
-        log_bytes += facts->definitions->processes[id].log_bytes;
-        checked += facts->definitions->processes[id].unwind_checked;
-        mismatches += facts->definitions->processes[id].unwind_mismatches;
-        unreported += facts->definitions->processes[id].n_unreported_modules;
+        n_events += statistics->processes[id].n_events;
+        log_bytes += statistics->definitions->processes[id].log_bytes;
+        checked += statistics->definitions->processes[id].unwind_checked;
+        mismatches += statistics->definitions->processes[id].unwind_mismatches;
+        unreported += statistics->definitions->processes[id].n_unreported_modules;
     }
     meta_text(meta, "collector.version", first->collector_version);
-    if (facts->definitions->recorder)
-        meta_text(meta, "recorder", facts->definitions->recorder);
+    if (statistics->definitions->recorder)
+        meta_text(meta, "recorder", statistics->definitions->recorder);
     else
         meta_text(meta, "arch", log_header_arch_text(first->arch, first->word_bytes, architecture));
-    if (facts->definitions->has_names)
+    if (statistics->definitions->has_names)
         meta_text(meta, "names", "recording");
-    meta_number(meta, "page_size", facts->page_bytes[1]);
+    meta_number(meta, "page_size", statistics->page_bytes[1]);
     meta_text(meta, "clock", first->clock == LOG_CLOCK_TSC ? "tsc" : "monotonic");
-    meta_text(meta, "pairing", facts->definitions->has_no_addresses ? "size_and_stack" : "address");
+    meta_text(meta, "pairing",
+              statistics->definitions->has_no_addresses ? "size_and_stack" : "address");
     meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
     meta_number(meta, "processes", n_reported);
-    meta_number(meta, "processes.partial", count_partial(facts->definitions));
-    meta_number(meta, "mmaps.unlooked", count_unlooked(facts));
-    meta_number(meta, "nodes", facts->definitions->n_backtraces);
+    meta_number(meta, "processes.partial", count_partial(statistics->definitions));
+    meta_number(meta, "mmaps.unlooked", count_unlooked(statistics));
+    meta_number(meta, "nodes", statistics->definitions->n_backtraces);
     meta_number(meta, "log.bytes", log_bytes);
     meta_number(meta, "events",
-                n_reported < facts->definitions->n_processes ? n_events : facts->n_events);
+                n_reported < statistics->definitions->n_processes ? n_events
+                                                                  : statistics->n_events);
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
     meta_number(meta, "modules.unnamed", unreported);
-    write_flaws(facts->definitions, meta);
+    write_flaws(statistics->definitions, meta);
 }
 
 /* One row for each executable, however many processes ran it. */
@@ -500,7 +503,7 @@ static void write_texts(const struct definitions *definitions, struct meta_write
     }
 }
 
-static int write_meta(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_meta(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     struct meta_writer meta = {.err = err};
 
@@ -508,23 +511,24 @@ static int write_meta(sqlite3 *db, struct statistics *facts, struct error *err)
         database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &meta.insert, err);
     meta_text(&meta, "mtrace.version", MTRACE_VERSION);
     meta_number(&meta, "schema.version", 1);
-    if (facts->definitions->n_processes)
-        write_recording(facts, &meta);
-    write_anomalies(facts, &meta);
-    meta_number_if_any(&meta, "elided.most_live_bytes", totals_elided_live_bytes(facts->totals));
-    write_misuse(facts, &meta);
-    write_dropped(facts, &meta);
-    write_unseen(facts->definitions, &meta);
-    write_texts(facts->definitions, &meta);
+    if (statistics->definitions->n_processes)
+        write_recording(statistics, &meta);
+    write_anomalies(statistics, &meta);
+    meta_number_if_any(&meta, "elided.most_live_bytes",
+                       totals_elided_live_bytes(statistics->totals));
+    write_misuse(statistics, &meta);
+    write_dropped(statistics, &meta);
+    write_unseen(statistics->definitions, &meta);
+    write_texts(statistics->definitions, &meta);
     sqlite3_finalize(meta.insert);
     return meta.code;
 }
 
-int code_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int code_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                       struct error *err)
 {
     static const struct {
-        int (*write)(sqlite3 *db, struct statistics *facts, struct error *err);
+        int (*write)(sqlite3 *db, struct statistics *statistics, struct error *err);
         bool is_of_stacks;
     } writers[] = {{write_kinds, false},   {write_processes, false}, {write_threads, false},
                    {write_objects, false}, {write_modules, false},   {write_object_parts, true},
@@ -533,7 +537,7 @@ int code_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
         int code = 0;
         if (!writers[i].is_of_stacks || left_out < LEFT_OUT_STACKS)
-            code = writers[i].write(db, facts, err);
+            code = writers[i].write(db, statistics, err);
         if (code)
             return code;
     }

@@ -247,7 +247,7 @@ static int write_snapshot(void *context, const struct snapshot *snapshot, struct
     return bulk_insert_rows(rows->snapshot_stacks, snapshot->stacks, snapshot->n_stacks, err);
 }
 
-static int write_move(void *context, const struct facts_move *move, struct error *err)
+static int write_move(void *context, const struct statistics_move *move, struct error *err)
 {
     struct event_rows *rows = context;
 

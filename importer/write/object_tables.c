@@ -239,11 +239,11 @@ static int write_unclaimed(sqlite3 *db, struct object_walks *walks, struct error
     return code;
 }
 
-int object_tables_write(sqlite3 *db, struct statistics *facts, struct error *err)
+int object_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     int code = 0;
 
-    for (size_t i = 0; code == 0 && i < facts->walks.n; i++)
-        code = write_walk(db, &facts->walks.list[i], (uint64_t)i + 1, err);
-    return code == 0 && facts->walks.n ? write_unclaimed(db, &facts->walks, err) : code;
+    for (size_t i = 0; code == 0 && i < statistics->walks.n; i++)
+        code = write_walk(db, &statistics->walks.list[i], (uint64_t)i + 1, err);
+    return code == 0 && statistics->walks.n ? write_unclaimed(db, &statistics->walks, err) : code;
 }

@@ -70,7 +70,8 @@ static void show_column(const void *row, int column, sqlite3_context *context)
         sqlite3_result_int64(context, (sqlite3_int64)value);
 }
 
-static int write_rows(struct bulk_insert *insert, const struct statistics *facts, struct error *err)
+static int write_rows(struct bulk_insert *insert, const struct statistics *statistics,
+                      struct error *err)
 {
     struct pool_values batch[BATCH_ROWS];
     struct pool_row row = {0};
@@ -78,8 +79,8 @@ static int write_rows(struct bulk_insert *insert, const struct statistics *facts
     int code = 0;
     int more = 0;
 
-    while (code == 0 && (more = pool_blocks_next(facts->pools, &row, err)) > 0) {
-        fill_values(facts->definitions, &row, &batch[n++]);
+    while (code == 0 && (more = pool_blocks_next(statistics->pools, &row, err)) > 0) {
+        fill_values(statistics->definitions, &row, &batch[n++]);
         if (n == BATCH_ROWS) {
             code = bulk_insert_rows(insert, batch, n, err);
             n = 0;
@@ -90,7 +91,7 @@ static int write_rows(struct bulk_insert *insert, const struct statistics *facts
     return code ? code : more;
 }
 
-static int write_blocks(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_blocks(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     struct bulk_insert *insert = NULL;
     int code = bulk_insert_open(
@@ -101,21 +102,21 @@ static int write_blocks(sqlite3 *db, const struct statistics *facts, struct erro
         N_COLUMNS, show_column, sizeof(struct pool_values), &insert, err);
 
     if (code == 0)
-        code = write_rows(insert, facts, err);
+        code = write_rows(insert, statistics, err);
     bulk_insert_close(insert);
     return code;
 }
 
 /* With samples, the pool blocks inside a malloc block are not known: NULL. */
-static int write_pools(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_pools(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
-    const struct definitions *definitions = facts->definitions;
+    const struct definitions *definitions = statistics->definitions;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
         db, "INSERT INTO pools VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t pool = 1; code == 0 && pool <= definitions->n_pools; pool++) {
-        const struct pool_account *account = pool_blocks_account(facts->pools, pool);
+        const struct pool_account *account = pool_blocks_account(statistics->pools, pool);
         const struct definitions_text *name = &definitions->pools[pool - 1];
         if (definitions->is_cut && account->allocated_blocks == 0 && account->freed_blocks == 0)
             continue;
@@ -135,11 +136,12 @@ static int write_pools(sqlite3 *db, const struct statistics *facts, struct error
     return code;
 }
 
-int pool_tables_write(sqlite3 *db, const struct statistics *facts, bool slim, struct error *err)
+int pool_tables_write(sqlite3 *db, const struct statistics *statistics, bool slim,
+                      struct error *err)
 {
-    int code = facts->pools ? write_pools(db, facts, err) : 0;
+    int code = statistics->pools ? write_pools(db, statistics, err) : 0;
 
-    if (code || !facts->pools || slim)
+    if (code || !statistics->pools || slim)
         return code;
-    return write_blocks(db, facts, err);
+    return write_blocks(db, statistics, err);
 }

@@ -277,7 +277,7 @@ enum {
 /* Fills a batch with whole allocations, in order of id. */
 static int fill_batch(void *context, void *to, struct error *err)
 {
-    struct statistics *facts = context;
+    struct statistics *statistics = context;
     struct row_batch *batch = to;
     struct allocation allocation;
     const struct pairing_chain *chain;
@@ -285,7 +285,7 @@ static int fill_batch(void *context, void *to, struct error *err)
 
     batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
     while (batch->n_rows < ROW_BATCH_ROWS
-           && (more = statistics_next_row(facts, &allocation, &chain, err)) > 0)
+           && (more = statistics_next_row(statistics, &allocation, &chain, err)) > 0)
         row_batch_add(batch, &allocation, chain);
     if (more < 0)
         return more;
@@ -311,30 +311,31 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
 }
 
 /* statistics_next_left without processes that are left out. */
-static bool next_reported(struct statistics *facts, struct allocation *ret)
+static bool next_reported(struct statistics *statistics, struct allocation *ret)
 {
-    const struct definitions *definitions = facts->definitions;
+    const struct definitions *definitions = statistics->definitions;
 
-    while (statistics_next_left(facts, ret))
+    while (statistics_next_left(statistics, ret))
         if (!definitions->processes[definitions->threads[ret->thread].process].is_left_out)
             return true;
     return false;
 }
 
 /* Writes rows of the blocks that are live at the end, if only these are known. */
-static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_left(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     struct row_writer *writer = NULL;
     struct row_batch *batch = malloc(sizeof *batch);
     bool has_more = true;
-    int code = batch ? row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps),
-                                      &writer, err)
+    int code = batch ? row_writer_new(db, statistics->definitions,
+                                      heap_ranges_count(statistics->heaps), &writer, err)
                      : error_set(err, ERROR_NOMEM, "out of memory");
 
     while (code == 0 && has_more) {
         struct allocation allocation;
         batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
-        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = next_reported(facts, &allocation)))
+        while (batch->n_rows < ROW_BATCH_ROWS
+               && (has_more = next_reported(statistics, &allocation)))
             row_batch_add(batch, &allocation, NULL);
         code = row_writer_write(writer, batch, err);
     }
@@ -345,31 +346,31 @@ static int write_left(sqlite3 *db, struct statistics *facts, struct error *err)
     return code;
 }
 
-int row_writer_write_all(sqlite3 *db, struct statistics *facts, bool slim,
+int row_writer_write_all(sqlite3 *db, struct statistics *statistics, bool slim,
                          struct progress *progress, struct error *err)
 {
     struct row_writer *writer = NULL;
     struct batch_queue *queue = NULL;
     bool were_skipped = false;
-    int code = slim ? statistics_skip_rows(facts, &were_skipped, err) : 0;
+    int code = slim ? statistics_skip_rows(statistics, &were_skipped, err) : 0;
 
-    if (code == 0 && were_skipped && facts->left.is_wanted)
-        return write_left(db, facts, err);
+    if (code == 0 && were_skipped && statistics->left.is_wanted)
+        return write_left(db, statistics, err);
     if (code || were_skipped)
         return code;
-    code = statistics_begin_rows(facts, err);
+    code = statistics_begin_rows(statistics, err);
 
     if (code == 0 && !slim)
-        code =
-            row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps), &writer, err);
+        code = row_writer_new(db, statistics->definitions, heap_ranges_count(statistics->heaps),
+                              &writer, err);
     if (code == 0)
-        code =
-            batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, facts, &queue, err);
+        code = batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, statistics, &queue,
+                                err);
     if (code == 0)
-        code = write_batches(queue, writer, statistics_n_allocations(facts), progress, err);
+        code = write_batches(queue, writer, statistics_n_allocations(statistics), progress, err);
     if (code == 0 && writer)
         code = row_writer_finish(writer, err);
     batch_queue_close(queue);
     row_writer_free(writer);
-    return code ? code : statistics_end_rows(facts, err);
+    return code ? code : statistics_end_rows(statistics, err);
 }

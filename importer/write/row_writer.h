@@ -25,7 +25,7 @@
 
 /* slim: writes no rows, but reads all of them to count pages, unless the statistics kept the blocks
  * for that (statistics_keep_moments). */
-int row_writer_write_all(sqlite3 *db, struct statistics *facts, bool slim,
+int row_writer_write_all(sqlite3 *db, struct statistics *statistics, bool slim,
                          struct progress *progress, struct error *err);
 
 #endif

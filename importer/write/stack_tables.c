@@ -87,10 +87,10 @@ static int write_stack(struct page_table *table, uint32_t process, const struct 
     return table_pages_add(table, &row, err);
 }
 
-static int write_stacks(struct page_table *table, const struct statistics *facts,
+static int write_stacks(struct page_table *table, const struct statistics *statistics,
                         uint32_t process_id, struct error *err)
 {
-    const struct process_totals *process = &facts->totals->processes[process_id];
+    const struct process_totals *process = &statistics->totals->processes[process_id];
     const struct stack_totals **stacks = malloc((process->n_stacks + 1) * sizeof *stacks);
     int code = 0;
 
@@ -105,13 +105,13 @@ static int write_stacks(struct page_table *table, const struct statistics *facts
     return code;
 }
 
-static int write_totals(struct table_pages *pages, struct statistics *facts, struct error *err)
+static int write_totals(struct table_pages *pages, struct statistics *statistics, struct error *err)
 {
     struct page_table *table;
     int code = table_pages_open_keyed(pages, "backtrace_totals", STACK_COLUMNS, 2, &table, err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        code = write_stacks(table, facts, id, err);
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++)
+        code = write_stacks(table, statistics, id, err);
     return code;
 }
 
@@ -134,15 +134,15 @@ static int write_tally(struct table_pages *pages, const char *name, struct hash_
     return code;
 }
 
-static int write_chains(struct table_pages *pages, struct statistics *facts, struct error *err)
+static int write_chains(struct table_pages *pages, struct statistics *statistics, struct error *err)
 {
     struct page_table *table;
     int code = table_pages_open_keyed(pages, "chain_totals", 10, 2, &table, err);
 
-    chain_totals_sort(&facts->chains);
-    for (size_t i = 0; code == 0 && i < facts->chains.n; i++) {
+    chain_totals_sort(&statistics->chains);
+    for (size_t i = 0; code == 0 && i < statistics->chains.n; i++) {
         const struct chain_totals_entry *entry =
-            (const struct chain_totals_entry *)facts->chains.elements + i;
+            (const struct chain_totals_entry *)statistics->chains.elements + i;
         const struct page_row row = {
             .values = {entry->process, entry->first_node, (int64_t)entry->chains,
                        (int64_t)entry->reallocs, (int64_t)entry->moves,
@@ -154,7 +154,7 @@ static int write_chains(struct table_pages *pages, struct statistics *facts, str
     return code;
 }
 
-int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int stack_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                        struct error *err)
 {
     struct table_pages *pages;
@@ -162,13 +162,14 @@ int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left
 
     if (code)
         return code;
-    code = write_totals(pages, facts, err);
+    code = write_totals(pages, statistics, err);
     if (code == 0)
-        code = write_tally(pages, "free_sites", &facts->totals->free_sites, err);
+        code = write_tally(pages, "free_sites", &statistics->totals->free_sites, err);
     if (code == 0 && left_out < LEFT_OUT_MOMENTS)
-        code = write_tally(pages, "leaked_allocations", &facts->totals->leaked_allocations, err);
+        code =
+            write_tally(pages, "leaked_allocations", &statistics->totals->leaked_allocations, err);
     if (code == 0)
-        code = write_chains(pages, facts, err);
+        code = write_chains(pages, statistics, err);
     if (code == 0)
         code = table_pages_end(pages, err);
     table_pages_free(pages);

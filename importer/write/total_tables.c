@@ -171,7 +171,7 @@ static int write_phase(sqlite3_stmt *insert, const struct phases *phases, uint32
         has_allocations ? phase->last_allocation : UINT64_MAX);
 }
 
-static int write_phases(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_phases(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     uint64_t first_id = 1;
@@ -179,8 +179,8 @@ static int write_phases(sqlite3 *db, const struct statistics *facts, struct erro
         db, "INSERT INTO phases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
-        const struct phases *phases = &facts->processes[id].phases;
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++) {
+        const struct phases *phases = &statistics->processes[id].phases;
         for (size_t i = 0; code == 0 && i < phases->n; i++)
             code = write_phase(insert, phases, id, &phases->list[i], first_id, err);
         first_id += phases->n;
@@ -189,14 +189,14 @@ static int write_phases(sqlite3 *db, const struct statistics *facts, struct erro
     return code;
 }
 
-static int write_phase_totals(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_phase_totals(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(db, "INSERT INTO phase_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                 &insert, err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
-        const struct phases *phases = &facts->processes[id].phases;
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++) {
+        const struct phases *phases = &statistics->processes[id].phases;
         for (size_t i = 0; code == 0 && i < phases->n_names; i++) {
             const struct phase_name *name = &phases->names[i];
             code = database_insert(insert, err, "utuuuuuuu", (uint64_t)id, phases_name(phases, i),
@@ -210,16 +210,17 @@ static int write_phase_totals(sqlite3 *db, const struct statistics *facts, struc
 }
 
 /* Groups, tags and phases, and their totals. */
-static int write_group_tables(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_group_tables(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     int (*const writers[])(sqlite3 *, const struct group_totals *, struct error *) = {
         write_groups, write_tags, write_group_totals, write_tag_totals, write_group_flows};
-    int code = write_phases(db, facts, err);
+    int code = write_phases(db, statistics, err);
 
     if (code == 0)
-        code = write_phase_totals(db, facts, err);
-    for (size_t i = 0; facts->groups && code == 0 && i < sizeof writers / sizeof writers[0]; i++)
-        code = writers[i](db, facts->groups, err);
+        code = write_phase_totals(db, statistics, err);
+    for (size_t i = 0; statistics->groups && code == 0 && i < sizeof writers / sizeof writers[0];
+         i++)
+        code = writers[i](db, statistics->groups, err);
     return code;
 }
 
@@ -250,49 +251,50 @@ static double recorded_share(const struct window *window, uint64_t process_end_n
 }
 
 /* NULL: the window is still open, or its end is not known. */
-static const char *end_of(const struct statistics *facts, uint32_t process,
+static const char *end_of(const struct statistics *statistics, uint32_t process,
                           const struct window *window)
 {
-    const struct definitions_process *defined = &facts->definitions->processes[process];
+    const struct definitions_process *defined = &statistics->definitions->processes[process];
 
     if (!window->is_open)
         return switch_name(window->ended_by, NULL);
-    return !statistics_has_ended(facts, process) || definitions_ended_by(defined, "running")
+    return !statistics_has_ended(statistics, process) || definitions_ended_by(defined, "running")
                    || definitions_ended_by(defined, "unseen")
                ? NULL
                : "end";
 }
 
 static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
-                        const struct window *window, const struct statistics *facts,
+                        const struct window *window, const struct statistics *statistics,
                         struct error *err)
 {
-    uint64_t process_end_ns = facts->processes[process].last_ns;
+    uint64_t process_end_ns = statistics->processes[process].last_ns;
     bool has_allocations =
         window->first_allocation <= window->last_allocation && window->allocated_blocks;
 
     return database_insert(insert, err, "uuumttuuuumms", id, (uint64_t)process, window->start_ns,
                            window->is_open ? UINT64_MAX : window->end_ns,
-                           switch_name(window->started_by, "start"), end_of(facts, process, window),
-                           window->allocated_blocks, window->allocated_bytes, window->leaked_blocks,
-                           window->leaked_bytes,
+                           switch_name(window->started_by, "start"),
+                           end_of(statistics, process, window), window->allocated_blocks,
+                           window->allocated_bytes, window->leaked_blocks, window->leaked_bytes,
                            has_allocations ? window->first_allocation : UINT64_MAX,
                            has_allocations ? window->last_allocation : UINT64_MAX,
                            recorded_share(window, process_end_ns));
 }
 
 /* Windows of recording. */
-static int write_windows(sqlite3 *db, const struct statistics *facts, struct error *err)
+static int write_windows(sqlite3 *db, const struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     uint64_t id = 1;
     int code = database_prepare(
         db, "INSERT INTO windows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
-    for (uint32_t process = 1; code == 0 && process <= facts->definitions->n_processes; process++) {
-        const struct windows *windows = &facts->processes[process].windows;
+    for (uint32_t process = 1; code == 0 && process <= statistics->definitions->n_processes;
+         process++) {
+        const struct windows *windows = &statistics->processes[process].windows;
         for (size_t i = 0; code == 0 && i < windows->n; i++)
-            code = write_window(insert, id++, process, &windows->list[i], facts, err);
+            code = write_window(insert, id++, process, &windows->list[i], statistics, err);
     }
     sqlite3_finalize(insert);
     return code;
@@ -336,9 +338,9 @@ static void flow_column(const void *row, int column, sqlite3_context *context)
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_flows(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_flows(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
-    struct hash_map *flows = &facts->totals->flows;
+    struct hash_map *flows = &statistics->totals->flows;
 
     pair_totals_sort(flows);
     return write_array(
@@ -353,15 +355,15 @@ enum {
     TIMELINE_MARGINS = 5 /* the last of them */
 };
 
-static int write_timeline(struct statistics *facts, uint32_t process, sqlite3_stmt *insert,
+static int write_timeline(struct statistics *statistics, uint32_t process, sqlite3_stmt *insert,
                           struct error *err)
 {
-    const struct timeline *timeline = &facts->processes[process].timeline;
-    uint64_t last_ns = facts->processes[process].last_ns;
+    const struct timeline *timeline = &statistics->processes[process].timeline;
+    uint64_t last_ns = statistics->processes[process].last_ns;
     uint64_t leaked_blocks = 0;
     uint64_t leaked_bytes = 0;
     double leaked_variance = 0;
-    bool is_sampled = facts->totals->processes[process].sample_bytes != 0;
+    bool is_sampled = statistics->totals->processes[process].sample_bytes != 0;
     size_t cursor = 0;
     int code = 0;
 
@@ -390,13 +392,13 @@ static int write_timeline(struct statistics *facts, uint32_t process, sqlite3_st
     return code;
 }
 
-static int write_sizes(struct statistics *facts, uint32_t process, sqlite3_stmt *insert,
+static int write_sizes(struct statistics *statistics, uint32_t process, sqlite3_stmt *insert,
                        struct error *err)
 {
-    const struct size_class_totals *sizes = facts->totals->processes[process].sizes;
+    const struct size_class_totals *sizes = statistics->totals->processes[process].sizes;
     int code = 0;
 
-    for (unsigned i = 0; code == 0 && i < facts->totals->processes[process].n_sizes; i++) {
+    for (unsigned i = 0; code == 0 && i < statistics->totals->processes[process].n_sizes; i++) {
         uint64_t from;
         uint64_t to;
         if (sizes[i].allocated_blocks == 0)
@@ -410,10 +412,11 @@ static int write_sizes(struct statistics *facts, uint32_t process, sqlite3_stmt 
     return code;
 }
 
-static int write_lifetimes(struct statistics *facts, uint32_t process, sqlite3_stmt *insert,
+static int write_lifetimes(struct statistics *statistics, uint32_t process, sqlite3_stmt *insert,
                            struct error *err)
 {
-    const struct lifetime_class_totals *lifetimes = facts->totals->processes[process].lifetimes;
+    const struct lifetime_class_totals *lifetimes =
+        statistics->totals->processes[process].lifetimes;
     int code = 0;
 
     for (unsigned i = 0; code == 0 && lifetimes && i < LIFETIME_CLASSES; i++) {
@@ -428,17 +431,17 @@ static int write_lifetimes(struct statistics *facts, uint32_t process, sqlite3_s
     return code;
 }
 
-typedef int process_table_fn(struct statistics *facts, uint32_t process, sqlite3_stmt *insert,
+typedef int process_table_fn(struct statistics *statistics, uint32_t process, sqlite3_stmt *insert,
                              struct error *err);
 
-static int write_per_process(sqlite3 *db, struct statistics *facts, const char *sql,
+static int write_per_process(sqlite3 *db, struct statistics *statistics, const char *sql,
                              process_table_fn *write, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(db, sql, &insert, err);
 
-    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        code = write(facts, id, insert, err);
+    for (uint32_t id = 1; code == 0 && id <= statistics->definitions->n_processes; id++)
+        code = write(statistics, id, insert, err);
     sqlite3_finalize(insert);
     return code;
 }
@@ -469,14 +472,14 @@ static const char *heap_unseen_name(enum heap_unseen unseen)
     }
 }
 
-static int write_heaps(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_heaps(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
         database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
-    for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
-        const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
+    for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(statistics->heaps); id++) {
+        const struct heap_range *heap = heap_ranges_get(statistics->heaps, id);
         code = database_insert(insert, err, "uutuuutzt", (uint64_t)id, (uint64_t)heap->process,
                                heap_kind_name(heap->kind), heap->start, heap->end,
                                heap->lowest_block, heap->header_bytes ? "glibc" : NULL,
@@ -487,14 +490,14 @@ static int write_heaps(sqlite3 *db, struct statistics *facts, struct error *err)
 }
 
 /* Of several extents at one time the last one counts. */
-static int write_extents(sqlite3 *db, struct statistics *facts, struct error *err)
+static int write_extents(sqlite3 *db, struct statistics *statistics, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
         database_prepare(db, "INSERT OR REPLACE INTO heap_extents VALUES (?, ?, ?)", &insert, err);
 
-    for (size_t i = 0; code == 0 && i < heap_ranges_count_extents(facts->heaps); i++) {
-        struct heap_extent extent = heap_ranges_get_extent(facts->heaps, i);
+    for (size_t i = 0; code == 0 && i < heap_ranges_count_extents(statistics->heaps); i++) {
+        struct heap_extent extent = heap_ranges_get_extent(statistics->heaps, i);
         if (extent.heap_id)
             code = database_insert(insert, err, "uuu", (uint64_t)extent.heap_id, extent.time_ns,
                                    extent.end);
@@ -503,10 +506,11 @@ static int write_extents(sqlite3 *db, struct statistics *facts, struct error *er
     return code;
 }
 
-static uint64_t snapshot_of(const struct statistics *facts, enum facts_moment moment, uint32_t heap)
+static uint64_t snapshot_of(const struct statistics *statistics, enum statistics_moment moment,
+                            uint32_t heap)
 {
-    const struct process_facts *process =
-        &facts->processes[heap_ranges_get(facts->heaps, heap)->process];
+    const struct process_statistics *process =
+        &statistics->processes[heap_ranges_get(statistics->heaps, heap)->process];
 
     return moment == STATISTICS_AT_PEAK ? process->peak_snapshot_id : process->end_snapshot_id;
 }
@@ -523,23 +527,24 @@ static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
 }
 
 /* With samples, the position of blocks in heaps is not known. */
-static bool is_sampled(const struct statistics *facts, uint32_t process)
+static bool is_sampled(const struct statistics *statistics, uint32_t process)
 {
-    return facts->definitions->processes[process].sample_bytes != 0;
+    return statistics->definitions->processes[process].sample_bytes != 0;
 }
 
-static int write_states(struct statistics *facts, enum facts_moment moment, sqlite3_stmt *insert,
-                        struct error *err)
+static int write_states(struct statistics *statistics, enum statistics_moment moment,
+                        sqlite3_stmt *insert, struct error *err)
 {
-    const struct heap_pages *pages = &facts->pages[moment];
+    const struct heap_pages *pages = &statistics->pages[moment];
     int code = 0;
 
     for (uint32_t id = 1; code == 0 && id <= pages->n_heaps; id++) {
         const struct heap_state *state = &pages->states[id];
-        uint64_t snapshot = snapshot_of(facts, moment, id);
-        if (snapshot == 0 || is_sampled(facts, heap_ranges_get(facts->heaps, id)->process))
+        uint64_t snapshot = snapshot_of(statistics, moment, id);
+        if (snapshot == 0
+            || is_sampled(statistics, heap_ranges_get(statistics->heaps, id)->process))
             continue;
-        if (heap_ranges_get(facts->heaps, id)->unseen == HEAP_ALL_SEEN)
+        if (heap_ranges_get(statistics->heaps, id)->unseen == HEAP_ALL_SEEN)
             code = write_state(insert, snapshot, id, state, err);
         else
             code = database_insert(insert, err, "uuuuunnnnnnnnnn", snapshot, (uint64_t)id,
@@ -583,10 +588,10 @@ static void page_column(const void *row, int column, sqlite3_context *context)
     result_unless(context, values[column], UINT64_MAX);
 }
 
-static int write_pages(sqlite3 *db, struct statistics *facts, enum facts_moment moment,
+static int write_pages(sqlite3 *db, struct statistics *statistics, enum statistics_moment moment,
                        struct error *err)
 {
-    const struct heap_pages *pages = &facts->pages[moment];
+    const struct heap_pages *pages = &statistics->pages[moment];
     struct page_row *rows = malloc((pages->n_pages + 1) * sizeof *rows);
 
     if (!rows)
@@ -594,9 +599,10 @@ static int write_pages(sqlite3 *db, struct statistics *facts, enum facts_moment 
     for (size_t i = 0; i < pages->n_pages; i++) {
         const struct heap_page *page = &pages->pages[i];
         rows[i].page = page;
-        rows[i].snapshot_id = snapshot_of(facts, moment, page->heap);
-        rows[i].has_owner = page->common_frames == HEAP_PAGES_ONE_STACK
-                            && heap_ranges_get(facts->heaps, page->heap)->unseen == HEAP_ALL_SEEN;
+        rows[i].snapshot_id = snapshot_of(statistics, moment, page->heap);
+        rows[i].has_owner =
+            page->common_frames == HEAP_PAGES_ONE_STACK
+            && heap_ranges_get(statistics->heaps, page->heap)->unseen == HEAP_ALL_SEEN;
     }
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
     int code =
@@ -608,23 +614,23 @@ static int write_pages(sqlite3 *db, struct statistics *facts, enum facts_moment 
     return code;
 }
 
-static int write_pins(struct statistics *facts, enum facts_moment moment, sqlite3_stmt *insert,
-                      struct error *err)
+static int write_pins(struct statistics *statistics, enum statistics_moment moment,
+                      sqlite3_stmt *insert, struct error *err)
 {
     struct heap_pin *pins;
     size_t n;
-    int code = heap_pages_make_pins(&facts->pages[moment], &pins, &n, err);
+    int code = heap_pages_make_pins(&statistics->pages[moment], &pins, &n, err);
 
     for (size_t i = 0; code == 0 && i < n; i++)
-        code = database_insert(insert, err, "uuuuuuu", snapshot_of(facts, moment, pins[i].heap),
-                               (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames,
-                               pins[i].n_pages, pins[i].live_bytes, pins[i].emptiest_bytes,
-                               pins[i].example_id);
+        code = database_insert(
+            insert, err, "uuuuuuu", snapshot_of(statistics, moment, pins[i].heap),
+            (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames, pins[i].n_pages,
+            pins[i].live_bytes, pins[i].emptiest_bytes, pins[i].example_id);
     free(pins);
     return code;
 }
 
-static int write_moments(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+static int write_moments(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                          struct error *err)
 {
     sqlite3_stmt *states = NULL;
@@ -638,11 +644,11 @@ static int write_moments(sqlite3 *db, struct statistics *facts, enum left_out le
             database_prepare(db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?, ?)", &pins, err);
 
     for (int moment = 0; code == 0 && moment < STATISTICS_MOMENTS; moment++) {
-        code = write_states(facts, (enum facts_moment)moment, states, err);
+        code = write_states(statistics, (enum statistics_moment)moment, states, err);
         if (code == 0 && left_out < LEFT_OUT_MOMENTS)
-            code = write_pages(db, facts, (enum facts_moment)moment, err);
+            code = write_pages(db, statistics, (enum statistics_moment)moment, err);
         if (code == 0 && left_out < LEFT_OUT_MOMENTS)
-            code = write_pins(facts, (enum facts_moment)moment, pins, err);
+            code = write_pins(statistics, (enum statistics_moment)moment, pins, err);
     }
     sqlite3_finalize(states);
     sqlite3_finalize(pins);
@@ -651,34 +657,35 @@ static int write_moments(sqlite3 *db, struct statistics *facts, enum left_out le
 
 /* ---- all ---- */
 
-int total_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int total_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                        struct error *err)
 {
-    int code = code_tables_write(db, facts, left_out, err);
+    int code = code_tables_write(db, statistics, left_out, err);
 
     if (code == 0 && left_out < LEFT_OUT_STACKS)
-        code = stack_tables_write(db, facts, left_out, err);
+        code = stack_tables_write(db, statistics, left_out, err);
     if (code == 0)
-        code = write_flows(db, facts, err);
+        code = write_flows(db, statistics, err);
     if (code == 0)
-        code = write_group_tables(db, facts, err);
+        code = write_group_tables(db, statistics, err);
     if (code == 0)
-        code = write_windows(db, facts, err);
+        code = write_windows(db, statistics, err);
     if (code == 0)
         code = write_per_process(
-            db, facts,
+            db, statistics,
             "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             write_timeline, err);
     if (code == 0)
-        code = write_per_process(db, facts,
+        code = write_per_process(db, statistics,
                                  "INSERT INTO size_classes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                  write_sizes, err);
     if (code == 0)
-        code = write_per_process(db, facts, "INSERT INTO lifetime_classes VALUES (?, ?, ?, ?, ?)",
-                                 write_lifetimes, err);
+        code =
+            write_per_process(db, statistics, "INSERT INTO lifetime_classes VALUES (?, ?, ?, ?, ?)",
+                              write_lifetimes, err);
     if (code == 0)
-        code = write_heaps(db, facts, err);
+        code = write_heaps(db, statistics, err);
     if (code == 0)
-        code = write_extents(db, facts, err);
-    return code ? code : write_moments(db, facts, left_out, err);
+        code = write_extents(db, statistics, err);
+    return code ? code : write_moments(db, statistics, left_out, err);
 }

@@ -21,25 +21,26 @@
 
 /* Writes totals, timeline and heaps by detail level, and calls stack_tables_write and
  * code_tables_write. */
-int total_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int total_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                        struct error *err);
 
 /* Totals of stacks; called by total_tables_write. */
-int stack_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int stack_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                        struct error *err);
 
 /* Pools, and unless `slim` their blocks. Once, after statistics_finish. */
-int pool_tables_write(sqlite3 *db, const struct statistics *facts, bool slim, struct error *err);
+int pool_tables_write(sqlite3 *db, const struct statistics *statistics, bool slim,
+                      struct error *err);
 
 /* Object walks. Once. */
-int object_tables_write(sqlite3 *db, struct statistics *facts, struct error *err);
+int object_tables_write(sqlite3 *db, struct statistics *statistics, struct error *err);
 
 /* Backtraces with their call sites: call_site_ids is indexed by backtrace_id; 0: none. */
 int backtrace_rows_write(sqlite3 *db, const struct definitions *definitions,
                          const uint32_t *call_site_ids, struct error *err);
 
 /* Processes, threads, objects, modules, frames, meta. */
-int code_tables_write(sqlite3 *db, struct statistics *facts, enum left_out left_out,
+int code_tables_write(sqlite3 *db, struct statistics *statistics, enum left_out left_out,
                       struct error *err);
 
 #endif

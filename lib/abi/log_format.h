@@ -291,15 +291,15 @@ enum log_switch {
 };
 
 enum log_order {
-    LOG_ORDER_STOP = 0,
-    LOG_ORDER_START = 1,
-    LOG_ORDER_MARK = 2,  /* writes LOG_MARK with `name` */
-    LOG_ORDER_LEAVE = 3, /* ends the log: no recorder reads it any more */
+    LOG_COMMAND_STOP = 0,
+    LOG_COMMAND_START = 1,
+    LOG_COMMAND_MARK = 2,   /* writes LOG_MARK with `name` */
+    LOG_COMMAND_DETACH = 3, /* ends the log: no recorder reads it any more */
 };
 
 /* Bits of log_control.wanted; the rest is a number that differs between successive commands. */
 enum {
-    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_ORDER_MARK */
+    LOG_WANTED_ORDER_BITS = 4, /* all but LOG_COMMAND_MARK */
     LOG_WANTED_REASON_BITS = 4,
 };
 

@@ -27,7 +27,7 @@ enum {
 
 /* A live thread does not keep the request slot longer without an action
  * (collector/process/self_report.h). */
-static const uint64_t most_turn_ns = 5000000000;
+static const uint64_t max_slot_ns = 5000000000;
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
                             int zstd_level)
@@ -181,12 +181,13 @@ static bool is_asked(const struct packing *packing)
 
     if (n_asked != packing->n_asked)
         return true;
-    return requester && !(packing->is_turn_left && is_same) && (n_asked == n_answered || !is_same);
+    return requester && !(packing->is_slot_abandoned && is_same)
+           && (n_asked == n_answered || !is_same);
 }
 
 /* A thread that takes the slot again has a new ticket, taken before. A thread that keeps the slot
  * and neither posts nor reads has died or left by a jump (IQ-3). */
-static void watch_turn(struct packing *packing, uint64_t now_ns)
+static void watch_slot(struct packing *packing, uint64_t now_ns)
 {
     const struct log_question *question = live_log_question(packing->live);
     uint32_t requester = atomic_load_explicit(&question->requester, memory_order_relaxed);
@@ -195,11 +196,11 @@ static void watch_turn(struct packing *packing, uint64_t now_ns)
 
     if (requester != packing->requester || n_asked != packing->n_asked
         || n_tickets != packing->n_tickets)
-        packing->turn_ns = now_ns;
+        packing->slot_changed_ns = now_ns;
     packing->requester = requester;
     packing->n_tickets = n_tickets;
     packing->n_asked = n_asked;
-    packing->is_turn_left = now_ns - packing->turn_ns > most_turn_ns;
+    packing->is_slot_abandoned = now_ns - packing->slot_changed_ns > max_slot_ns;
 }
 
 /* For a requester, all events so far are published, too. */
@@ -208,7 +209,7 @@ static void hold_for_question(struct packing *packing)
     bool has_requester = is_asked(packing);
     uint64_t now_ns = monotonic_now_ns();
 
-    watch_turn(packing, now_ns);
+    watch_slot(packing, now_ns);
     if (has_requester)
         packing_hold_until(packing, now_ns);
 }

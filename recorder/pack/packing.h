@@ -84,8 +84,8 @@ struct packing {
     struct last_frees *others;              /* with elide; not NULL */
     bool is_watched;                        /* with elide: packing_be_watched was called */
     uint32_t requester, n_asked, n_tickets; /* of the request, at the last look (PG-6) */
-    uint64_t turn_ns;                       /* when they changed last */
-    bool is_turn_left;                      /* the slot's owner is considered dead */
+    uint64_t slot_changed_ns;               /* when they changed last */
+    bool is_slot_abandoned;                 /* the slot's owner is considered dead */
     uint64_t hold_ns;                       /* the latest time of packing_hold_until */
     uint64_t watermark_ticks;               /* if watched: events before it are not elided (PG-5) */
     struct pack_settings settings;

@@ -290,7 +290,7 @@ static bool is_writing(pid_t pid)
 /* The process handles the command at its next event. */
 static void order_end(pid_t pid, const struct mapped_log *log)
 {
-    static const struct order order = {.order = LOG_ORDER_LEAVE};
+    static const struct order order = {.order = LOG_COMMAND_DETACH};
     static const struct timespec pause = {.tv_nsec = 2000000};
     const uint64_t until_ns = monotonic_now_ns() + handle_ns;
     struct live_log live;

@@ -13,7 +13,7 @@ enum {
 
 bool collector_commands_ask(struct collector_commands *commands, const struct order *order)
 {
-    if (order->order != LOG_ORDER_MARK) {
+    if (order->order != LOG_COMMAND_MARK) {
         commands->wanted = *order;
         commands->n_wanted++;
         return true;

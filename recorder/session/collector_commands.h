@@ -37,7 +37,7 @@ enum {
 struct order {
     enum log_order order;
     enum log_switch reason;
-    char name[LOG_CONTROL_NAME_BYTES]; /* of LOG_ORDER_MARK */
+    char name[LOG_CONTROL_NAME_BYTES]; /* of LOG_COMMAND_MARK */
 };
 
 /* All zero: none. */

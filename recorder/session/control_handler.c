@@ -39,7 +39,7 @@ static bool is_other(const struct recording *recording, const struct order *orde
     return collector_commands_is_idle(&recording->commands, &recording->live)
            && recording->live.has_begun
            && collector_commands_is_window_open(&recording->live)
-                  != (order->order == LOG_ORDER_START);
+                  != (order->order == LOG_COMMAND_START);
 }
 
 static bool give(void *context, struct recording *recording)
@@ -93,9 +93,9 @@ static pid_t pid_of(const struct control_request *request)
 static struct order order_of(const struct control_request *request)
 {
     return (struct order){.reason = LOG_SWITCH_CONTROL,
-                          .order = request->verb == CONTROL_START  ? LOG_ORDER_START
-                                   : request->verb == CONTROL_STOP ? LOG_ORDER_STOP
-                                                                   : LOG_ORDER_MARK};
+                          .order = request->verb == CONTROL_START  ? LOG_COMMAND_START
+                                   : request->verb == CONTROL_STOP ? LOG_COMMAND_STOP
+                                                                   : LOG_COMMAND_MARK};
 }
 
 static bool begin_report(const struct control_handler *site, uint32_t *ret_number, char *ret_text,
@@ -157,15 +157,15 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
         return begin_detaching(site, ret_text, n_bytes);
     if (request->verb == CONTROL_REPORT)
         return begin_report(site, ret_number, ret_text, n_bytes);
-    if (order.order == LOG_ORDER_MARK && !request->name[0])
+    if (order.order == LOG_COMMAND_MARK && !request->name[0])
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
-    if (order.order != LOG_ORDER_MARK) {
+    if (order.order != LOG_COMMAND_MARK) {
         *ret_number = ++site->n_commands;
         keep_for_newcomers(site, &order, pid_of(request) == 0);
     }
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
-    if (order.order == LOG_ORDER_MARK && round.n_reported == 0)
+    if (order.order == LOG_COMMAND_MARK && round.n_reported == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
         (void)snprintf(ret_text, n_bytes,

@@ -42,14 +42,14 @@ bool own_windows_step(struct own_windows *windows, const struct own_windows_sigh
         windows->begun_ns = sight->begun_ns;
     if (!windows->has_started && is_time_to_start(windows, sight, ret_reason)) {
         windows->has_started = true;
-        *ret_order = LOG_ORDER_START;
+        *ret_order = LOG_COMMAND_START;
         if (!sight->is_open)
             return true;
     }
     if (!is_time_to_stop(windows, sight))
         return false;
     windows->has_stopped = true;
-    *ret_order = LOG_ORDER_STOP;
+    *ret_order = LOG_COMMAND_STOP;
     *ret_reason = LOG_SWITCH_TIME;
     return true;
 }

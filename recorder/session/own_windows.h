@@ -39,7 +39,7 @@ static inline bool own_windows_are_any(const struct own_windows *windows)
     return windows->start_after_ns || windows->stop_after_ns || windows->start_rss_bytes;
 }
 
-/* True: send this command (LOG_ORDER_START, or the end of a window) with this reason. */
+/* True: send this command (LOG_COMMAND_START, or the end of a window) with this reason. */
 bool own_windows_step(struct own_windows *windows, const struct own_windows_sight *sight,
                       enum log_order *ret_order, enum log_switch *ret_reason);
 

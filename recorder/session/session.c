@@ -411,10 +411,10 @@ static uint32_t wait_for_new_processes(struct session *session)
 
 static bool emit_to_leave(void *unused, struct recording *recording)
 {
-    static const struct order order = {.order = LOG_ORDER_LEAVE};
+    static const struct order order = {.order = LOG_COMMAND_DETACH};
 
     (void)unused;
-    if (recording->commands.wanted.order != LOG_ORDER_LEAVE)
+    if (recording->commands.wanted.order != LOG_COMMAND_DETACH)
         (void)collector_commands_ask(&recording->commands, &order);
     recording_step_commands(recording);
     return true;

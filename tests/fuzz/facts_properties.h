@@ -22,8 +22,8 @@ struct row_sums {
     uint64_t blocks, bytes, ended, ended_bytes, leaked, leaked_bytes;
 };
 
-struct facts_seen {
-    struct statistics *facts;
+struct statistics_seen {
+    struct statistics *statistics;
     struct log_set *set;
     uint64_t n_reported; /* rows that the sink was told */
     struct row_sums sums[FACTS_PROPERTIES_PROCESSES + 1];
@@ -31,7 +31,7 @@ struct facts_seen {
 
 static inline int see_event(void *context, const struct event *event, struct error *err)
 {
-    struct facts_seen *seen = context;
+    struct statistics_seen *seen = context;
 
     (void)err;
     require(event->process >= 1 && event->kind != EVENT_LOST);
@@ -41,7 +41,7 @@ static inline int see_event(void *context, const struct event *event, struct err
 
 static inline int see_mapping(void *context, const struct mapping *piece, struct error *err)
 {
-    struct facts_seen *seen = context;
+    struct statistics_seen *seen = context;
 
     (void)err;
     require(piece->mmap_id >= piece->call_id && piece->call_id >= 1);
@@ -53,7 +53,7 @@ static inline int see_mapping(void *context, const struct mapping *piece, struct
 
 static inline int see_memory(void *context, const struct memory_sample *sample, struct error *err)
 {
-    struct facts_seen *seen = context;
+    struct statistics_seen *seen = context;
 
     (void)err;
     require(sample->process >= 1);
@@ -63,7 +63,7 @@ static inline int see_memory(void *context, const struct memory_sample *sample, 
 
 static inline int see_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
 {
-    struct facts_seen *seen = context;
+    struct statistics_seen *seen = context;
 
     (void)err;
     for (size_t i = 0; i < snapshot->n_stacks; i++)
@@ -74,23 +74,23 @@ static inline int see_snapshot(void *context, const struct snapshot *snapshot, s
 
 static inline int feed_sample(void *context, const struct sample *sample)
 {
-    struct facts_seen *seen = context;
+    struct statistics_seen *seen = context;
 
     if (sample->kind == LOG_SAMPLE_MEMORY)
-        return statistics_memory_sample(seen->facts, sample->process, sample->time_ns, sample->a,
-                                        sample->b, sample->c, NULL);
+        return statistics_memory_sample(seen->statistics, sample->process, sample->time_ns,
+                                        sample->a, sample->b, sample->c, NULL);
     if (sample->kind == LOG_SAMPLE_HEAP)
-        return statistics_heap_sample(seen->facts, sample->process, sample->time_ns, sample->a,
+        return statistics_heap_sample(seen->statistics, sample->process, sample->time_ns, sample->a,
                                       sample->b, (enum log_heap_kind)sample->c, NULL);
     if (sample->kind == LOG_SAMPLE_OWN)
-        statistics_own_sample(seen->facts, sample->process, sample->a);
+        statistics_own_sample(seen->statistics, sample->process, sample->a);
     if (sample->kind == LOG_SAMPLE_MAPPING)
-        statistics_mapping_sample(seen->facts, sample->process, sample->time_ns, sample->a,
+        statistics_mapping_sample(seen->statistics, sample->process, sample->time_ns, sample->a,
                                   sample->b, sample->c);
     return 0;
 }
 
-static inline void feed_samples(struct facts_seen *seen)
+static inline void feed_samples(struct statistics_seen *seen)
 {
     struct sample_stream *samples;
 
@@ -101,7 +101,7 @@ static inline void feed_samples(struct facts_seen *seen)
 }
 
 /* Pass 1; returns how many events there were. */
-static inline uint64_t feed_events(struct facts_seen *seen)
+static inline uint64_t feed_events(struct statistics_seen *seen)
 {
     struct event_stream *stream;
     struct event event;
@@ -110,18 +110,18 @@ static inline uint64_t feed_events(struct facts_seen *seen)
 
     require(event_stream_open(seen->set, &stream, NULL) == 0);
     while ((r = event_stream_next(stream, &event, NULL)) == 1) {
-        require(statistics_event(seen->facts, &event, NULL) == 0);
+        require(statistics_event(seen->statistics, &event, NULL) == 0);
         n++;
     }
     require(r == 0);
     event_stream_close(stream);
     feed_samples(seen);
-    require(statistics_finish(seen->facts, NULL) == 0);
+    require(statistics_finish(seen->statistics, NULL) == 0);
     return n;
 }
 
 /* Pass 2 */
-static inline void add_rows(struct facts_seen *seen)
+static inline void add_rows(struct statistics_seen *seen)
 {
     const struct definitions *definitions = log_set_definitions(seen->set);
     const struct pairing_chain *chain;
@@ -129,34 +129,34 @@ static inline void add_rows(struct facts_seen *seen)
     uint64_t n = 0;
     int more;
 
-    require(statistics_begin_rows(seen->facts, NULL) == 0);
-    while ((more = statistics_next_row(seen->facts, &row, &chain, NULL)) == 1) {
+    require(statistics_begin_rows(seen->statistics, NULL) == 0);
+    while ((more = statistics_next_row(seen->statistics, &row, &chain, NULL)) == 1) {
         uint32_t process = definitions->threads[row.thread].process;
         struct row_sums *sums = &seen->sums[process];
         require(row.allocation_id == ++n);
         require(row.address != 0 && row.address < UINT64_C(1) << 48);
         require(row.size_bytes <= EVENT_MAX_BYTES);
-        require(row.heap <= heap_ranges_count(seen->facts->heaps));
+        require(row.heap <= heap_ranges_count(seen->statistics->heaps));
         sums->blocks++;
         sums->bytes += row.size_bytes;
         if (row.lifetime_ns == PAIRING_UNKNOWN) {
             sums->leaked++;
             sums->leaked_bytes += row.size_bytes;
         } else if (row.ended_by != PAIRING_EXEC) {
-            require(row.alloc_ns + row.lifetime_ns <= seen->facts->processes[process].last_ns);
+            require(row.alloc_ns + row.lifetime_ns <= seen->statistics->processes[process].last_ns);
             sums->ended++;
             sums->ended_bytes += row.size_bytes;
         }
     }
     require(more == 0);
-    require(n == statistics_n_allocations(seen->facts));
-    require(statistics_end_rows(seen->facts, NULL) == 0);
+    require(n == statistics_n_allocations(seen->statistics));
+    require(statistics_end_rows(seen->statistics, NULL) == 0);
 }
 
 /* TO-1, TO-3, FC-1 */
-static inline void check_totals(const struct facts_seen *seen, uint32_t id)
+static inline void check_totals(const struct statistics_seen *seen, uint32_t id)
 {
-    const struct process_totals *process = &seen->facts->totals->processes[id];
+    const struct process_totals *process = &seen->statistics->totals->processes[id];
     const struct row_sums *rows = &seen->sums[id];
     struct stack_totals sum = {0};
 
@@ -190,14 +190,14 @@ static inline uint64_t n_elided(const struct process_totals *process)
 }
 
 /* TL-1, TL-3 */
-static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
+static inline void check_timeline(const struct statistics_seen *seen, uint32_t id)
 {
-    const struct timeline *timeline = &seen->facts->processes[id].timeline;
+    const struct timeline *timeline = &seen->statistics->processes[id].timeline;
     const struct row_sums *rows = &seen->sums[id];
     uint64_t allocated = 0;
     uint64_t freed = 0;
     uint64_t leaked = 0;
-    uint64_t elided = n_elided(&seen->facts->totals->processes[id]);
+    uint64_t elided = n_elided(&seen->statistics->totals->processes[id]);
     size_t cursor = 0;
 
     for (size_t i = 0; i < timeline->n_buckets; i++) {
@@ -214,9 +214,9 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
 }
 
 /* HR-1, HP-1, HP-5 */
-static inline void check_heaps(const struct facts_seen *seen, enum facts_moment moment)
+static inline void check_heaps(const struct statistics_seen *seen, enum statistics_moment moment)
 {
-    const struct heap_pages *pages = &seen->facts->pages[moment];
+    const struct heap_pages *pages = &seen->statistics->pages[moment];
 
     for (uint32_t id = 1; id <= pages->n_heaps; id++) {
         const struct heap_range *heap = heap_ranges_get(pages->ranges, id);
@@ -238,20 +238,20 @@ static inline void check_heaps(const struct facts_seen *seen, enum facts_moment 
 }
 
 /* What an event may cost: docs/import.md. */
-static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
+static inline void check_costs(const struct statistics_seen *seen, uint64_t n_events)
 {
-    uint64_t n_rows = statistics_n_allocations(seen->facts);
+    uint64_t n_rows = statistics_n_allocations(seen->statistics);
 
     require(n_rows <= n_events);
     for (int moment = 0; moment < STATISTICS_MOMENTS; moment++)
-        require(seen->facts->pages[moment].n_pages <= 3 * n_rows);
-    require(heap_ranges_count(seen->facts->heaps) <= n_rows);
-    require(lifetimes_disk_bytes(seen->facts->lifetimes) <= 64 * n_events + (1 << 20));
+        require(seen->statistics->pages[moment].n_pages <= 3 * n_rows);
+    require(heap_ranges_count(seen->statistics->heaps) <= n_rows);
+    require(lifetimes_disk_bytes(seen->statistics->lifetimes) <= 64 * n_events + (1 << 20));
 }
 
-static inline void check_facts(struct log_set *set)
+static inline void check_statistics(struct log_set *set)
 {
-    struct facts_seen seen = {.set = set};
+    struct statistics_seen seen = {.set = set};
     struct row_sink sink = {.context = &seen,
                             .event = see_event,
                             .mapping = see_mapping,
@@ -261,7 +261,7 @@ static inline void check_facts(struct log_set *set)
     uint64_t n_events;
 
     require(n_processes <= FACTS_PROPERTIES_PROCESSES);
-    require(statistics_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.facts, NULL)
+    require(statistics_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.statistics, NULL)
             == 0);
     n_events = feed_events(&seen);
     add_rows(&seen);
@@ -272,7 +272,7 @@ static inline void check_facts(struct log_set *set)
     check_heaps(&seen, STATISTICS_AT_PEAK);
     check_heaps(&seen, STATISTICS_AT_END);
     check_costs(&seen, n_events);
-    statistics_free(seen.facts);
+    statistics_free(seen.statistics);
 }
 
 #endif

@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (n_paths > 0) {
         require(log_set_open(paths, n_paths, &options, &set, NULL) == 0);
-        check_facts(set);
+        check_statistics(set);
         log_set_close(set);
     }
     for (unsigned i = 0; i < N_PROCESSES; i++)

@@ -186,7 +186,7 @@ static pthread_t hold_one(void)
     pthread_t thread;
 
     atomic_store(&g_stage, 0);
-    want(LOG_ORDER_START);
+    want(LOG_COMMAND_START);
     g_in_the_midst = be_held;
     assert_int_equal(pthread_create(&thread, NULL, handle, NULL), 0);
     wait_for_stage(1);
@@ -228,7 +228,7 @@ static void a_stop_that_comes_while_a_window_is_begun_is_not_undone(void **state
     (void)state;
     begin_again(false);
     thread = hold_one();
-    want(LOG_ORDER_STOP);
+    want(LOG_COMMAND_STOP);
     control_commands_handle();
     assert_int_equal(n_obeyed(), 0);
     let_go(thread);
@@ -258,7 +258,7 @@ static void of_what_two_threads_look_for_each_is_done_once(void **state)
     assert_int_equal(pthread_create(&thread, NULL, handle_always, NULL), 0);
     for (uint32_t i = 1; i <= N_COMMANDS; i++) {
         if (i % 3)
-            want(i % 2 ? LOG_ORDER_START : LOG_ORDER_STOP);
+            want(i % 2 ? LOG_COMMAND_START : LOG_COMMAND_STOP);
         else
             want_mark("again");
         do
@@ -289,7 +289,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
         bool is_due = state_start(STATE_RECORDING);
         state_record(2, false);
         begin_again(false);
-        want(LOG_ORDER_START);
+        want(LOG_COMMAND_START);
         control_commands_handle();
         _exit(!is_due || n_obeyed() != 1 || !state_is_tracing());
     }
@@ -298,7 +298,7 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
     let_go(thread);
     assert_int_equal(status, 0);
     begin_again(false);
-    want(LOG_ORDER_START);
+    want(LOG_COMMAND_START);
     control_commands_handle();
     assert_int_equal(n_obeyed(), 1);
 }
@@ -306,10 +306,10 @@ static void a_child_of_a_fork_in_the_midst_obeys(void **state)
 static void who_shares_our_memory_leaves_it_to_us(void **state)
 {
     (void)state;
-    for (enum log_order order = LOG_ORDER_STOP; order <= LOG_ORDER_LEAVE; order++) {
+    for (enum log_order order = LOG_COMMAND_STOP; order <= LOG_COMMAND_DETACH; order++) {
         g_n_left = 0;
-        begin_again(order == LOG_ORDER_STOP);
-        want(order == LOG_ORDER_MARK ? LOG_ORDER_START : order);
+        begin_again(order == LOG_COMMAND_STOP);
+        want(order == LOG_COMMAND_MARK ? LOG_COMMAND_START : order);
         atomic_store(&g_is_child, true);
         control_commands_handle();
         assert_int_equal(n_obeyed(), 0);
@@ -338,13 +338,13 @@ static void who_has_left_in_the_midst_obeys_again(void **state)
 {
     (void)state;
     begin_again(false);
-    want(LOG_ORDER_START);
+    want(LOG_COMMAND_START);
     g_in_the_midst = jump_out;
     if (sigsetjmp(g_outside, 1) == 0) {
         control_commands_handle();
         fail();
     }
-    want(LOG_ORDER_STOP);
+    want(LOG_COMMAND_STOP);
     control_commands_handle();
     assert_int_equal(n_obeyed(), 2);
     assert_false(state_is_tracing());
@@ -352,7 +352,7 @@ static void who_has_left_in_the_midst_obeys_again(void **state)
 
 static void order_and_look(void)
 {
-    want(LOG_ORDER_STOP);
+    want(LOG_COMMAND_STOP);
     control_commands_handle();
     assert_int_equal(n_obeyed(), 0);
 }
@@ -361,7 +361,7 @@ static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
 {
     (void)state;
     begin_again(false);
-    want(LOG_ORDER_START);
+    want(LOG_COMMAND_START);
     g_in_the_midst = order_and_look;
     control_commands_handle();
     assert_int_equal(n_obeyed(), 2);
@@ -422,7 +422,7 @@ static bool is_left_in_child(void (*set_up)(void), bool is_elsewhere)
 
 static void stop_by_recorder(void)
 {
-    want(LOG_ORDER_STOP);
+    want(LOG_COMMAND_STOP);
     control_commands_handle();
 }
 
@@ -488,7 +488,7 @@ static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
     control_commands_receive();
     assert_int_equal(g_state_shared.run_id, run_id);
     assert_int_equal(segment_commands_get()->wakeup_address, state_wakeup_address());
-    want(LOG_ORDER_STOP);
+    want(LOG_COMMAND_STOP);
     *(volatile uint8_t *)(uintptr_t)segment_commands_get()->wakeup_address = 1;
     assert_true(mode_has(MODE_WAKEUP));
     control_commands_handle();
@@ -505,7 +505,7 @@ static void who_obeys_inside_of_an_allocator_says_so(void **state)
     begin_again(false);
     has_entered = allocator_guard_enter();
     assert_true(has_entered);
-    want(LOG_ORDER_START);
+    want(LOG_COMMAND_START);
     want_mark("within");
     control_commands_handle();
     control_commands_switch(false, LOG_SWITCH_SIGNAL);

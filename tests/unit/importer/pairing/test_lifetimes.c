@@ -166,7 +166,7 @@ static void explained(void **state)
 {
     struct live_block block = block_of(1);
     struct pairing_end unseen = {
-        .time_ns = 30, .intervening = PAIRING_UNKNOWN, .ended_by = PAIRING_UNSEEN};
+        .time_ns = 30, .intervening = PAIRING_UNKNOWN, .ended_by = PAIRING_MISSED_FREE};
     struct pairing_end freed = end_of(&block);
 
     (void)state;

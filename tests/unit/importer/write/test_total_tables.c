@@ -39,7 +39,7 @@ struct fixture {
     char target[64];
     struct database *database;
     struct event_rows *rows;
-    struct statistics *facts;
+    struct statistics *statistics;
     struct progress progress;
     struct error err;
 };
@@ -87,7 +87,7 @@ static struct fixture *fixture_with_pools(const char *end_kind, size_t n_pools)
         event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
     struct row_sink sink = event_rows_sink(fixture->rows, &fixture->definitions);
     assert_int_equal(statistics_new(&fixture->definitions, NULL, &sink, fixture->target,
-                                    &fixture->facts, &fixture->err),
+                                    &fixture->statistics, &fixture->err),
                      0);
     return fixture;
 }
@@ -99,7 +99,7 @@ static struct fixture *fixture_new(const char *end_kind)
 
 static void fixture_free(struct fixture *fixture)
 {
-    statistics_free(fixture->facts);
+    statistics_free(fixture->statistics);
     event_rows_free(fixture->rows);
     database_close(fixture->database);
     assert_int_not_equal(access(fixture->target, F_OK), 0);
@@ -114,20 +114,20 @@ static void give(struct fixture *fixture, struct event event)
         event.thread = event.process == 1 ? 1 : 4;
     if (event.node == 0)
         event.node = STACK_A;
-    assert_int_equal(statistics_event(fixture->facts, &event, &fixture->err), 0);
+    assert_int_equal(statistics_event(fixture->statistics, &event, &fixture->err), 0);
 }
 
 static int write_rows(struct fixture *fixture)
 {
-    return row_writer_write_all(database_sqlite(fixture->database), fixture->facts, false,
+    return row_writer_write_all(database_sqlite(fixture->database), fixture->statistics, false,
                                 &fixture->progress, &fixture->err);
 }
 
 static void finish(struct fixture *fixture)
 {
-    assert_int_equal(statistics_finish(fixture->facts, &fixture->err), 0);
+    assert_int_equal(statistics_finish(fixture->statistics, &fixture->err), 0);
     assert_int_equal(write_rows(fixture), 0);
-    int code = total_tables_write(database_sqlite(fixture->database), fixture->facts,
+    int code = total_tables_write(database_sqlite(fixture->database), fixture->statistics,
                                   LEFT_OUT_NOTHING, &fixture->err);
     if (code)
         fail_msg("%s", fixture->err.text);
@@ -527,7 +527,7 @@ static void interrupted(void **state)
 
     (void)state;
     give(f, ALLOC(10, 0x1000, 1));
-    assert_int_equal(statistics_finish(f->facts, &f->err), 0);
+    assert_int_equal(statistics_finish(f->statistics, &f->err), 0);
     progress_init(&f->progress, NULL, &stop);
     assert_int_equal(write_rows(f), ERROR_INTERRUPTED);
     fixture_free(f); /* and nothing is left of the database */
@@ -537,20 +537,20 @@ static void interrupted(void **state)
 static void memory_samples(void **state)
 {
     struct fixture *fixture = fixture_new("exit");
-    struct statistics *facts = fixture->facts;
+    struct statistics *statistics = fixture->statistics;
 
     (void)state;
-    assert_int_equal(statistics_memory_sample(facts, 1, 10, 100, 60, 40, NULL), 0);
-    assert_int_equal(statistics_memory_sample(facts, 1, 20, 200, 160, 40, NULL), 0);
-    assert_int_equal(statistics_heap_sample(facts, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL),
-                     0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 10, 100, 60, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 20, 200, 160, 40, NULL), 0);
     assert_int_equal(
-        statistics_heap_sample(facts, 1, 20, 0x4000000, 0x4001000, LOG_HEAP_ARENA, NULL), 0);
-    assert_int_equal(statistics_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
-    assert_int_equal(statistics_heap_sample(facts, 1, 35, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL),
-                     0);
-    assert_int_equal(statistics_memory_sample(facts, 2, 40, 70, 60, 10, NULL), 0);
-    assert_int_equal(statistics_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
+        statistics_heap_sample(statistics, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(
+        statistics_heap_sample(statistics, 1, 20, 0x4000000, 0x4001000, LOG_HEAP_ARENA, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 30, 300, 260, 40, NULL), 0);
+    assert_int_equal(
+        statistics_heap_sample(statistics, 1, 35, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 2, 40, 70, 60, 10, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 40, 400, 360, 40, NULL), 0);
     finish(fixture);
     assert_string_equal(ask(fixture,
                             "SELECT group_concat(process_id || ':' || at_ns || ':' || rss_bytes"
@@ -564,23 +564,23 @@ static void memory_samples(void **state)
 static void heaps_hold_their_blocks(void **state)
 {
     struct fixture *fixture = fixture_new("exit");
-    struct statistics *facts = fixture->facts;
+    struct statistics *statistics = fixture->statistics;
 
     (void)state;
     give(fixture, ALLOC(5, HEAP + 0x10, 500, .usable = 504, .chunk_flags = GLIBC));
-    assert_int_equal(statistics_memory_sample(facts, 1, 10, 100, 60, 40, NULL), 0);
-    assert_int_equal(statistics_memory_sample(facts, 1, 20, 200, 160, 40, NULL), 0);
-    assert_int_equal(statistics_heap_sample(facts, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL),
-                     0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 10, 100, 60, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 20, 200, 160, 40, NULL), 0);
+    assert_int_equal(
+        statistics_heap_sample(statistics, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL), 0);
     give(fixture, ALLOC(25, HEAP + 0x1010, 20000, .usable = 20008, .chunk_flags = GLIBC));
     give(fixture, ALLOC(26, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
                         .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
-    assert_int_equal(statistics_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 30, 300, 260, 40, NULL), 0);
     give(fixture, FREE(35, HEAP + 0x1010));
-    assert_int_equal(statistics_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
-    assert_int_equal(statistics_heap_sample(facts, 1, 50, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL),
-                     0);
-    assert_int_equal(statistics_memory_sample(facts, 1, 50, 400, 360, 40, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 40, 400, 360, 40, NULL), 0);
+    assert_int_equal(
+        statistics_heap_sample(statistics, 1, 50, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(statistics_memory_sample(statistics, 1, 50, 400, 360, 40, NULL), 0);
     finish(fixture);
     assert_string_equal(ask(fixture, "SELECT group_concat(at_ns || ':' || heap_extent_bytes, ' ')"
                                      " FROM memory_samples"),
@@ -651,8 +651,8 @@ static void claims(void **state)
             give(fixture, FREE(15, HEAP + 0x2010));
     }
     finish(fixture);
-    assert_int_equal(object_tables_write(database_sqlite(fixture->database), fixture->facts, NULL),
-                     0);
+    assert_int_equal(
+        object_tables_write(database_sqlite(fixture->database), fixture->statistics, NULL), 0);
     assert_answer(fixture,
                   "SELECT group_concat(size_bytes, ' ') FROM (SELECT size_bytes FROM object_claims"
                   " ORDER BY walk_id, claim_id)",

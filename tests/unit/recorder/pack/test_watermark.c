@@ -197,7 +197,7 @@ static void a_turn_that_is_left_does_not_count(void **state)
     step(fixture);
     atomic_store(&live_log_question(&fixture->fake.log)->requester, 1);
     assert_int_equal(n_elided_of(fixture, monotonic_now_ns()), 0);
-    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    fixture->recording->packing->slot_changed_ns -= 10 * UINT64_C(1000000000);
     step(fixture);
     assert_elided(fixture);
 }
@@ -210,7 +210,7 @@ static void a_turn_that_is_taken_again_counts(void **state)
 
     atomic_store(&question->requester, 1);
     step(fixture);
-    fixture->recording->packing->turn_ns -= 10 * UINT64_C(1000000000);
+    fixture->recording->packing->slot_changed_ns -= 10 * UINT64_C(1000000000);
     step(fixture);
     assert_elided(fixture);
     atomic_fetch_add(&question->n_tickets, 1);

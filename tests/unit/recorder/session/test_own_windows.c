@@ -33,7 +33,7 @@ static void one_begins_after_a_time_and_only_one(void **state)
 
     (void)state;
     assert_int_equal(step(&windows, 149, 0, false), NOTHING);
-    assert_int_equal(step(&windows, 150, 0, false), LOG_ORDER_START + 16 * LOG_SWITCH_TIME);
+    assert_int_equal(step(&windows, 150, 0, false), LOG_COMMAND_START + 16 * LOG_SWITCH_TIME);
     assert_int_equal(step(&windows, 151, 0, false), NOTHING); /* not obeyed yet */
     assert_int_equal(step(&windows, 152, 0, true), NOTHING);
     assert_int_equal(step(&windows, 900, 0, false), NOTHING); /* somebody ended it */
@@ -45,7 +45,7 @@ static void what_comes_first_counts(void **state)
 
     (void)state;
     assert_int_equal(step(&windows, 110, 999, false), NOTHING);
-    assert_int_equal(step(&windows, 120, 1000, false), LOG_ORDER_START + 16 * LOG_SWITCH_SIZE);
+    assert_int_equal(step(&windows, 120, 1000, false), LOG_COMMAND_START + 16 * LOG_SWITCH_SIZE);
     assert_int_equal(step(&windows, 160, 2000, false), NOTHING);
 }
 
@@ -66,11 +66,11 @@ static void each_is_ended_after_its_time(void **state)
     (void)state;
     assert_int_equal(step(&windows, 110, 0, true), NOTHING);
     assert_int_equal(step(&windows, 139, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 140, 0, true), LOG_ORDER_STOP + 16 * LOG_SWITCH_TIME);
+    assert_int_equal(step(&windows, 140, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
     assert_int_equal(step(&windows, 141, 0, true), NOTHING);
     assert_int_equal(step(&windows, 150, 0, false), NOTHING);
     assert_int_equal(step(&windows, 200, 0, true), NOTHING);
-    assert_int_equal(step(&windows, 230, 0, true), LOG_ORDER_STOP + 16 * LOG_SWITCH_TIME);
+    assert_int_equal(step(&windows, 230, 0, true), LOG_COMMAND_STOP + 16 * LOG_SWITCH_TIME);
 }
 
 static void nothing_is_done_before_the_process_has_begun(void **state)
@@ -95,7 +95,7 @@ static void its_time_is_not_counted_again_after_an_exec(void **state)
     (void)state;
     assert_int_equal(step(&windows, 120, 0, false), NOTHING);
     assert_true(own_windows_step(&windows, &next, &order, &reason));
-    assert_int_equal(order, LOG_ORDER_START);
+    assert_int_equal(order, LOG_COMMAND_START);
 }
 
 static void a_window_has_its_whole_time_though_another_ended_unseen(void **state)

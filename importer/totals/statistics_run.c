@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/totals/facts_run.h"
-
 #include "importer/totals/memory_samples.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"
@@ -16,9 +15,9 @@ struct reported {
 };
 
 struct run {
-    struct statistics *facts;
+    struct statistics *statistics;
     struct expecting expecting;
-    struct process_facts *own;
+    struct process_statistics *own;
     struct process_totals *totals;
     struct thread_totals *thread;
     struct timeline_bucket *bucket;
@@ -37,26 +36,27 @@ struct run {
 };
 
 /* Does this module count everything that is counted for a block of the process? */
-static bool can_begin(const struct statistics *facts, const struct event *event)
+static bool can_begin(const struct statistics *statistics, const struct event *event)
 {
-    const struct process_totals *totals = &facts->totals->processes[event->process];
+    const struct process_totals *totals = &statistics->totals->processes[event->process];
 
-    return !facts->groups && !facts->pools && !facts->definitions->has_no_addresses
+    return !statistics->groups && !statistics->pools && !statistics->definitions->has_no_addresses
            && totals->sample_bytes == 0 && totals->pages
-           && event->time_ns < facts->processes[event->process].quiet_until_ns;
+           && event->time_ns < statistics->processes[event->process].quiet_until_ns;
 }
 
-static struct run begin(struct statistics *facts, const struct event *first, uint64_t until_ns)
+static struct run begin(struct statistics *statistics, const struct event *first, uint64_t until_ns)
 {
-    struct process_facts *own = &facts->processes[first->process];
-    struct process_totals *totals = &facts->totals->processes[first->process];
-    struct thread_totals *thread = &facts->totals->threads[first->thread];
+    struct process_statistics *own = &statistics->processes[first->process];
+    struct process_totals *totals = &statistics->totals->processes[first->process];
+    struct thread_totals *thread = &statistics->totals->threads[first->thread];
 
     if (first->time_ns == totals->now_ns) /* same time as before, but maybe new for the thread */
         totals_settle_thread(thread, first->time_ns);
     return (struct run){
-        .facts = facts,
-        .expecting = {facts, first->process, pairing_live(facts->pairing, first->process), totals},
+        .statistics = statistics,
+        .expecting = {statistics, first->process, pairing_live(statistics->pairing, first->process),
+                      totals},
         .own = own,
         .totals = totals,
         .thread = thread,
@@ -83,7 +83,7 @@ static MTRACE_NOINLINE void emit_peak(const struct run *run)
     emit_live(run);
     totals->live_blocks += run->n_allocations - run->n_ends;
     totals_compare_with_peak(totals);
-    facts_emit_peak(run->facts, run->process);
+    statistics_emit_peak(run->statistics, run->process);
     totals->live_blocks = began_blocks;
 }
 
@@ -109,8 +109,8 @@ static inline void begin_instant(struct run *run, uint64_t time_ns)
 static MTRACE_NOINLINE int emit_heaps(struct run *run, const struct heap_allocation *allocation,
                                       struct reported *unit, struct error *err)
 {
-    const struct statistics *facts = run->facts;
-    int code = facts_allocated_in_heap(run->facts, allocation, err);
+    const struct statistics *statistics = run->statistics;
+    int code = statistics_allocated_in_heap(run->statistics, allocation, err);
 
     if (code)
         return code;
@@ -118,10 +118,10 @@ static MTRACE_NOINLINE int emit_heaps(struct run *run, const struct heap_allocat
         for (int i = 0; i < REPORTED_UNITS; i++)
             run->reported_units[i] = (struct reported){0};
     run->reported_class = allocation->call & (LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN);
-    heap_ranges_reported(facts->heaps, &unit->start, &unit->end);
+    heap_ranges_reported(statistics->heaps, &unit->start, &unit->end);
     run->reported_heap = (struct reported){.end = UINT64_MAX};
     if (allocation->call & LOG_CHUNK_KNOWN)
-        memory_samples_reported(facts->memory_samples, run->process, allocation->address,
+        memory_samples_reported(statistics->memory_samples, run->process, allocation->address,
                                 &run->reported_heap.start, &run->reported_heap.end);
     return 0;
 }
@@ -186,9 +186,9 @@ static inline int count_allocation(struct run *run, struct stack_totals *stack,
     } else {
         run->other_bytes += occupied;
     }
-    return code || !run->facts->lifetimes
+    return code || !run->statistics->lifetimes
                ? code
-               : lifetimes_allocated(run->facts->lifetimes, block, 0, false, NULL, err);
+               : lifetimes_allocated(run->statistics->lifetimes, block, 0, false, NULL, err);
 }
 
 static inline struct stack_totals *stack_of(const struct run *run, const struct expected *expected,
@@ -204,7 +204,8 @@ static inline struct stack_totals *stack_of(const struct run *run, const struct 
 static inline bool take_allocation(struct run *run, const struct event *event, int *ret_code,
                                    struct error *err)
 {
-    const struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    const struct expected *expected =
+        statistics_expected(run->statistics, run->expecting.live, event);
     struct stack_totals *stack = stack_of(run, expected, event->node);
 
     if (mtrace_unlikely(!stack || size_class_of(event->size) >= run->totals->n_sizes))
@@ -212,7 +213,7 @@ static inline bool take_allocation(struct run *run, const struct event *event, i
     if (event->time_ns != run->totals->now_ns) /* before the block gets its id */
         begin_instant(run, event->time_ns);
     const struct live_block *block =
-        pairing_plain_allocation(run->facts->pairing, event, &expected->prefetch_slot);
+        pairing_plain_allocation(run->statistics->pairing, event, &expected->prefetch_slot);
     if (mtrace_unlikely(!block))
         return false;
     *ret_code = count_allocation(run, stack, event, block, err);
@@ -222,10 +223,10 @@ static inline bool take_allocation(struct run *run, const struct event *event, i
 static inline int count_end(struct run *run, struct stack_totals *stack, const struct event *event,
                             const struct live_block *block, uint64_t intervening, struct error *err)
 {
-    struct statistics *facts = run->facts;
+    struct statistics *statistics = run->statistics;
     struct process_totals *totals = run->totals;
     const struct sample_weight weight = {.blocks = 1, .bytes = block->size};
-    uint32_t node = facts_known_node(event->node);
+    uint32_t node = statistics_known_node(event->node);
     uint64_t lifetime = event->time_ns - block->alloc_ns;
     struct lifetime_class_totals *class = &totals->lifetimes[lifetime_class_of(lifetime)];
     int code = 0;
@@ -247,23 +248,23 @@ static inline int count_end(struct run *run, struct stack_totals *stack, const s
     *(heap_ranges_is_heap_block(block->call, occupied) ? &run->heap_bytes : &run->other_bytes) -=
         occupied;
     if (node)
-        code = totals_count_free_site(facts->totals, run->process, stack, node, &weight, err);
-    if (code == 0 && facts->blocks)
-        code = moment_blocks_ended(facts->blocks, run->process, block, err);
-    if (code || !facts->lifetimes)
+        code = totals_count_free_site(statistics->totals, run->process, stack, node, &weight, err);
+    if (code == 0 && statistics->blocks)
+        code = moment_blocks_ended(statistics->blocks, run->process, block, err);
+    if (code || !statistics->lifetimes)
         return code;
     struct pairing_end end = pairing_end_of_free(event, intervening);
     end.node = node;
-    return lifetimes_ended(facts->lifetimes, block, &end, err);
+    return lifetimes_ended(statistics->lifetimes, block, &end, err);
 }
 
 static inline bool take_end(struct run *run, const struct event *event, int *ret_code,
                             struct error *err)
 {
-    struct expected *expected = facts_expected(run->facts, run->expecting.live, event);
+    struct expected *expected = statistics_expected(run->statistics, run->expecting.live, event);
     uint64_t intervening;
     const struct live_block *block =
-        pairing_plain_end(run->facts->pairing, event, &expected->prefetch_slot, &intervening);
+        pairing_plain_end(run->statistics->pairing, event, &expected->prefetch_slot, &intervening);
 
     if (mtrace_unlikely(!block || block->thread != run->thread_id))
         return false;
@@ -279,10 +280,10 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
 static int finish(const struct run *run, size_t n, struct error *err)
 {
     struct process_totals *totals = run->totals;
-    struct process_facts *own = run->own;
+    struct process_statistics *own = run->own;
     const struct sample_weight ended = {.blocks = run->n_ends, .bytes = run->ended_bytes};
 
-    run->facts->n_events += n;
+    run->statistics->n_events += n;
     own->n_events += n;
     own->event_ns = totals->now_ns;
     if (own->last_ns < totals->now_ns)
@@ -309,22 +310,22 @@ static int finish(const struct run *run, size_t n, struct error *err)
     run->thread->allocated_bytes += run->allocated_bytes;
     run->thread->freed_blocks += run->n_ends;
     run->thread->freed_bytes += run->ended_bytes;
-    return run->n_ends ? totals_count_flow(run->facts->totals, run->process, run->thread_id,
+    return run->n_ends ? totals_count_flow(run->statistics->totals, run->process, run->thread_id,
                                            run->thread_id, &ended, err)
                        : 0;
 }
 
-int facts_run_take(struct statistics *facts, const struct event *events, size_t n_events,
-                   uint64_t until_ns, size_t *ret_n, struct error *err)
+int statistics_run_take(struct statistics *statistics, const struct event *events, size_t n_events,
+                        uint64_t until_ns, size_t *ret_n, struct error *err)
 {
     bool is_plain = true;
     int code = 0;
     size_t n = 0;
 
     *ret_n = 0;
-    if (!can_begin(facts, &events[0]))
+    if (!can_begin(statistics, &events[0]))
         return 0;
-    struct run run = begin(facts, &events[0], until_ns);
+    struct run run = begin(statistics, &events[0], until_ns);
     while (code == 0 && n < n_events) {
         const struct event *event = &events[n];
         if (mtrace_unlikely(event->kind > EVENT_FREE || event->thread != run.thread_id
@@ -335,7 +336,7 @@ int facts_run_take(struct statistics *facts, const struct event *events, size_t 
         if (mtrace_unlikely(!is_plain))
             break;
         run.last_ns = event->time_ns;
-        facts_expect_behind(&run.expecting, event, n_events - n++);
+        statistics_prefetch_next(&run.expecting, event, n_events - n++);
     }
     *ret_n = n;
     return code ? code : finish(&run, n, err);

@@ -144,23 +144,23 @@ static struct program *make_program(uint64_t seed)
 }
 
 /* Returns how many events runs took. */
-static size_t feed(struct statistics *facts, const struct program *program, bool has_runs)
+static size_t feed(struct statistics *statistics, const struct program *program, bool has_runs)
 {
     size_t n_taken = 0;
 
     for (size_t i = 0; i < N_EVENTS; i++) {
         size_t n = 0;
         if (has_runs)
-            assert_int_equal(facts_run_take(facts, &program->events[i], N_EVENTS - i,
-                                            program->events[i].time_ns + 5000, &n, NULL),
+            assert_int_equal(statistics_run_take(statistics, &program->events[i], N_EVENTS - i,
+                                                 program->events[i].time_ns + 5000, &n, NULL),
                              0);
         n_taken += n;
         i += n;
         if (i == N_EVENTS)
             break;
-        assert_int_equal(statistics_event(facts, &program->events[i], NULL), 0);
+        assert_int_equal(statistics_event(statistics, &program->events[i], NULL), 0);
         if (has_runs)
-            statistics_expect(facts, &program->events[i], N_EVENTS - i);
+            statistics_prefetch(statistics, &program->events[i], N_EVENTS - i);
     }
     return n_taken;
 }
@@ -185,14 +185,14 @@ static int put(void *context, const void *chunk, size_t n_bytes, struct error *e
     return 0;
 }
 
-static void save(struct statistics *facts, struct saved *ret)
+static void save(struct statistics *statistics, struct saved *ret)
 {
     const struct state_sink sink = {.put = put, .context = ret};
     struct checkpoint_io *io;
 
     ret->n = 0;
     assert_int_equal(checkpoint_io_save(&sink, NULL, &io, NULL), 0);
-    statistics_visit(facts, io);
+    statistics_visit(statistics, io);
     assert_int_equal(checkpoint_io_end(io), 0);
     checkpoint_io_close(io);
 }
@@ -206,16 +206,16 @@ static struct statistics *count(const struct program *program, bool has_runs,
                                   .mapping = on_mapping,
                                   .memory = on_memory,
                                   .snapshot = on_snapshot};
-    struct statistics *facts;
+    struct statistics *statistics;
 
-    assert_int_equal(statistics_new(&program->definitions, NULL, &sink, "facts_run", &facts, NULL),
-                     0);
-    assert_int_equal(statistics_keep_moments(facts, NULL), 0);
-    statistics_leave_rows_out(facts);
-    *ret_n_taken = feed(facts, program, has_runs);
-    save(facts, ret_saved);
-    assert_int_equal(statistics_finish(facts, NULL), 0);
-    return facts;
+    assert_int_equal(
+        statistics_new(&program->definitions, NULL, &sink, "facts_run", &statistics, NULL), 0);
+    assert_int_equal(statistics_keep_moments(statistics, NULL), 0);
+    statistics_leave_rows_out(statistics);
+    *ret_n_taken = feed(statistics, program, has_runs);
+    save(statistics, ret_saved);
+    assert_int_equal(statistics_finish(statistics, NULL), 0);
+    return statistics;
 }
 
 static void compare_process(const struct statistics *a, const struct statistics *b, uint32_t id)
@@ -320,10 +320,10 @@ static void a_prefetch_slot_of_another_event_keeps_its_stack(void **state)
                                 .stack = &other_stack};
 
     (void)state;
-    facts_expect_stack(&own, &event, &expected);
+    statistics_prefetch_stack(&own, &event, &expected);
     assert_ptr_equal(expected.stack, &other_stack);
     expected.prefetch_slot.table = &live;
-    facts_expect_stack(&own, &event, &expected);
+    statistics_prefetch_stack(&own, &event, &expected);
     assert_null(expected.stack);
 }
 

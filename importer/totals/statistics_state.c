@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics_state: saves and loads the state of pass 1. */
+#include "importer/totals/statistics.h"
+
+enum {
+    VERSION = 3,
+    PAIRING_VERSION = 4, /* of parts that contain a pairing */
+    MOMENTS_VERSION = 4,
+    POOLS_VERSION = 5,
+};
+
+/* Data may refer only to processes that the definitions have. */
+static struct statistics_room room_begun(const struct statistics *statistics)
+{
+    struct statistics_room room = statistics->room;
+
+    room.n_processes = statistics->n_processes;
+    return room;
+}
+
+static void visit_process(struct statistics *statistics, struct process_statistics *own,
+                          struct checkpoint_io *io)
+{
+    const struct statistics_room room = room_begun(statistics);
+    struct pairing_process *traits = &own->traits;
+
+    timeline_visit(&own->timeline, io);
+    mappings_visit(&own->mappings, &room, io);
+    phases_visit(&own->phases, statistics->room.n_threads, io);
+    windows_visit(&own->windows, io);
+    state_u64(io, &own->allocated_bytes);
+    state_u64(io, &own->n_events);
+    state_u64(io, &own->last_ns);
+    state_u64(io, &own->event_ns);
+    state_bool(io, &own->has_exec);
+    state_bool(io, &own->has_ended);
+    state_bool(io, &own->is_untraced);
+    state_bool(io, &own->was_untraced);
+    state_u64(io, &own->mapped_block_bytes);
+    state_u64(io, &own->heap_block_bytes);
+    state_u64(io, &own->lowest_break);
+    state_bool(io, &traits->is_forked);
+    state_bool(io, &traits->has_untracked_blocks);
+    state_bool(io, &traits->has_lost_events);
+    state_bool(io, &traits->is_untraced);
+    state_bool(io, &traits->ended_in_exec);
+}
+
+static void visit_own(struct statistics *statistics, struct checkpoint_io *io)
+{
+    size_t n = statistics->n_processes;
+
+    state_part(io, STATE_FACTS, VERSION);
+    state_u64(io, &statistics->last_mapping_id);
+    state_u64(io, &statistics->n_events);
+    state_u64(io, &statistics->estimated_bytes);
+    state_u64(io, &statistics->n_unknown_phase_ends);
+    state_u64(io, &statistics->n_lost_pool_events);
+    state_count(io, &n, statistics->n_processes);
+    for (size_t id = 1; id <= n && checkpoint_io_code(io) == 0; id++)
+        visit_process(statistics, &statistics->processes[id], io);
+    chain_totals_visit(&statistics->chains, statistics->n_processes, statistics->room.n_nodes, io);
+}
+
+static bool has_stack(const void *context, uint32_t process, uint32_t node)
+{
+    return totals_has_stack(context, process, node);
+}
+
+static void visit_groups(struct statistics *statistics, struct checkpoint_io *io)
+{
+    bool has_groups = statistics->groups != NULL;
+
+    state_bool(io, &has_groups);
+    state_check(io, !has_groups || statistics->groups, "groups that are not defined");
+    if (has_groups && statistics->groups)
+        group_totals_visit(statistics->groups, statistics->n_processes, io);
+    for (uint32_t id = 1; !has_groups && statistics->groups && id <= statistics->n_processes; id++)
+        if (checkpoint_io_code(io) == 0
+            && group_totals_take_root(statistics->groups, statistics->totals, id, NULL) != 0)
+            state_no_memory(io);
+}
+
+/* Pools need malloc's live blocks to find enclosing ones; they are not saved twice. */
+static void put_outer_blocks(struct statistics *statistics, struct checkpoint_io *io)
+{
+    for (uint32_t id = 1; id <= statistics->n_processes; id++) {
+        const struct live_block *block;
+        uint32_t cursor = 0;
+        while (checkpoint_io_code(io) == 0
+               && (block = pairing_next_live(statistics->pairing, id, &cursor)) != NULL)
+            if (pool_blocks_put_outer(statistics->pools, id, block, NULL) != 0)
+                state_no_memory(io);
+    }
+}
+
+static void visit_pools(struct statistics *statistics, struct checkpoint_io *io)
+{
+    bool has_pools = statistics->pools != NULL;
+
+    state_bool(io, &has_pools);
+    state_check(io, !has_pools || statistics->pools, "pools that are not defined");
+    if (has_pools && statistics->pools)
+        pool_blocks_visit(statistics->pools, statistics->n_processes,
+                          (uint32_t)statistics->definitions->n_groups, io);
+    else if (statistics->pools)
+        pool_blocks_begin_late(statistics->pools);
+    if (statistics->pools && checkpoint_io_is_loading(io))
+        put_outer_blocks(statistics, io);
+}
+
+void statistics_visit(struct statistics *statistics, struct checkpoint_io *io)
+{
+    const struct statistics_room room = room_begun(statistics);
+    const struct live_table_most most = {.n_nodes = room.n_nodes,
+                                         .n_processes = room.n_processes,
+                                         .n_groups = (uint32_t)statistics->definitions->n_groups,
+                                         .has_stack = has_stack,
+                                         .context = statistics->totals};
+
+    if (statistics->lifetimes)
+        state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
+    visit_own(statistics, io);
+    state_part(io, STATE_TOTALS, VERSION);
+    totals_visit(statistics->totals, io);
+    state_part(io, STATE_PAIRING, PAIRING_VERSION);
+    pairing_visit(statistics->pairing, &most, io);
+    state_part(io, STATE_GROUPS, VERSION);
+    visit_groups(statistics, io);
+    state_part(io, STATE_POOLS, POOLS_VERSION);
+    visit_pools(statistics, io);
+    state_part(io, STATE_WALKS, VERSION);
+    object_walks_visit(&statistics->walks, &room, io);
+    state_part(io, STATE_HEAPS, VERSION);
+    heap_ranges_visit(statistics->heaps, room.n_processes, io);
+    state_part(io, STATE_SNAPSHOTS, VERSION);
+    snapshots_visit(statistics->snapshots, statistics->totals, io);
+    state_part(io, STATE_SAMPLES, VERSION);
+    memory_samples_visit(statistics->memory_samples, io);
+    state_part(io, STATE_MOMENTS, MOMENTS_VERSION);
+    moment_blocks_visit(statistics->blocks, &room, io);
+}
