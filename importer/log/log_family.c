@@ -93,7 +93,7 @@ void log_family_done(struct log_family *family)
     free(family->paths);
 }
 
-bool log_family_is_pool(const char *path)
+bool log_family_is_live(const char *path)
 {
     return log_family_packed_bytes(path) < strlen(path);
 }

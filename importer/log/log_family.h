@@ -28,7 +28,7 @@ void log_family_done(struct log_family *family);
 size_t log_family_first_bytes(const char *path);
 
 /* Is this the name of a pool, which the recorder removes when it is packed? */
-bool log_family_is_pool(const char *path);
+bool log_family_is_live(const char *path);
 
 /* Length of the packed file's name: of `path` itself, or without the suffix of a pool. */
 size_t log_family_packed_bytes(const char *path);

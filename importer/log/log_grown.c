@@ -187,7 +187,7 @@ static int open_packed(struct log_input *input, struct error *err)
     char *name;
     int r;
 
-    if (input->n_files > 1 || !log_family_is_pool(input->files[0]->path))
+    if (input->n_files > 1 || !log_family_is_live(input->files[0]->path))
         return 0;
     name = log_family_packed_path(input->files[0]->path);
     if (!name)

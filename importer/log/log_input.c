@@ -23,7 +23,7 @@ static char *partner_path(const char *path)
 {
     char *partner;
 
-    if (log_family_is_pool(path))
+    if (log_family_is_live(path))
         return log_family_packed_path(path);
     return asprintf(&partner, "%s%s", path, LOG_FAMILY_POOL_SUFFIX) < 0 ? NULL : partner;
 }
@@ -184,7 +184,7 @@ static int scan_generation(struct log_input *input, size_t index, struct log_sca
     return r;
 }
 
-/* Added after all other files; put_pool_last moves the pool after them. */
+/* Added after all other files; put_live_last moves the pool after them. */
 static int add_generations(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                            struct error *err)
 {
@@ -346,7 +346,7 @@ void log_input_check_generations(struct log_input *input, uint32_t first, uint64
 }
 
 /* The pool was files[1]. Packed files come before it (LS-2). */
-static void put_pool_last(struct log_input *input, struct log_scan *scan)
+static void put_live_last(struct log_input *input, struct log_scan *scan)
 {
     struct log_file_reader *pool = input->files[1];
     size_t last = input->n_files - 1;
@@ -408,7 +408,7 @@ static int scan_written_pool(struct log_input *input, size_t index, struct log_s
     return r;
 }
 
-static int scan_pool(struct log_input *input, size_t index, struct log_scan *scan,
+static int scan_live(struct log_input *input, size_t index, struct log_scan *scan,
                      struct error *err)
 {
     return scan->is_growing ? scan_written_pool(input, index, scan, err)
@@ -429,18 +429,18 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     /* The pool first: what the recorder packs in the meantime is in the packed file when that is
      * read. */
     if (has_pool)
-        r = scan_pool(input, 1, scan, err);
+        r = scan_live(input, 1, scan, err);
     if (r == 0 && scan->is_ring)
         r = add_generations(input, scan, arena, err);
     if (r == 0)
-        r = header->form == LOG_FORM_RAW ? scan_pool(input, 0, scan, err)
+        r = header->form == LOG_FORM_RAW ? scan_live(input, 0, scan, err)
                                          : scan_file(input, 0, scan, err);
     if (r == 0 && scan->is_ring)
         r = check_moved(input, has_pool, err);
     if (r != 0)
         return r;
     if (has_pool && scan->is_ring)
-        put_pool_last(input, scan);
+        put_live_last(input, scan);
     if (list_samples(input) != 0)
         return out_of_memory(err);
     memcpy(&input->header, header, sizeof(*header));
@@ -549,7 +549,7 @@ static int read_definitions(struct log_input *input, struct log_scan *scan, stru
     return 0;
 }
 
-bool log_input_is_from_here(const struct log_input *input)
+bool log_input_has_raw_file(const struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++)
         if (input->files[i]->header.form == LOG_FORM_RAW)
@@ -606,7 +606,7 @@ static void note_missing_end(const struct log_input *input, struct log_damage_re
 {
     const struct log_file_reader *file = input->files[0];
 
-    if (!log_input_is_from_here(input))
+    if (!log_input_has_raw_file(input))
         log_damage_add(
             damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
             "the log has no end: what came after it is in the live log, which is not here");

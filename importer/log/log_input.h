@@ -102,7 +102,7 @@ bool log_input_is_live(const struct log_input *input);
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 
 /* True if one of its files is a raw log. That log may be a copy from another machine. */
-bool log_input_is_from_here(const struct log_input *input);
+bool log_input_has_raw_file(const struct log_input *input);
 
 /* For a log that was growing when it was opened: does its process or recorder still write it? */
 bool log_input_still_grows(const struct log_input *input);

@@ -44,7 +44,7 @@ static const char *end_without_word(const struct log_input *input)
         return "running";
     for (size_t i = 0; i < input->n_files; i++)
         has_trailer |= input->files[i]->has_trailer;
-    return has_trailer || log_input_is_from_here(input) ? "unknown" : "unseen";
+    return has_trailer || log_input_has_raw_file(input) ? "unknown" : "unseen";
 }
 
 static void set_end(struct definitions_process *process, const struct log_input *input)

@@ -637,9 +637,10 @@ const struct live_block *pairing_plain_allocation(
     return block;
 }
 
-const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
-                                           struct live_table_prefetch_slot *prefetch_slot,
-                                           uint64_t *ret_intervening)
+const struct live_block *pairing_plain_free(const struct pairing *pairing,
+                                            const struct event *event,
+                                            struct live_table_prefetch_slot *prefetch_slot,
+                                            uint64_t *ret_intervening)
 {
     const struct live_table *live = &pairing->processes[event->process].live;
 

@@ -195,11 +195,12 @@ struct live_table *pairing_live(struct pairing *pairing, uint32_t process);
 const struct live_block *pairing_plain_allocation(
     struct pairing *pairing, const struct event *event,
     const struct live_table_prefetch_slot *prefetch_slot);
-const struct live_block *pairing_plain_end(const struct pairing *pairing, const struct event *event,
-                                           struct live_table_prefetch_slot *prefetch_slot,
-                                           uint64_t *ret_intervening);
+const struct live_block *pairing_plain_free(const struct pairing *pairing,
+                                            const struct event *event,
+                                            struct live_table_prefetch_slot *prefetch_slot,
+                                            uint64_t *ret_intervening);
 
-/* The end for a block returned by pairing_plain_end. */
+/* The end for a block returned by pairing_plain_free. */
 static inline struct pairing_end pairing_end_of_free(const struct event *event,
                                                      uint64_t intervening)
 {

@@ -304,7 +304,7 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
 /* Everything that processes of this machine wrote by this time was seen, at least in the pool. */
 static uint64_t opening_time(const struct log_set *set)
 {
-    return set->opened_ns > set->origin_ns && log_input_is_from_here(set->inputs[0])
+    return set->opened_ns > set->origin_ns && log_input_has_raw_file(set->inputs[0])
                ? (set->opened_ns - set->origin_ns) << CLOCK_MAP_FRACTION_BITS
                : 0;
 }
@@ -459,7 +459,7 @@ static void extend_running(struct log_set *set)
     for (size_t i = 0; i < set->n_inputs; i++) {
         const struct log_input *input = set->inputs[i];
         struct definitions_process *process = &set->definitions.processes[i + 1];
-        if (input->is_growing && log_input_is_from_here(input)
+        if (input->is_growing && log_input_has_raw_file(input)
             && input->header.end_kind == LOG_END_UNKNOWN && process->last_ns < now_ns
             && log_input_is_live(input))
             process->last_ns = now_ns;

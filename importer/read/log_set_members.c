@@ -38,7 +38,7 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
 static void rest_files(struct log_set *set, struct log_input *input)
 {
     for (size_t i = 0; i < input->n_files; i++) {
-        if (log_family_is_pool(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
+        if (log_family_is_live(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
             set->n_open_pools++;
         else
             log_file_rest(input->files[i]);

@@ -172,8 +172,9 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return blocks->lifetimes ? lifetimes_chain_ended(blocks->lifetimes, chain, err) : 0;
 }
 
-static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
-                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+static int on_live_at_end(void *context, uint32_t pool, const struct live_block *block,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          struct error *err)
 {
     const struct pairing_end end = {
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
@@ -224,8 +225,9 @@ int pool_blocks_new(const struct definitions *definitions, const struct statisti
                     const char *target, struct pool_blocks **ret, struct error *err)
 {
     struct pool_blocks *blocks;
-    struct pairing_sink sink = {NULL,           on_allocated, on_moved, on_ended, on_explained,
-                                on_chain_ended, NULL,         on_left,  NULL};
+    struct pairing_sink sink = {NULL,     on_allocated,   on_moved,
+                                on_ended, on_explained,   on_chain_ended,
+                                NULL,     on_live_at_end, NULL};
     int code;
 
     *ret = NULL;

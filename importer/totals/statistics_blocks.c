@@ -175,7 +175,7 @@ bool statistics_blocks_plain(struct statistics *statistics, const struct event *
             *ret_code = count_allocation(statistics, event->process, block, 0, NULL, err);
     } else {
         uint64_t intervening;
-        block = pairing_plain_end(statistics->pairing, event, prefetch_slot, &intervening);
+        block = pairing_plain_free(statistics->pairing, event, prefetch_slot, &intervening);
         if (block) {
             struct pairing_end end = pairing_end_of_free(event, intervening);
             end.node = statistics_known_node(end.node);
@@ -271,13 +271,14 @@ static int on_leaked(struct statistics *statistics, uint32_t process,
     return code;
 }
 
-static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+static int on_live_at_end(void *context, uint32_t process, const struct live_block *block,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          struct error *err)
 {
     struct statistics *statistics = context;
     struct pairing_end end = {
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
-    int code = totals_left(statistics->totals, process, block, ended_by, chain_node, err);
+    int code = totals_live_at_end(statistics->totals, process, block, ended_by, chain_node, err);
 
     if (code == 0 && statistics->left.is_wanted)
         code = left_blocks_add(&statistics->left, block, group, ended_by, err);
@@ -315,8 +316,8 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
         *ret_n_others = n_places;
         for (size_t i = 0; code == 0 && i < n_places; i++)
             if (pairing_is_single(&places[i]))
-                code = on_left(statistics, process, &places[i], 0, PAIRING_LEAKED, places[i].node,
-                               err);
+                code = on_live_at_end(statistics, process, &places[i], 0, PAIRING_LEAKED,
+                                      places[i].node, err);
         return code;
     }
     code = totals_left_run(statistics->totals, process, places, n_places, ret_n_others, err);
@@ -357,6 +358,7 @@ static int on_unmatched(void *context, const struct pairing_unmatched *unmatched
 
 struct pairing_sink statistics_blocks_sink(struct statistics *statistics)
 {
-    return (struct pairing_sink){statistics,     on_allocated, on_moved, on_ended,   on_explained,
-                                 on_chain_ended, on_unmatched, on_left,  on_left_run};
+    return (struct pairing_sink){statistics,   on_allocated,   on_moved,
+                                 on_ended,     on_explained,   on_chain_ended,
+                                 on_unmatched, on_live_at_end, on_left_run};
 }

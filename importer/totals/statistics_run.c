@@ -264,7 +264,7 @@ static inline bool take_end(struct run *run, const struct event *event, int *ret
     struct expected *expected = statistics_expected(run->statistics, run->expecting.live, event);
     uint64_t intervening;
     const struct live_block *block =
-        pairing_plain_end(run->statistics->pairing, event, &expected->prefetch_slot, &intervening);
+        pairing_plain_free(run->statistics->pairing, event, &expected->prefetch_slot, &intervening);
 
     if (mtrace_unlikely(!block || block->thread != run->thread_id))
         return false;

@@ -497,8 +497,8 @@ MTRACE_INLINE void count_left(struct totals *totals, struct process_totals *proc
     class->leaked_bytes += weight->bytes;
 }
 
-int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,
-                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+int totals_live_at_end(struct totals *totals, uint32_t process_id, const struct live_block *block,
+                       enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     const struct sample_weight weight = totals_weight(totals, process_id, block);

@@ -203,8 +203,8 @@ int totals_explained(struct totals *totals, uint32_t process, const struct total
                      const struct pairing_end *end, struct error *err);
 /* Counts a block that is live at the end. After totals_finish; stacks include it after
  * totals_flush. */
-int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
-                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+int totals_live_at_end(struct totals *totals, uint32_t process, const struct live_block *block,
+                       enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
 /* The same for all blocks of `places` for which pairing_is_single holds; all are leaked. Not for
  * samples. *ret_n_others: number of blocks that were skipped. */
@@ -225,13 +225,13 @@ int totals_elided(struct totals *totals, const struct event *event, uint32_t fre
 uint64_t totals_elided_live_bytes(const struct totals *totals);
 uint64_t totals_n_elided(const struct totals *totals); /* blocks */
 
-/* Compares with the peak a last time and settles all peaks (TO-3). Before totals_left. */
+/* Compares with the peak a last time and settles all peaks (TO-3). Before totals_live_at_end. */
 void totals_finish(struct totals *totals);
 
 /* Bounds pairs (TO-6). Before the first event. */
 void totals_bound(struct totals *totals, size_t most_pairs);
 
-/* Completes stacks, free_sites, flows and leaked_allocations. After the last totals_left and
+/* Completes stacks, free_sites, flows and leaked_allocations. After the last totals_live_at_end and
  * totals_leaked_allocation. */
 int totals_flush(struct totals *totals, struct error *err);
 

@@ -271,9 +271,10 @@ static int explain(const struct search *search, struct error *err)
                          "other users do not take your commands",
                          (int)pid);
     return error_set(err, ERROR_NOT_FOUND,
-                     "process %d is not being recorded: no running mtrace-record of yours has it; "
-                     "'mtrace-record --attach %d' records it from now on",
-                     (int)pid, (int)pid);
+                     "process %d is not being recorded: no running mtrace-record of yours has it "
+                     "(if it was killed, 'mtrace-record --detach %d' ends its log); 'mtrace-record "
+                     "--attach %d' records it from now on",
+                     (int)pid, (int)pid, (int)pid);
 }
 
 int control_client_run(const struct control_request *request, int *ret_status, struct error *err)

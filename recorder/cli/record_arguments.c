@@ -298,7 +298,7 @@ static const struct argp_option option_table[] = {
      0},
     {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
     {"max-live", KEY_MAX_LIVE, "SIZE", 0,
-     "How large the live log may grow when packing falls behind [4GiB; 256MiB with --aggregate]",
+     "How large the live log may grow when packing falls behind or mtrace-record was killed [4GiB; 256MiB with --aggregate]",
      0},
     {"pack", KEY_PACK, "LOG", 0,
      "Run nothing: pack LOG of a bare LD_PRELOAD or a killed mtrace-record, and the other logs of its run",

@@ -83,7 +83,7 @@ static void report_watermark(struct packing *packing, uint64_t ticks)
                           memory_order_release);
 }
 
-void packing_be_watched(struct packing *packing)
+void packing_expect_readers(struct packing *packing)
 {
     packing->is_watched = true;
     packing->hold_ns = monotonic_now_ns(); /* earlier readers did not expect elided blocks */

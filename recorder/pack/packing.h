@@ -82,7 +82,7 @@ struct packing {
     struct pack *pack;
     struct elide *elide;                    /* NULL: nothing is elided */
     struct last_frees *others;              /* with elide; not NULL */
-    bool is_watched;                        /* with elide: packing_be_watched was called */
+    bool is_watched;                        /* with elide: packing_expect_readers was called */
     uint32_t requester, n_asked, n_tickets; /* of the request, at the last look (PG-6) */
     uint64_t slot_changed_ns;               /* when they changed last */
     bool is_slot_abandoned;                 /* the slot's owner is considered dead */
@@ -119,7 +119,7 @@ bool packing_start_culling(struct packing *packing, uint64_t max_ns);
 
 /* Call after packing_start_culling if the program still writes and the log may be read while it
  * grows (PG-5, PG-6). */
-void packing_be_watched(struct packing *packing);
+void packing_expect_readers(struct packing *packing);
 void packing_free(struct packing *packing);
 
 /* The log is not packed any more: everything in it stays. */

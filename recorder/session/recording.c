@@ -90,7 +90,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     if (elide_ns && !packing_start_culling(recording->packing, elide_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     if (elide_ns)
-        packing_be_watched(recording->packing);
+        packing_expect_readers(recording->packing);
     return 0;
 }
 
@@ -108,7 +108,7 @@ static uint32_t pool_segments(void)
     return n ? (uint32_t)n : 1;
 }
 
-static int check_left_over(const char *path, const char *live_path, struct error *err)
+static int check_killed_recording(const char *path, const char *live_path, struct error *err)
 {
     if (access(live_path, F_OK) != 0 || file_lock_is_taken(path))
         return 0;
@@ -174,7 +174,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
     if (code == 0 && force) {
         code = replace_files(recording, path, live_path, err);
     } else if (code == 0) {
-        code = check_left_over(path, live_path, err);
+        code = check_killed_recording(path, live_path, err);
         code = code ? code : make_files(recording, path, false, err);
         if (code == 0)
             log_rotation_remove(path); /* of an old log */

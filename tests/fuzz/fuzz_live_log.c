@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!packing || ((data[0] & 1) && !packing_start_culling(packing, 1000000)))
         abort();
     if ((data[0] & 3) == 3)
-        packing_be_watched(packing);
+        packing_expect_readers(packing);
     fill(&live);
     run(packing, data, size);
     packing_free(packing);

@@ -104,8 +104,9 @@ static int on_unmatched(void *context, const struct pairing_unmatched *unmatched
     return unmatched->address && unmatched->process && unmatched->node == 3 ? 0 : ERROR_FORMAT;
 }
 
-static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+static int on_live_at_end(void *context, uint32_t process, const struct live_block *block,
+                          uint32_t group, enum pairing_ended_by ended_by, uint32_t chain_node,
+                          struct error *err)
 {
     (void)process;
     (void)err;
@@ -136,9 +137,9 @@ static int on_left_run(void *context, uint32_t process, const struct live_block 
 /* A process that is `traits`; what follows are events of it. */
 static void start_with(struct story *story, struct pairing_process traits, bool has_runs)
 {
-    struct pairing_sink sink = {story,        on_allocated, on_moved,
-                                on_ended,     on_explained, on_chain_ended,
-                                on_unmatched, on_left,      has_runs ? on_left_run : NULL};
+    struct pairing_sink sink = {story,        on_allocated,   on_moved,
+                                on_ended,     on_explained,   on_chain_ended,
+                                on_unmatched, on_live_at_end, has_runs ? on_left_run : NULL};
     struct error err = {0};
 
     *story = (struct story){0};

@@ -136,7 +136,8 @@ static struct totals *record(uint64_t seed)
     for (unsigned i = 0; i < N_BLOCKS; i++) {
         if (g_drawn[i] && leaks(i)) {
             struct live_block block = block_of(i);
-            assert_int_equal(totals_left(totals, 1, &block, PAIRING_LEAKED, block.node, NULL), 0);
+            assert_int_equal(
+                totals_live_at_end(totals, 1, &block, PAIRING_LEAKED, block.node, NULL), 0);
         }
     }
     assert_int_equal(totals_flush(totals, NULL), 0);
