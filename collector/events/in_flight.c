@@ -10,8 +10,8 @@ enum {
     MOST_NAPS = 1000,
     /* A time base and a group are committed before their event. */
     AHEAD_BYTES = 4 * sizeof(uint64_t),
-    SIDE_BYTES =
-        LOG_SEGMENT_PAYLOAD_BYTES / sizeof(struct log_side_record) * sizeof(struct log_side_record),
+    SIDE_BYTES = LOG_SEGMENT_PAYLOAD_BYTES / sizeof(struct log_fallback_record)
+                 * sizeof(struct log_fallback_record),
 };
 
 /* State of a segment at the first look. */
@@ -19,7 +19,7 @@ struct sight {
     uint64_t sequence;
     uint64_t writer; /* EVENTS */
     uint64_t guard;  /* EVENTS: the writer's guard, if closed; 0: nothing is in flight */
-    uint32_t bytes;  /* EVENTS: committed; SIDE: reserved */
+    uint32_t bytes;  /* EVENTS: committed; FALLBACK: reserved */
 };
 
 /* The recursion guard of the segment's writer, if it is closed; else 0. */
@@ -57,7 +57,7 @@ static struct sight look(const struct log_segment *segment)
 {
     struct sight sight = {.sequence = sequence_of(segment)};
 
-    if (kind_of(segment) == LOG_SEGMENT_SIDE) {
+    if (kind_of(segment) == LOG_SEGMENT_FALLBACK) {
         uint32_t reserved = load(&segment->reserved_bytes);
         sight.bytes = reserved < SIDE_BYTES ? reserved : SIDE_BYTES;
         return sight;
@@ -74,7 +74,7 @@ static bool is_finished(const struct log_segment *segment, const struct sight *f
 {
     if (load(&segment->state) != LOG_STATE_FILLING || sequence_of(segment) != first->sequence)
         return true;
-    if (kind_of(segment) == LOG_SEGMENT_SIDE)
+    if (kind_of(segment) == LOG_SEGMENT_FALLBACK)
         return load(&segment->committed_bytes) >= first->bytes;
     if (first->guard == 0
         || atomic_load_explicit(&segment->writer, memory_order_relaxed) != first->writer)
@@ -113,7 +113,7 @@ static bool wait_for(const struct log_segment *segment, struct naps *naps)
 static bool has_events(const struct log_segment *segment)
 {
     return load(&segment->state) == LOG_STATE_FILLING
-           && (kind_of(segment) == LOG_SEGMENT_EVENTS || kind_of(segment) == LOG_SEGMENT_SIDE);
+           && (kind_of(segment) == LOG_SEGMENT_EVENTS || kind_of(segment) == LOG_SEGMENT_FALLBACK);
 }
 
 bool in_flight_wait(in_flight_nap *nap, void *user)

@@ -35,7 +35,7 @@ void record_init(void)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-/* False: counted. */
+/* False: the event was dropped, and counted as dropped. */
 static bool write_built(struct thread *thread, const struct event_builder *builder, uint64_t ticks)
 {
     uint64_t *out = reservation_begin(thread, &ticks, builder->words[0], builder->words[1]);
@@ -48,8 +48,8 @@ static bool write_built(struct thread *thread, const struct event_builder *build
     return true;
 }
 
-/* True if an event without a usable thread state is recorded in the fallback segment. False also in
- * a process that does not record: this is tested first, because every call may end here. */
+/* May an event without a usable thread state use the fallback segment? Counts the event as stranded
+ * if this process does not record. */
 static bool may_use_fallback(void)
 {
     if (mtrace_unlikely(state_is_recording()))
@@ -82,32 +82,30 @@ static bool is_side_open_to(const struct event_builder *builder)
 
 /* An event that goes to the fallback segment. */
 struct fallback {
-    struct side_place place;
+    struct fallback_place place;
     struct quiet quiet;
     bool is_quiet;
 };
 
-/* The guard of a dead thread does not show that it is in here. So signals are blocked: no handler
- * may fork or leave by siglongjmp. Other callers are nested in a recording whose guard is closed,
- * or are new. */
 static void end_fallback(const struct fallback *fallback)
 {
     if (fallback->is_quiet)
         quiet_end(&fallback->quiet);
 }
 
-/* Must be followed by end_fallback. False: no section began, in the child of a handler that forked
- * before. */
+/* Must be followed by end_fallback. A dead thread's guard stays open here, so signals are blocked: a
+ * handler must not fork or leave by siglongjmp. Other callers are nested in a recording whose guard
+ * is closed, or are new. False: a signal handler forked, and this child has no log. */
 static bool enter_fallback(struct fallback *fallback)
 {
     fallback->is_quiet = g_thread.is_dead;
     return !fallback->is_quiet || quiet_begin(&fallback->quiet);
 }
 
-/* The time is taken afterwards (SD-3). False: counted. */
+/* The time is taken afterwards (SD-3). False: the event was dropped, and counted as dropped. */
 static bool reserve_fallback(struct fallback *fallback)
 {
-    if (reservation_side_reserve(&fallback->place))
+    if (reservation_fallback_reserve(&fallback->place))
         return true;
     segment_count_drop(LOG_DROP_NESTED);
     return false;
@@ -124,31 +122,32 @@ static bool begin_fallback(struct fallback *fallback)
     return false;
 }
 
-static void fill_side(const struct side_place *place, const struct event_builder *builder,
-                      uint64_t ticks)
+static void fill_fallback(const struct fallback_place *place, const struct event_builder *builder,
+                          uint64_t ticks)
 {
     uint32_t group = g_thread.group;
 
     if (group != LOG_GROUP_ROOT)
         groups_define(group);
-    reservation_side_write(place, builder->words, builder->n_words, ticks, g_thread.index, group);
+    reservation_fallback_write(place, builder->words, builder->n_words, ticks, g_thread.index,
+                               group);
 }
 
 /* Also defines a group: signals are blocked, or the guard of the interrupted recording is closed.
- * False: counted. */
-static MTRACE_COLD bool write_side(const struct event_builder *builder, uint32_t group)
+ * False: the event was dropped, and counted as dropped. */
+static MTRACE_COLD bool write_fallback(const struct event_builder *builder, uint32_t group)
 {
     struct fallback fallback;
 
     if (!begin_fallback(&fallback))
         return false;
     groups_define(group);
-    fill_side(&fallback.place, builder, clock_ticks_after());
+    fill_fallback(&fallback.place, builder, clock_ticks_after());
     end_fallback(&fallback);
     return true;
 }
 
-/* False: counted. */
+/* False: the event was dropped, and counted as dropped. */
 static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
                                     const struct event_builder_extent *extent, size_t alignment,
                                     uint32_t node, uint64_t ticks)
@@ -171,7 +170,7 @@ static MTRACE_COLD bool alloc_fallback(const void *block, size_t size_bytes, enu
         return false;
     extent = event_builder_extent_of(block, size_bytes, call, known);
     event_builder_alloc(&builder, block, &extent, alignment);
-    return write_side(&builder, LOG_GROUP_ROOT);
+    return write_fallback(&builder, LOG_GROUP_ROOT);
 }
 
 /* *ret_node: stack id. False: not recorded, since the thread is muted or there is no space, which
@@ -356,7 +355,7 @@ static MTRACE_COLD void free_fallback(const void *block)
                                     .n_words = 2};
 
     if (may_use_fallback())
-        write_side(&builder, LOG_GROUP_ROOT);
+        write_fallback(&builder, LOG_GROUP_ROOT);
 }
 
 MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
@@ -432,7 +431,7 @@ static MTRACE_COLD bool realloc_fallback(const void *block, const void *old, siz
     ticks = clock_ticks_after();
     event_builder_realloc(&builder, block, old, &extent,
                           ticks - begin_of_call(0, began_ticks, ticks));
-    fill_side(&fallback.place, &builder, ticks);
+    fill_fallback(&fallback.place, &builder, ticks);
     end_fallback(&fallback);
     return true;
 }
@@ -637,7 +636,7 @@ static MTRACE_COLD bool write_named_fallback(const struct event_builder *builder
         return false;
     has_room = define_name(name) && reserve_fallback(&fallback);
     if (has_room)
-        fill_side(&fallback.place, builder, clock_ticks_after());
+        fill_fallback(&fallback.place, builder, clock_ticks_after());
     end_fallback(&fallback);
     return has_room;
 }
@@ -713,7 +712,7 @@ static bool write_note(enum log_event_kind kind, uint32_t value, uint64_t addres
     bool is_written;
 
     if (!thread)
-        return is_side_open_to(&builder) && write_side(&builder, group);
+        return is_side_open_to(&builder) && write_fallback(&builder, group);
     groups_define(group);
     is_written = write_built(thread, &builder, clock_ticks_after());
     thread_leave(thread);
@@ -744,5 +743,5 @@ bool record_move(const void *block, uint32_t group, const struct unwind_origin *
 
 void record_forget(void)
 {
-    reservation_side_forget();
+    reservation_fallback_forget();
 }

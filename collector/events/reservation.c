@@ -214,19 +214,19 @@ void event_builder_realloc(struct event_builder *builder, const void *block, con
 /* ---- the shared fallback segment ---- */
 
 enum {
-    RECORD_BYTES = sizeof(struct log_side_record),
+    RECORD_BYTES = sizeof(struct log_fallback_record),
     FULL_BYTES = LOG_SEGMENT_PAYLOAD_BYTES / RECORD_BYTES * RECORD_BYTES,
 };
 
-static struct segment_shared g_shared = {.kind = LOG_SEGMENT_SIDE};
+static struct segment_shared g_shared = {.kind = LOG_SEGMENT_FALLBACK};
 
-void reservation_side_forget(void)
+void reservation_fallback_forget(void)
 {
     atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
 }
 
-/* log_side_record.words */
-static void write_group_of_record(struct log_side_record *record, uint32_t group)
+/* log_fallback_record.words */
+static void write_group_of_record(struct log_fallback_record *record, uint32_t group)
 {
     uint64_t code = log_group_code(group);
 
@@ -234,17 +234,17 @@ static void write_group_of_record(struct log_side_record *record, uint32_t group
     record->words[1] |= code >> 24 << LOG_ADDRESS_BITS;
 }
 
-bool reservation_side_reserve(struct side_place *ret)
+bool reservation_fallback_reserve(struct fallback_place *ret)
 {
     ret->record = segment_reserve(&g_shared, RECORD_BYTES, &ret->segment);
     atomic_signal_fence(memory_order_seq_cst); /* SD-3 */
     return ret->record != NULL;
 }
 
-void reservation_side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
-                            uint64_t ticks, uint32_t thread, uint32_t group)
+void reservation_fallback_write(const struct fallback_place *place, const uint64_t *words,
+                                unsigned n_words, uint64_t ticks, uint32_t thread, uint32_t group)
 {
-    struct log_side_record *record = place->record;
+    struct log_fallback_record *record = place->record;
     uint32_t done_bytes;
 
     for (unsigned i = 0; i < n_words; i++)
@@ -252,8 +252,8 @@ void reservation_side_write(const struct side_place *place, const uint64_t *word
     write_group_of_record(record, group);
     record->ticks = ticks;
     record->thread = thread;
-    atomic_store_explicit(&record->valid, LOG_SIDE_VALID, memory_order_release);
-    /* In a SIDE segment committed_bytes counts whole records, wherever they are (SD-2). */
+    atomic_store_explicit(&record->valid, LOG_FALLBACK_VALID, memory_order_release);
+    /* In a FALLBACK segment committed_bytes counts whole records, wherever they are (SD-2). */
     done_bytes = atomic_fetch_add_explicit(&place->segment->committed_bytes, RECORD_BYTES,
                                            memory_order_acq_rel);
     if (done_bytes + RECORD_BYTES == FULL_BYTES)

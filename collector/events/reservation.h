@@ -162,18 +162,18 @@ void event_builder_realloc(struct event_builder *builder, const void *block, con
 /* ---- the shared fallback segment ---- */
 
 /* All callers without a usable thread state share it. Reserved space for one record. */
-struct side_place {
-    struct log_side_record *record;
+struct fallback_place {
+    struct log_fallback_record *record;
     struct log_segment *segment;
 };
 
-bool reservation_side_reserve(struct side_place *ret);
+bool reservation_fallback_reserve(struct fallback_place *ret);
 
 /* Writes an event of at most six words, whose time bits are zero. */
-void reservation_side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
-                            uint64_t ticks, uint32_t thread, uint32_t group);
+void reservation_fallback_write(const struct fallback_place *place, const uint64_t *words,
+                                unsigned n_words, uint64_t ticks, uint32_t thread, uint32_t group);
 
 /* In a fork child: forgets the segment. */
-void reservation_side_forget(void);
+void reservation_fallback_forget(void);
 
 #endif

@@ -54,10 +54,10 @@ static inline void *real_malloc(size_t size)
 }
 
 /*
- * With sampling nearly all calls only count bytes. So the entries of malloc, calloc, free and
- * realloc do only this, keep nothing on the stack, and jump to a function that does more: *_counted
- * when a byte is drawn, *_recorded when each block is recorded, *_asked when more must be checked.
- * That function determines the caller.
+ * With sampling most calls only count bytes or test a table. The entries of malloc, calloc, free
+ * and realloc do that, keep nothing on the stack, and jump to a function that does more: *_counted
+ * when a sample is due, *_recorded without sampling, *_checked on the slow path. That function
+ * determines the caller.
  */
 
 /* ---- malloc ---- */
@@ -73,7 +73,7 @@ MTRACE_INLINE void *malloc_decided(size_t size, bool is_drawn)
     return block;
 }
 
-MTRACE_JUMPED_TO void *malloc_asked(size_t size)
+MTRACE_JUMPED_TO void *malloc_checked(size_t size)
 {
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size);
@@ -90,7 +90,7 @@ MTRACE_JUMPED_TO void *malloc_recorded(size_t size)
     void *block;
 
     if (!record_has_all())
-        return malloc_asked(size);
+        return malloc_checked(size);
     block = g_real.malloc(size);
     {
         const struct unwind_origin origin = RECORD_ORIGIN();
@@ -121,7 +121,7 @@ MTRACE_EXPORT void *malloc(size_t size)
 
 /* ---- free ---- */
 
-MTRACE_JUMPED_TO void free_asked(void *block)
+MTRACE_JUMPED_TO void free_checked(void *block)
 {
     if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
@@ -138,7 +138,7 @@ MTRACE_JUMPED_TO void free_recorded(void *block)
      * faults. */
     __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
     if (mtrace_unlikely(!block || !record_has_all())) {
-        free_asked(block);
+        free_checked(block);
         return;
     }
     {
@@ -181,7 +181,7 @@ static bool is_of_loader(const void *caller)
     return mtrace_unlikely(modules_is_loader((uintptr_t)caller));
 }
 
-MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
+MTRACE_JUMPED_TO void *calloc_checked(size_t n, size_t size)
 {
     size_t size_bytes = bytes_of(n, size);
 
@@ -195,7 +195,7 @@ MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
 MTRACE_JUMPED_TO void *calloc_recorded(size_t n, size_t size)
 {
     if (!record_has_all() || is_of_loader(__builtin_return_address(0)))
-        return calloc_asked(n, size);
+        return calloc_checked(n, size);
     return calloc_decided(n, size, bytes_of(n, size), true);
 }
 
@@ -219,7 +219,7 @@ MTRACE_JUMPED_TO void *calloc_counting(size_t n, size_t size)
     void *block;
 
     if (is_of_loader(__builtin_return_address(0)))
-        return calloc_asked(n, size);
+        return calloc_checked(n, size);
     if (sampler_counts(bytes_of(n, size)))
         return calloc_counted(n, size);
     block = g_real.calloc(n, size);

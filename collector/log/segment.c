@@ -356,7 +356,7 @@ void segment_reserve_ahead(uint32_t n)
 
 static bool has_reservations(enum log_segment_kind kind)
 {
-    return kind == LOG_SEGMENT_SIDE || kind == LOG_SEGMENT_DEFS;
+    return kind == LOG_SEGMENT_FALLBACK || kind == LOG_SEGMENT_DEFS;
 }
 
 /* SG-7. Release fence: a reader that sees any later store also sees this one. */
@@ -377,7 +377,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     end_filling(segment);
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
-    /* A late writer to an earlier SIDE filling must find no space (reservation.c), nor a writer to this
+    /* A late writer to an earlier FALLBACK filling must find no space (reservation.c), nor a writer to this
      * one before it is zeroed. */
     atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
     if (kind != LOG_SEGMENT_EVENTS && is_used)
@@ -444,7 +444,7 @@ void segment_seal(struct log_segment *segment)
      * then replaced between the two tests. */
     MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING || is_replaced(segment));
     atomic_store_explicit(&segment->state, LOG_STATE_SEALED, memory_order_release);
-    if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
+    if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_FALLBACK)
         push(&g_log->sealed_stack, segment);
 }
 

@@ -124,7 +124,7 @@ void control_commands_switch(bool is_on, enum log_switch reason)
     if (state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
-        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FALLBACK_TRACING_OFF, __ATOMIC_RELAXED);
     else
         atomic_fetch_add_explicit(&g_n_windows, 1, memory_order_relaxed);
     (void)record_note(LOG_TRACING, is_on, reason);

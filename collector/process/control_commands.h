@@ -23,11 +23,9 @@
  *   CT-5 After LOG_COMMAND_DETACH this process and its later children write nothing more. A vfork
  *        child executes no command for its parent, because it may be killed alone in the middle.
  *        The parent does so with its next event.
- *   CT-6 A process that its recorder switched off leaves by itself if the recorder is gone: nothing
- *        can switch it on, or reads its frees. It leaves when a thread has filled a segment with
- *        frees, and another one two seconds later. It stays if a toggle signal or mtrace_tracking
- *        may switch it on. It also stays if its recorder runs in another PID namespace (PS-1) and
- *        may be stopped.
+ *   CT-6 A process ends its log if its recorder closed the last window and died: nothing can open
+ *        another window. Two looks, two seconds apart, must agree. A toggle signal,
+ *        mtrace_tracking or a recorder in another PID namespace (PS-1) prevents this.
  *   PS-1 If the heartbeat advances although the PID does not exist here, the recorder runs in
  *        another PID namespace. Its PID is ignored from then on, and it never counts as gone, since
  *        it may be stopped.

@@ -26,8 +26,9 @@ void lifecycle_construct(void);
 
 MTRACE_COLD bool lifecycle_make_ready_slow(void);
 
-/* True if g_real is filled; false: ld.so has not relocated us yet (real.h, RE-2). Every wrapper
- * calls this first; the first call starts the recording. */
+/* True if g_real is filled; false: ld.so has not relocated us yet (real.h, RE-2). The
+ * malloc family calls this only on its slow path, which MODE_TRACING_OFF forces at first. The first
+ * call starts the recording. */
 static inline bool lifecycle_is_ready(void)
 {
     return mtrace_likely(g_real.malloc != NULL) || lifecycle_make_ready_slow();

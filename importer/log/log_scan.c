@@ -82,7 +82,7 @@ static int add_segment(struct log_scan *scan, const struct log_segment *segment,
 
 static bool is_wanted(const struct log_scan *scan, const struct log_segment *segment)
 {
-    bool is_event = segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE;
+    bool is_event = segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_FALLBACK;
 
     if (!is_event)
         return scan->part != LOG_SCAN_EVENTS;
@@ -107,7 +107,7 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
     if (!is_wanted(scan, segment))
         return 0;
     if (scan->is_ring && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
-        && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE))
+        && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_FALLBACK))
         return 0; /* no spare: the packed copy may have been imported and removed long ago */
     ref.raw_bytes = written_bytes(segment);
     if (ref.raw_bytes > left) {
@@ -305,8 +305,8 @@ static bool is_in_pool(const struct log_scan *scan, const struct log_frame *fram
     return false;
 }
 
-/* n_bytes: of its header that exist. Frames that are no segments existed only in the recorder, as
- * if it had been killed before. */
+/* n_bytes: of its header that exist. A torn frame of samples or of the trailer is no damage: nothing
+ * else refers to it. */
 static bool is_lost(const struct log_scan *scan, const struct log_frame *frame, size_t n_bytes)
 {
     bool is_segment = n_bytes == sizeof(*frame) && frame->kind == LOG_FRAME_SEGMENT;

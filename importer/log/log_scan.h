@@ -24,7 +24,7 @@ void log_segment_list_done(struct log_segment_list *list);
 /* Segments of a raw file to list; of a packed file all are listed. */
 enum log_scan_part {
     LOG_SCAN_ALL,
-    LOG_SCAN_EVENTS,      /* and SIDE */
+    LOG_SCAN_EVENTS,      /* and FALLBACK */
     LOG_SCAN_DEFINITIONS, /* DEFS and NODES; damage is not reported again */
 };
 

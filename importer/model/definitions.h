@@ -222,7 +222,8 @@ static inline bool definitions_ended_by(const struct definitions_process *proces
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
     return (process->flags
-            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_ATTACHED | LOG_FLAG_CUT))
+            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_FALLBACK_TRACING_OFF | LOG_FLAG_ATTACHED
+               | LOG_FLAG_CUT))
            != 0;
 }
 

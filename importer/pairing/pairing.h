@@ -9,14 +9,14 @@
  * first block is reallocated, and reported when its last block ends.
  *
  * Anomalies in the log
- *   unseen end  A block is allocated where another one is live. That one ended unseen, at that time
- *               at the latest.
+ *   missed free A block is allocated at the address of a live one. The free of the older block is
+ *               missing.
  *   unknown     A free or realloc of an address without a live block. In a fork child the block is
  *               inherited. In a process that was not always traced, or whose operator new is not
  *               seen, it is untracked.
  *   inversion   The end of a block and an allocation at its address, by different threads, have
- *               times in the wrong order: clocks differ by up to PAIRING_INVERSION_NS. It looks
- *               like an unknown free before an allocation, or an unseen end before a free. A
+ *               times in the wrong order: a stamp may be early by up to PAIRING_INVERSION_NS. It looks
+ *               like an unknown free before an allocation, or a missed free before a free. A
  *               missing event looks the same, so an inversion is assumed only where no event can
  *               be missing (PA-6, PA-7).
  *
@@ -31,8 +31,8 @@
  *   PA-6 An unknown end belongs to the next allocation only in a process whose log has all
  *        allocations: not forked, no untracked blocks, nothing lost, no unexplained unknown end so
  *        far. Elsewhere the block stays live until an end of its own.
- *   PA-7 An unseen end is explained by the next end only in a process whose log has all ends:
- *        nothing lost, no unexplained unseen end so far. Elsewhere that end belongs to the block
+ *   PA-7 A missed free is explained by the next end only in a process whose log has all ends:
+ *        nothing lost, no unexplained missed free so far. Elsewhere that end belongs to the block
  *        that is live there.
  *   PA-8 Two events of one thread are never taken for an inversion.
  *   PA-9 No id is used twice: after LIVE_BLOCK_MOST_ID (two years of a million allocations a

@@ -207,7 +207,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
     return LOG_RECORD_NO_MORE;
 }
 
-uint32_t log_record_side_group(const uint64_t *words)
+uint32_t log_record_fallback_group(const uint64_t *words)
 {
     return log_group_code((uint32_t)log_record_time(words));
 }

@@ -69,7 +69,7 @@ uint64_t log_record_begin_ticks(const struct log_record *record);
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half);
 
 /* The group, which is in the time bits of a side record. */
-uint32_t log_record_side_group(const uint64_t *words);
+uint32_t log_record_fallback_group(const uint64_t *words);
 
 /* Fills everything except time_ns, pair and, unless the record contains one, group. `thread` is the
  * database id of record->thread. n_lost counts nodes that the log lacks. */

@@ -106,27 +106,27 @@ static uint64_t min_time(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t begin_ticks(const struct log_side_record *side)
+static uint64_t begin_ticks(const struct log_fallback_record *side)
 {
     struct log_record record = {.words = side->words, .ticks = side->ticks};
 
     return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : side->ticks;
 }
 
-/* The first time of a SIDE segment is that of its earliest record. Unreadable segments are reported
+/* The first time of a FALLBACK segment is that of its earliest record. Unreadable segments are reported
  * when the events are read. */
 static int find_side_time(struct log_set *set, struct log_input *input, size_t ref,
                           uint64_t *ret_ticks, struct error *err)
 {
     static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
-    const struct log_side_record *records = (const struct log_side_record *)payload;
+    const struct log_fallback_record *records = (const struct log_fallback_record *)payload;
     int r = log_input_read(input, ref, set->pack, payload, &ref, err);
 
     *ret_ticks = r == 0 ? UINT64_MAX : 0;
     if (r == ERROR_FORMAT)
         return 0;
     for (size_t i = 0; r == 0 && i < input->segments.refs[ref].raw_bytes / sizeof(*records); i++)
-        if (records[i].valid == LOG_SIDE_VALID)
+        if (records[i].valid == LOG_FALLBACK_VALID)
             *ret_ticks = min_time(*ret_ticks, begin_ticks(&records[i]));
     return r;
 }
@@ -146,7 +146,7 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
     if (!order)
         return out_of_memory(err);
     set->order = order;
-    if (ref->kind == LOG_SEGMENT_SIDE)
+    if (ref->kind == LOG_SEGMENT_FALLBACK)
         r = find_side_time(set, input, ref_index, &ticks, err);
     if (r != 0)
         return r;

@@ -343,7 +343,7 @@ static int stop(struct event_stream *stream, struct error *err)
 }
 
 /* Counts impossible records before the position where a segment is left at the mark, since a later
- * stream does not read them again; in a SIDE segment, all. */
+ * stream does not read them again; in a FALLBACK segment, all. */
 static void take_impossible(struct event_stream *stream)
 {
     struct segment_sources *sources = &stream->sources;

@@ -2,7 +2,7 @@
 /*
  * merge: the events of all segments of a set as one stream, sorted by time.
  *
- * Every EVENTS segment is sorted already; a SIDE segment is sorted when it is opened. A segment is
+ * Every EVENTS segment is sorted already; a FALLBACK segment is sorted when it is opened. A segment is
  * opened when the merge reaches the first time it can contain, and closed after its last event, so
  * about one segment per thread is in memory. A second thread reads and unpacks ahead.
  *

@@ -16,7 +16,7 @@ enum {
 };
 
 /* A side record, or one half of a realloc's. */
-struct side_item {
+struct fallback_item {
     uint64_t ticks;
     uint32_t index;
     enum log_record_half half;
@@ -122,8 +122,9 @@ static bool is_within_sum(struct segment_sources *all, struct segment_source *so
 
 static bool advance_side(struct segment_sources *all, struct segment_source *source)
 {
-    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
-    const struct side_item *item = &source->items[source->next_item];
+    const struct log_fallback_record *records =
+        (const struct log_fallback_record *)source->loaded->payload;
+    const struct fallback_item *item = &source->items[source->next_item];
 
     if (source->next_item == source->n_items)
         return false;
@@ -132,7 +133,7 @@ static bool advance_side(struct segment_sources *all, struct segment_source *sou
         (struct log_record){.words = records[item->index].words,
                             .ticks = records[item->index].ticks,
                             .thread = records[item->index].thread,
-                            .group = log_record_side_group(records[item->index].words)};
+                            .group = log_record_fallback_group(records[item->index].words)};
     source->half = item->half;
     set_time(all, source, item->ticks);
     return true;
@@ -165,8 +166,8 @@ bool segment_source_advance(struct segment_sources *all, struct segment_source *
 
 static int compare_items(const void *left, const void *right)
 {
-    const struct side_item *a = left;
-    const struct side_item *b = right;
+    const struct fallback_item *a = left;
+    const struct fallback_item *b = right;
 
     if (a->ticks != b->ticks)
         return a->ticks < b->ticks ? -1 : 1;
@@ -178,24 +179,24 @@ static int compare_items(const void *left, const void *right)
 static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t index,
                      enum log_record_half half)
 {
-    struct side_item *items = dynamic_array_reserve(source->items, &source->items_capacity,
-                                                    source->n_items + 1, sizeof(*items));
+    struct fallback_item *items = dynamic_array_reserve(source->items, &source->items_capacity,
+                                                        source->n_items + 1, sizeof(*items));
 
     if (!items)
         return false;
     source->items = items;
-    items[source->n_items++] = (struct side_item){.ticks = ticks, .index = index, .half = half};
+    items[source->n_items++] = (struct fallback_item){.ticks = ticks, .index = index, .half = half};
     return true;
 }
 
 /* Adds a side record to the items if it is an event. */
 static bool read_side_record(struct segment_sources *all, struct segment_source *source,
-                             const struct log_side_record *side, struct log_record *ret)
+                             const struct log_fallback_record *side, struct log_record *ret)
 {
     struct log_record_reader reader = {.at = side->words,
                                        .end = side->words + sizeof(side->words) / sizeof(uint64_t)};
 
-    if (side->valid != LOG_SIDE_VALID)
+    if (side->valid != LOG_FALLBACK_VALID)
         return false;
     bool is_event = log_record_next(&reader, ret) == LOG_RECORD_FOUND && ret->words == side->words;
     source->reader.n_impossible += reader.n_impossible;
@@ -206,7 +207,8 @@ static bool read_side_record(struct segment_sources *all, struct segment_source 
 static int open_side(struct segment_sources *all, struct segment_source *source, size_t n_bytes,
                      struct error *err)
 {
-    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
+    const struct log_fallback_record *records =
+        (const struct log_fallback_record *)source->loaded->payload;
     bool has_memory = true;
 
     for (uint32_t i = 0; has_memory && i < n_bytes / sizeof(*records); i++) {
@@ -351,7 +353,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     if (is_windowed && !position && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES
         && is_lasting(source))
         keep_window(source, 0, WINDOW_WORDS);
-    if (ref->kind == LOG_SEGMENT_SIDE) {
+    if (ref->kind == LOG_SEGMENT_FALLBACK) {
         r = open_side(all, source, ref->raw_bytes, err);
         if (all->state && all->state->has_begun)
             skip_reported_items(all, source, position);

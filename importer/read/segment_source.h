@@ -3,7 +3,7 @@
  * segment_source: the events of one segment, one after the other, sorted by time.
  *
  * A source is at one event, or at one half of a realloc. Records of a thread's segment come as they
- * were written. Those of a SIDE segment are sorted first, because threads wrote them concurrently.
+ * were written. Those of a FALLBACK segment are sorted first, because threads wrote them concurrently.
  * A windowed source keeps 16 KiB of its payload in memory and reads it again for more.
  *
  * A run is the fast path for allocations and frees of one thread while no other thread has an
@@ -56,7 +56,7 @@ struct segment_source {
     struct log_record record;
     enum log_record_half half;
     struct log_record_reader reader;
-    struct side_item *items; /* SIDE only, by time */
+    struct fallback_item *items; /* FALLBACK only, by time */
     size_t n_items, next_item, items_capacity;
     struct log_input *input;
     struct clock_cursor cursor;

@@ -32,7 +32,7 @@ struct segment_position {
     uint64_t time;             /* of the event handed out last */
     uint32_t thread, group;
     uint32_t n_words;  /* before the next record */
-    uint32_t n_items;  /* SIDE: number of records handed out, by time */
+    uint32_t n_items;  /* FALLBACK: number of records handed out, by time */
     bool is_half;      /* the next record is a realloc whose first half was handed out */
     bool has_reported; /* some event of the segment was handed out */
     bool is_done;

@@ -89,11 +89,11 @@ enum log_clock {
 enum log_drop {
     LOG_DROP_NO_SPACE,  /* the pool is full and cannot grow (disk, RLIMIT_FSIZE, seccomp) */
     LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
-    LOG_DROP_NESTED,    /* no usable thread state and the side segment had no room */
+    LOG_DROP_NESTED,    /* no usable thread state, and the fallback segment was full */
     LOG_DROP_NO_MEMORY, /* the collector got no private memory */
     LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
                            the file is gone */
-    LOG_DROP_ABANDONED, /* a signal handler left by siglongjmp what it had interrupted: a recording */
+    LOG_DROP_ABANDONED,   /* a signal handler abandoned a recording by siglongjmp */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
 
@@ -130,7 +130,7 @@ enum {
         << 2, /* malloc of the program does not resolve to the collector, which sees only what that
                    one passes on to the next: often nothing */
     LOG_FLAG_STARTED_OFF = 1 << 3, /* no window is open until the first LOG_TRACING */
-    LOG_FLAG_SIDE_TRACING_OFF =
+    LOG_FLAG_FALLBACK_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
     LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
@@ -335,18 +335,18 @@ enum {
 };
 
 struct log_packing {
-    /* where short-lived blocks are elided: what was stamped before is packed as it is, word for word, from when this was written on; only grows.
-     * 0: nothing is elided */
+    /* Elision watermark: events stamped before it are packed unchanged from now on. It never
+     * decreases. 0: nothing is elided. */
     _Atomic uint64_t watermark_ticks;
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
 enum log_segment_kind {
-    LOG_SEGMENT_EVENTS = 1, /* event records of one thread at a time */
-    LOG_SEGMENT_SIDE = 2,   /* struct log_side_record, of any thread, in no order */
-    LOG_SEGMENT_DEFS = 3,   /* struct log_def records */
-    LOG_SEGMENT_NODES = 4,  /* struct log_node slots */
+    LOG_SEGMENT_EVENTS = 1,   /* event records of one thread at a time */
+    LOG_SEGMENT_FALLBACK = 2, /* struct log_fallback_record, of any thread, in no order */
+    LOG_SEGMENT_DEFS = 3,     /* struct log_def records */
+    LOG_SEGMENT_NODES = 4,    /* struct log_node slots */
 };
 
 /*
@@ -365,7 +365,7 @@ struct log_segment {
     uint32_t kind;          /* enum log_segment_kind */
     uint64_t sequence;      /* LF-2; starts at 1; 0: never used, or about to be filled again */
     _Atomic uint32_t committed_bytes; /* EVENTS: payload bytes readable (LF-1) */
-    _Atomic uint32_t reserved_bytes;  /* SIDE, DEFS: payload bytes handed out by fetch_add, may
+    _Atomic uint32_t reserved_bytes;  /* FALLBACK, DEFS: payload bytes handed out by fetch_add, may
                                          exceed the payload */
     uint32_t thread;                  /* EVENTS: thread of the first record; 0 = none yet */
     uint32_t index;                   /* of this segment in the file */
@@ -403,12 +403,11 @@ enum log_event_kind {
     LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
     LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
     LOG_ELIDED_ALLOCATIONS = LOG_EVENT_KIND(
-        1,
-        8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_ELIDED; address
-                  field: bytes of such that were live at a time, at most */
-    LOG_NEXT_OWNER = LOG_EVENT_KIND(
-        1, 9), /* the number of the thread was another one's, which has ended: what that one made is
-                                 not what this one makes */
+        1, 8), /* recorder only: node field: allocations of the thread that are in a LOG_ELIDED;
+                  address field: most bytes of these that were live at a time */
+    LOG_NEXT_OWNER =
+        LOG_EVENT_KIND(1, 9), /* this thread reuses the number of an ended thread; blocks of the
+                                 two differ */
     /* three words */
     LOG_ALLOC = LOG_EVENT_KIND(
         2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
@@ -576,13 +575,13 @@ enum log_heap_kind {
 };
 
 /*
- * SIDE segments: events of callers without a usable thread state. fetch_add on reserved_bytes
- * reserves a slot. It is valid when `valid` is LOG_SIDE_VALID, which is stored last with release
+ * FALLBACK segments: events of callers without a usable thread state. fetch_add on reserved_bytes
+ * reserves a slot. It is valid when `valid` is LOG_FALLBACK_VALID, which is stored last with release
  * order.
  */
-#define LOG_SIDE_VALID 0x4d534944u
+#define LOG_FALLBACK_VALID 0x4d534944u
 
-struct log_side_record {
+struct log_fallback_record {
     uint64_t words[6]; /* an event of at most six words; its 40 bits of time: log_group_code of the
                           group */
     uint64_t ticks;    /* its absolute time */
@@ -710,7 +709,7 @@ struct log_frame {
     uint32_t first_byte;      /* DEFS, NODES: offset in the segment's payload */
     uint64_t payload_checksum; /* XXH64 (seed 0) over the stored payload */
     uint64_t run_id;
-    uint64_t n_events;          /* of an EVENTS or SIDE frame, without bookkeeping */
+    uint64_t n_events;          /* of an EVENTS or FALLBACK frame, without bookkeeping */
     struct log_segment segment; /* as in the raw file; state and links mean nothing */
 };
 
@@ -762,8 +761,8 @@ LOG_AT(log_segment, base_ticks, 32);
 LOG_AT(log_segment, run_id, 56);
 LOG_AT(log_segment, writer, 64);
 _Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
-LOG_AT(log_side_record, ticks, 48);
-_Static_assert(sizeof(struct log_side_record) == 64, "side record");
+LOG_AT(log_fallback_record, ticks, 48);
+_Static_assert(sizeof(struct log_fallback_record) == 64, "side record");
 LOG_AT(log_node, address, 8);
 _Static_assert(sizeof(struct log_node) == 16, "node");
 LOG_AT(log_def, ticks, 16);

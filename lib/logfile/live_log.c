@@ -373,9 +373,9 @@ uint32_t live_log_readable_bytes(const struct log_segment *segment)
         n_bytes = atomic_load_explicit(&segment->committed_bytes, memory_order_acquire);
         unit = sizeof(uint64_t);
         break;
-    case LOG_SEGMENT_SIDE:
+    case LOG_SEGMENT_FALLBACK:
         n_bytes = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);
-        unit = sizeof(struct log_side_record);
+        unit = sizeof(struct log_fallback_record);
         break;
     case LOG_SEGMENT_DEFS:
         n_bytes = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);

@@ -126,12 +126,12 @@ static bool put_nodes(struct pack *pack, struct log_frame *frame, const void *by
     return frame->payload_bytes > 0;
 }
 
-static uint64_t count_side_records(const struct log_side_record *records, size_t n)
+static uint64_t count_side_records(const struct log_fallback_record *records, size_t n)
 {
     uint64_t n_valid = 0;
 
     for (size_t i = 0; i < n; i++)
-        n_valid += records[i].valid == LOG_SIDE_VALID;
+        n_valid += records[i].valid == LOG_FALLBACK_VALID;
     return n_valid;
 }
 
@@ -174,13 +174,13 @@ static bool is_allocation(uint64_t word)
 
 bool pack_has_allocations(const struct log_segment *segment, const void *payload, uint32_t n_bytes)
 {
-    const struct log_side_record *records = payload;
+    const struct log_fallback_record *records = payload;
     const uint64_t *words = payload;
     size_t n;
 
-    if (segment->kind == LOG_SEGMENT_SIDE) {
+    if (segment->kind == LOG_SEGMENT_FALLBACK) {
         for (size_t i = 0; i < n_bytes / sizeof(*records); i++)
-            if (records[i].valid == LOG_SIDE_VALID && is_allocation(records[i].words[0]))
+            if (records[i].valid == LOG_FALLBACK_VALID && is_allocation(records[i].words[0]))
                 return true;
         return false;
     }
@@ -210,8 +210,8 @@ size_t pack_segment(struct pack *pack, const struct pack_settings *settings,
         return seal_frame(&frame, out);
     if (segment->kind == LOG_SEGMENT_EVENTS)
         frame.n_events = pack_count_events(payload, n_bytes / sizeof(uint64_t));
-    else if (segment->kind == LOG_SEGMENT_SIDE)
-        frame.n_events = count_side_records(payload, n_bytes / sizeof(struct log_side_record));
+    else if (segment->kind == LOG_SEGMENT_FALLBACK)
+        frame.n_events = count_side_records(payload, n_bytes / sizeof(struct log_fallback_record));
     put_plain(pack, settings, &frame, payload, out);
     return seal_frame(&frame, out);
 }

@@ -47,7 +47,7 @@ struct pack *pack_new(void);
 void pack_free(struct pack *pack);
 
 /*
- * Packs n_bytes of a segment's payload from first_byte on (EVENTS and SIDE: all that is committed,
+ * Packs n_bytes of a segment's payload from first_byte on (EVENTS and FALLBACK: all that is committed,
  * from 0). `payload` begins at first_byte, is 8-byte aligned, and must not change during the call.
  * `out` has PACK_SEGMENT_MAX_BYTES. Returns the bytes of the whole frame.
  */
@@ -76,7 +76,7 @@ int pack_unpack(struct pack *pack, const struct log_frame *frame, const void *pa
 /* Counts events of an EVENTS payload, without bookkeeping events and up to damaged ones. */
 uint64_t pack_count_events(const uint64_t *words, size_t n_words);
 
-/* Does the payload of an EVENTS or SIDE segment have an allocation? A realloc counts. */
+/* Does the payload of an EVENTS or FALLBACK segment have an allocation? A realloc counts. */
 bool pack_has_allocations(const struct log_segment *segment, const void *payload, uint32_t n_bytes);
 
 #endif

@@ -183,7 +183,7 @@ static bool is_events(const struct log_frame *frame)
 {
     return frame->kind == LOG_FRAME_SEGMENT
            && (frame->segment.kind == LOG_SEGMENT_EVENTS
-               || frame->segment.kind == LOG_SEGMENT_SIDE);
+               || frame->segment.kind == LOG_SEGMENT_FALLBACK);
 }
 
 /* Appends an elided frame of events; `payload` is the decoded original. */
@@ -275,7 +275,7 @@ static int mark_packed(struct source *source, struct error *err)
     for (uint32_t i = live_log_next_used(&source->live, 0); i < source->live.n_mapped;
          i = live_log_next_used(&source->live, i + 1)) {
         struct log_segment *segment = live_log_segment(&source->live, i);
-        if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
+        if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_FALLBACK)
             && bsearch(&segment->sequence, sequences, n_sequences, sizeof(*sequences), by_value))
             atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_relaxed);
     }

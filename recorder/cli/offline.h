@@ -3,15 +3,15 @@
  * offline: mtrace-record --pack: makes one packed log from the files of a recording.
  *
  * The input is a raw log (LD_PRELOAD without mtrace-record), or a packed one whose recorder was
- * stopped, with its live log beside it; either name is accepted. All readable data goes into a new
+ * killed, with its live log beside it; either name is accepted. All readable data goes into a new
  * file, which replaces the input or becomes --output. Without --output the other unpacked logs of
  * the run (successor_logs.h) are packed, too.
  *
  * Invariants
  *   OF-1 The input is unchanged until the new file is complete; then one rename replaces it, and
  *        after that the live log is deleted.
- *   OF-2 A log that a process writes or packs stays as it is, also if that is unknown, unless
- *        --force is given.
+ *   OF-2 A log with a live writer or recorder is refused. If that is unknown, only --force packs
+ *        it.
  *
  * Notes: A message reports the unknown case.
  */

@@ -7,7 +7,7 @@ static bool has_frees(const struct log_frame *frame)
 {
     return frame->kind == LOG_FRAME_SEGMENT
            && (frame->segment.kind == LOG_SEGMENT_EVENTS
-               || frame->segment.kind == LOG_SEGMENT_SIDE);
+               || frame->segment.kind == LOG_SEGMENT_FALLBACK);
 }
 
 static int by_beginning(const void *a, const void *b, void *frames)

@@ -5,7 +5,7 @@
  * or ends. Elided blocks of any thread must not cross one, because their totals have one time.
  *
  * Times are in ticks, sorted when needed, without duplicates: events arrive thread by thread, and
- * those of SIDE segments are read repeatedly.
+ * those of FALLBACK segments are read repeatedly.
  *
  * Invariants
  *   IN-1 Every point that was added and is not before the last instants_forget is found.

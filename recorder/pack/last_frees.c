@@ -142,12 +142,12 @@ static bool read_on(struct last_frees *frees, struct mark *mark, const uint64_t 
 }
 
 /* Slots become valid in any order, so all are read each time. There are few such segments. */
-static bool read_side(struct last_frees *frees, const struct log_side_record *records, size_t n,
-                      uint64_t *ret_last_ticks)
+static bool read_fallback(struct last_frees *frees, const struct log_fallback_record *records,
+                          size_t n, uint64_t *ret_last_ticks)
 {
     *ret_last_ticks = 0;
     for (size_t i = 0; i < n; i++) {
-        if (atomic_load_explicit(&records[i].valid, memory_order_acquire) != LOG_SIDE_VALID)
+        if (atomic_load_explicit(&records[i].valid, memory_order_acquire) != LOG_FALLBACK_VALID)
             continue;
         if (!learn_event(frees, records[i].words, records[i].ticks, records[i].thread))
             return false;
@@ -163,8 +163,9 @@ bool last_frees_read_payload(struct last_frees *frees, const struct log_segment 
     struct mark mark = {.base_ticks = segment->base_ticks, .thread = segment->thread};
     bool is_sound;
 
-    if (segment->kind == LOG_SEGMENT_SIDE)
-        return read_side(frees, payload, n_bytes / sizeof(struct log_side_record), ret_last_ticks);
+    if (segment->kind == LOG_SEGMENT_FALLBACK)
+        return read_fallback(frees, payload, n_bytes / sizeof(struct log_fallback_record),
+                             ret_last_ticks);
     is_sound = read_on(frees, &mark, payload, n_bytes / sizeof(uint64_t));
     *ret_last_ticks = mark.last_ticks;
     return is_sound;
@@ -197,10 +198,10 @@ static bool read_segment(struct last_frees *frees, const struct log_segment *seg
     uint64_t last_ticks;
 
     switch (segment->kind) {
-    case LOG_SEGMENT_SIDE:
-        return read_side(frees, live_log_payload(segment),
-                         live_log_readable_bytes(segment) / sizeof(struct log_side_record),
-                         &last_ticks);
+    case LOG_SEGMENT_FALLBACK:
+        return read_fallback(frees, live_log_payload(segment),
+                             live_log_readable_bytes(segment) / sizeof(struct log_fallback_record),
+                             &last_ticks);
     case LOG_SEGMENT_EVENTS:
         return read_gain(frees, segment, mark);
     default:

@@ -142,13 +142,13 @@ static bool has_side_records(const struct live_log *live)
 {
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
-        if (live_log_segment(live, i)->kind == LOG_SEGMENT_SIDE)
+        if (live_log_segment(live, i)->kind == LOG_SEGMENT_FALLBACK)
             return true;
     return false;
 }
 
-/* Call after taking segments and before packing them (LR-2). With one thread no other can have
- * freed their blocks: a thread gets its number before its first event. */
+/* Call between taking and packing segments (LR-2). With one thread, no other thread can free its
+ * blocks: a thread gets its number before its first event. */
 static void learn_frees(struct packing *packing)
 {
     const struct live_log *live = packing->live;

@@ -2,7 +2,7 @@
 /*
  * packing: moves the segments of a live log into a packed one.
  *
- * EVENTS and SIDE segments are packed whole when sealed, and returned to the program. DEFS and
+ * EVENTS and FALLBACK segments are packed whole when sealed, and returned to the program. DEFS and
  * NODES segments stay; before events are packed, the part of them committed since the last time is
  * packed. When the program has exited, packing_finish packs the rest by looking at every segment's
  * state; it does not trust the stacks of a killed process.

@@ -337,7 +337,7 @@ static int check_not_recorded(pid_t pid, const struct mapped_log *log, struct er
                          (int)pid, (int)pid);
     if (mapped_log_is_recorded(log))
         return error_set(err, ERROR_EXISTS,
-                         "process %d is recorded already, by mtrace-record %d (of its pid "
+                         "process %d is already recorded, by mtrace-record %d (of its pid "
                          "namespace): 'mtrace-record --ctl %d start' begins a window of it",
                          (int)pid, recorder, (int)pid);
     if (!log->is_live)

@@ -190,7 +190,7 @@ static void report_what_is_partial(const struct exit_summary *exit_summary)
          "it has a malloc of its own: recorded is only what that passes on to the next one"},
         {LOG_FLAG_STARTED_OFF,
          "recording was off at first: blocks from before it was switched on are missing"},
-        {LOG_FLAG_SIDE_TRACING_OFF,
+        {LOG_FLAG_FALLBACK_TRACING_OFF,
          "recording was switched off at times: blocks allocated then are missing"},
         {LOG_FLAG_CUT, "its live log was cut while it ran: events after that are missing; see that "
                        "nothing but mtrace-record removes or empties files named *.live"},

@@ -24,7 +24,7 @@ RESERVED_AT_FILE_SCOPE = {"_dl_find_object", "_r_debug"}
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 # Of a wrapper's way to the log, frame by frame; anything else is start, growth or a rare call.
 EVENT_PATH = {"malloc", "free", "calloc", "realloc", "reallocate", "record_alloc", "record_free", "record_realloc",
-              "write_draft", "capture_stack_id", "thread_enter_slow", "reservation_side_write", "segment_take",
+              "write_draft", "capture_stack_id", "thread_enter_slow", "reservation_fallback_write", "segment_take",
               "begin_filling", "next_segment", "continue_segment", "make_room_slow", "stack_tree_child"}
 MOST_BYTES_ON_EVENT_PATH = 192
 MOST_BYTES_ANYWHERE = 1536

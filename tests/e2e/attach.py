@@ -1370,7 +1370,7 @@ def test_spaces(folder):
     log = folder / "run.dat"
     recorder, pid = record_in_space(in_space("--pid", "--fork", "--mount-proc", "--kill-child"), log)
     done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
-    if done.returncode == 0 or "is recorded already" not in done.stderr or (folder / "no.dat").exists():
+    if done.returncode == 0 or "is already recorded" not in done.stderr or (folder / "no.dat").exists():
         raise Failure(f"attached to what is recorded from another pid namespace: {done.returncode}, {done.stderr}")
     for options in ((), ("-f",)):
         done = subprocess.run([TOOLS.record, "--pack", str(log), *options], capture_output=True, text=True, timeout=60)
@@ -1636,7 +1636,7 @@ def ctl(process, *words):
 
 
 def switch(process, verb):
-    while ctl(process, verb).startswith("asked; "):
+    while ctl(process, verb).startswith("requested; "):
         pass
 
 
@@ -1941,7 +1941,7 @@ def test_refused(folder):
     preloaded = subprocess.Popen([TOOLS.record, "-q", "-o", str(folder.parent / f"{folder.name}.dat"), "--", sys.executable, "-c", THREADS],
                                  stderr=subprocess.DEVNULL)
     STARTED.append(preloaded)
-    refused(child_of(preloaded.pid), folder, "is recorded already")
+    refused(child_of(preloaded.pid), folder, "is already recorded")
     os.kill(child_of(preloaded.pid), signal.SIGKILL)
     preloaded.wait()
     (folder.parent / f"{folder.name}.dat").unlink(missing_ok=True)

@@ -472,7 +472,7 @@ def strangers(place, _rounds):
         if "chmod 600" not in try_to_send(log, receiver.to(), key):
             raise Failure("a key that others can read is used")
         (place / "key").chmod(0o600)
-        if "nothing proves" not in try_to_send(log, receiver.to(), []):
+        if "no authentication is configured" not in try_to_send(log, receiver.to(), []):
             raise Failure("it is sent without any proof")
         for argv in (["--send", log], ["-o", place / "no.dat", "--", "touch", place / "ran"]):
             refused = subprocess.run([str(word) for word in (TOOLS.record, "--to", "192.0.2.1:7878", "--insecure", *argv)], capture_output=True, text=True,
@@ -497,7 +497,7 @@ def strangers(place, _rounds):
         receiver.end()
         if len(receiver.said) > 20000:
             raise Failure(f"mtrace-gather says {len(receiver.said)} bytes about strangers")
-    for options, why in ((["--insecure", "--listen", "0.0.0.0:0"], "--insecure is only for this machine"), ([], "nothing proves")):
+    for options, why in ((["--insecure", "--listen", "0.0.0.0:0"], "--insecure is only for this machine"), ([], "no authentication is configured")):
         refused = subprocess.run([GATHER, str(place / "in"), *options], capture_output=True, text=True, timeout=PATIENCE)
         if refused.returncode == 0 or why not in refused.stderr:
             raise Failure(f"mtrace-gather {options}: {refused.stderr}")
@@ -575,7 +575,7 @@ def discover(place, _rounds):
         if look_around(receiver.port, key).returncode != 1:
             raise Failure("one who was not asked to announces himself")
     refused = subprocess.run([str(word) for word in (GATHER, place / "in", *key, "--announce", "--listen", "[::1]:0")], capture_output=True, text=True, timeout=PATIENCE)
-    if refused.returncode == 0 or "asks by IPv4" not in refused.stderr and "cannot listen" not in refused.stderr:
+    if refused.returncode == 0 or "discovery uses IPv4" not in refused.stderr and "cannot listen" not in refused.stderr:
         raise Failure(f"one whom nobody can find announces himself: {refused}")
 
 

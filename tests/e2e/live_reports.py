@@ -443,7 +443,7 @@ def check_family(tools, place, script, n_programs, *options):
         expect("programs that run", [name for name in threads_in(report) if name == "asking"], ["asking"] * n_programs)
         expect("no name of a database that is gone", "run.db" in report, False)
         expect("still running", report.count(", still running"), n_programs)
-    if "; 1 report left out (the one before was still being made); next: " not in said:
+    if "; 1 report omitted (the one before was still being made); next: " not in said:
         raise Failure(f"not said that one of three signals was not answered:\n{said}")
     expect("reports", len(list(place.glob("run.dat.report.*"))), n + 1)
 

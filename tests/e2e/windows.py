@@ -140,7 +140,7 @@ class Server:
         """Until it was done: a busy machine may let the program wait longer than the client does."""
         for _ in range(60):
             said = self.ctl(verb, pid=pid)
-            if not said.startswith("asked; "):
+            if not said.startswith("requested; "):
                 break
         return said
 
@@ -245,7 +245,7 @@ def clients(tools, place):
         for client in both:
             client.send(f"{server.pid} stop".encode())
         said = [client.recv(4096) for client in both]
-        if not all(answer == b"0no longer recording 1 process" or answer.startswith(b"0asked; ") for answer in said):
+        if not all(answer == b"0no longer recording 1 process" or answer.startswith(b"0requested; ") for answer in said):
             raise Failure(f"both are told {said}")
     expect("then", server.switch("stop"), "no longer recording 1 process")
     server.do("alloc 20777 3")
@@ -315,7 +315,7 @@ def behind_hidepid(tools, pid):
                          capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
     if run.returncode in (32, 126) or "unshare" in run.stderr:
         print(f"no hidden processes: {run.stderr.strip()}")
-    elif "those of other users" not in run.stderr:
+    elif "recorders of other users" not in run.stderr:
         raise Failure(f"behind hidepid=2 another user is told {run.stdout}{run.stderr}")
 
 
@@ -334,7 +334,7 @@ def nobody(tools, place):
     if os.geteuid() == 0 and shutil.which("setpriv"):
         run = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tools.record, "--ctl", str(server.pid), "stop"],
                              capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
-        if run.returncode != 126 and "those of other users" not in run.stderr:
+        if run.returncode != 126 and "recorders of other users" not in run.stderr:
             raise Failure(f"another user is told {run.stdout}{run.stderr}")
         behind_hidepid(tools, server.pid)
         with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF], stdin=subprocess.PIPE,
@@ -343,7 +343,7 @@ def nobody(tools, place):
             run = subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", tools.record, "--ctl", str(server.pid), "stop"],
                                  capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
             deaf.stdin.close()
-        if run.returncode != 126 and "those of other users" not in run.stderr:
+        if run.returncode != 126 and "recorders of other users" not in run.stderr:
             raise Failure(f"beside a deaf one another user is told {run.stdout}{run.stderr}")
         with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF, "lies"], stdout=subprocess.PIPE) as liar:
             expect("a liar says", liar.stdout.readline(), b"full\n")
@@ -354,7 +354,7 @@ def nobody(tools, place):
     else:
         print("not as root: no other user asks")
     os.kill(server.process.pid, signal.SIGSTOP)
-    expect("beside a stopped one", other.ctl("stop", pid=other.process.pid)[:5] in ("no lo", "asked"), True)
+    expect("beside a stopped one", other.ctl("stop", pid=other.process.pid)[:5] in ("no lo", "reque"), True)
     said = refused(tools, server.pid, "stop")
     os.kill(server.process.pid, signal.SIGCONT)
     if f"mtrace-record {server.process.pid} does not answer" not in said:
@@ -374,7 +374,7 @@ def idle(tools, place):
     prefix = ["setpriv", "--bounding-set=-sys_ptrace"] if os.geteuid() == 0 and shutil.which("setpriv") else []
     server = Server(tools, place, prefix=prefix)
     server.do("sleep")
-    if not re.match("asked; ", server.ctl("stop")):
+    if not re.match("requested; ", server.ctl("stop")):
         raise Failure("a sleeping program obeys")
     server.do("alloc 10777 3")  # by then it has obeyed
     server.do("wake")
@@ -525,7 +525,7 @@ def forked(tools, place):
             expect("the program says", process.stdout.readline(), b"ready\n")
             if i == 0:
                 run = ctl(tools, process.pid, verb)
-                if run.returncode or not run.stdout.startswith("asked; "):
+                if run.returncode or not run.stdout.startswith("requested; "):
                     raise Failure(f"{verb}: {run.stdout}{run.stderr}")
             process.stdin.write(b"\n")
             process.stdin.flush()
@@ -541,7 +541,7 @@ def ordered(tools, place):
                                    cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         expect("the program says", process.stdout.readline(), b"ready\n")
         run = ctl(tools, process.pid, verb)  # of the recorder's: all
-        if run.returncode or not run.stdout.startswith("asked; "):
+        if run.returncode or not run.stdout.startswith("requested; "):
             raise Failure(f"{verb}: {run.stdout}{run.stderr}")
         process.stdin.write(b"\n")
         process.stdin.flush()
@@ -658,8 +658,8 @@ def leak_a_little(server):
 
 
 def switch_leaking(server, verb):
-    said = "asked; "
-    while said.startswith("asked; "):
+    said = "requested; "
+    while said.startswith("requested; "):
         client = subprocess.Popen([server.tools.record, "--ctl", str(server.pid), verb], stdout=subprocess.PIPE, text=True, env=harness.environment())
         while client.poll() is None:
             leak_a_little(server)

@@ -82,13 +82,14 @@ static void fill_definitions(const struct live_log *live)
 static void fill(const struct live_log *live)
 {
     struct log_file *file = live->file;
-    struct log_side_record *side = (void *)payload_of(live, 4);
+    struct log_fallback_record *side = (void *)payload_of(live, 4);
 
     fill_events(live, 0);
     fill_events(live, 1);
     fill_definitions(live);
-    *side = (struct log_side_record){.words = {LOG_FREE, 64}, .ticks = 9, .valid = LOG_SIDE_VALID};
-    begin(live, 4, LOG_SEGMENT_SIDE, sizeof(*side));
+    *side = (struct log_fallback_record){
+        .words = {LOG_FREE, 64}, .ticks = 9, .valid = LOG_FALLBACK_VALID};
+    begin(live, 4, LOG_SEGMENT_FALLBACK, sizeof(*side));
     file->clock = LOG_CLOCK_MONOTONIC;
     file->start_ticks = 1000;
     atomic_store(&file->n_nodes, LOG_NODE_FIRST + 1);

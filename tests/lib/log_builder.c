@@ -146,7 +146,7 @@ static void write_frame(struct log_builder *builder, const struct log_segment *h
                             builder->frame);
 
     append_frame(builder, n,
-                 header->kind == LOG_SEGMENT_EVENTS || header->kind == LOG_SEGMENT_SIDE);
+                 header->kind == LOG_SEGMENT_EVENTS || header->kind == LOG_SEGMENT_FALLBACK);
 }
 
 /* Writes a segment and forgets it; NULL is fine. */
@@ -412,20 +412,20 @@ void log_builder_realloc(struct log_builder *builder, uint32_t thread, uint64_t 
         add_event(builder, thread, begin_ticks, end_ticks, wide, 6);
 }
 
-void log_builder_side(struct log_builder *builder, uint32_t thread, uint64_t ticks,
-                      const uint64_t *words, size_t n_words)
+void log_builder_fallback(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                          const uint64_t *words, size_t n_words)
 {
-    struct log_side_record *record;
+    struct log_fallback_record *record;
 
     if (!has_room(builder->side, sizeof(*record))) {
         end_segment(builder, builder->side);
-        builder->side = begin_segment(builder, LOG_SEGMENT_SIDE, ticks);
+        builder->side = begin_segment(builder, LOG_SEGMENT_FALLBACK, ticks);
     }
     record = take(builder->side, sizeof(*record));
     memcpy(record->words, words, n_words * sizeof(*words));
     record->ticks = ticks;
     record->thread = thread;
-    record->valid = LOG_SIDE_VALID;
+    record->valid = LOG_FALLBACK_VALID;
 }
 
 void log_builder_seal(struct log_builder *builder, uint32_t thread)

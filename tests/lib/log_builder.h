@@ -89,9 +89,9 @@ void log_builder_realloc(struct log_builder *builder, uint32_t thread, uint64_t 
                          uint64_t end_ticks, uint64_t old_address, uint64_t address,
                          uint64_t size_bytes, uint32_t node);
 
-/* The same events in the SIDE segment; n_words <= 6. */
-void log_builder_side(struct log_builder *builder, uint32_t thread, uint64_t ticks,
-                      const uint64_t *words, size_t n_words);
+/* The same events in the FALLBACK segment; n_words <= 6. */
+void log_builder_fallback(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                          const uint64_t *words, size_t n_words);
 
 /* Writes the thread's segment out although it is not full. */
 void log_builder_seal(struct log_builder *builder, uint32_t thread);

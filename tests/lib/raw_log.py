@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A second reader of raw logs, for tests only: it shares no code with the importer, so both cannot be wrong alike.
 
-It reads what docs/log-format.md calls a raw file: events in EVENTS and SIDE segments, as (kind, address, size).
+It reads what docs/log-format.md calls a raw file: events in EVENTS and FALLBACK segments, as (kind, address, size).
 """
 
 import struct
@@ -9,7 +9,7 @@ from pathlib import Path
 
 HEADER_BYTES, SEGMENT_BYTES, SEGMENT_HEADER_BYTES = 4096, 65536, 128
 SEGMENT = struct.Struct("<IIQIIIIQQIIQ")  # the front of struct log_segment
-EVENTS, SIDE = 1, 2
+EVENTS, FALLBACK = 1, 2
 WORDS = (1, 2, 3, 4, 5, 6, 8, 0)
 SIDE_VALID = 0x4D534944
 FREE, ALLOC, REALLOC, ALLOC_WIDE, REALLOC_WIDE = 0x20, 0x40, 0x60, 0x80, 0xA0
@@ -74,5 +74,5 @@ def events(path):
             continue
         if kind == EVENTS:
             yield from _events_of(payload[:committed])
-        elif kind == SIDE:
+        elif kind == FALLBACK:
             yield from _side_events(payload[:reserved])

@@ -43,10 +43,10 @@ def check(tools, place, asked, wanted, temporary):
     print(said, end="")
     if asked.exists() or not wanted.exists():
         raise Failure(f"{asked} exists: {asked.exists()}, {wanted} exists: {wanted.exists()}")
-    for text in (f"no log can be made here: {asked} (errno ", f"not where it was asked for, but {wanted}\n"):
+    for text in (f"no log can be made here: {asked} (errno ", f"not at the requested path, but at {wanted}\n"):
         if text not in said:
             raise Failure(f"the diagnostics do not say: {text}")
-    if f"not where it was asked for, but {wanted}".encode() not in wanted.read_bytes():
+    if f"not at the requested path, but at {wanted}".encode() not in wanted.read_bytes():
         raise Failure("the log does not say where it is")
     expected = [line.split()[2] for line in outcome.stdout.decode().splitlines() if line.startswith("expect allocated ")]
     found = [size for _, _, size in raw_log.events(wanted) if size is not None and size % 1000 == 777]

@@ -238,7 +238,7 @@ def ask_sql(page, server):
     page.type("textarea", KEYS["Tab"])
     page.wait("a completed table", "return document.querySelector('textarea').value.endsWith('FROM allocations')")
     page.type("textarea", " WHERE usable_by")
-    page.wait_for_text("that malloc really gave", "#sql-words")
+    page.wait_for_text("size of the block that malloc returned", "#sql-words")
     replace_text(page, "textarea", "SELECT 6 * 7 AS answer" + KEYS["Control"] + KEYS["Enter"])
     page.wait_for_text("42", "table")
     link = page.address()

@@ -157,15 +157,15 @@ static void a_stamped_event_is_waited_for(void **state)
     end(&worker);
 }
 
-static struct side_place g_place;
+static struct fallback_place g_place;
 
 static void write_fallback_slowly(void)
 {
     const uint64_t words[2] = {LOG_FREE, 0x3000};
 
-    assert_true(reservation_side_reserve(&g_place));
+    assert_true(reservation_fallback_reserve(&g_place));
     hold();
-    reservation_side_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
+    reservation_fallback_write(&g_place, words, 2, clock_ticks_after(), 0, LOG_GROUP_ROOT);
 }
 
 static void a_record_fallback_is_waited_for(void **state)
@@ -176,7 +176,7 @@ static void a_record_fallback_is_waited_for(void **state)
     start_held(&worker, write_fallback_slowly);
     atomic_store(&g_is_awaited, true);
     assert_true(in_flight_wait(nap, NULL));
-    assert_int_equal(atomic_load(&g_place.record->valid), LOG_SIDE_VALID);
+    assert_int_equal(atomic_load(&g_place.record->valid), LOG_FALLBACK_VALID);
     end(&worker);
 }
 

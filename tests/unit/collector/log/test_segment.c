@@ -84,7 +84,7 @@ static void a_filling_that_is_being_zeroed_has_no_name(void **state)
     assert_int_equal(g_zeroed->sequence, 1);
     segment_give_back(g_zeroed);
     g_was_named = true;
-    assert_ptr_equal(segment_take(LOG_SEGMENT_SIDE), g_zeroed);
+    assert_ptr_equal(segment_take(LOG_SEGMENT_FALLBACK), g_zeroed);
     assert_false(g_was_named);
     assert_int_equal(g_zeroed->sequence, 2);
     g_zeroed = NULL;
@@ -119,7 +119,7 @@ static void events_leave_no_room_for_late_side_writers(void **state)
 /* It found the segment while that was the current one of its kind. */
 static void definitions_leave_no_room_for_late_side_writers(void **state)
 {
-    struct segment_shared shared = {.kind = LOG_SEGMENT_SIDE};
+    struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
     struct log_segment *late;
     struct log_segment *found;
 
@@ -127,7 +127,7 @@ static void definitions_leave_no_room_for_late_side_writers(void **state)
     log_fixture_open(&g_log, 1, 0);
     late = segment_take(LOG_SEGMENT_DEFS);
     atomic_store(&shared.current, late);
-    assert_ptr_not_equal(segment_reserve(&shared, sizeof(struct log_side_record), &found),
+    assert_ptr_not_equal(segment_reserve(&shared, sizeof(struct log_fallback_record), &found),
                          segment_payload(late));
     assert_int_equal(late->reserved_bytes, 0);
 }
@@ -135,7 +135,7 @@ static void definitions_leave_no_room_for_late_side_writers(void **state)
 /* One that cannot be replaced stays the current one; attempts in vain must not come around. */
 static void a_full_segment_has_no_room_again(void **state)
 {
-    struct segment_shared shared = {.kind = LOG_SEGMENT_SIDE};
+    struct segment_shared shared = {.kind = LOG_SEGMENT_FALLBACK};
     struct log_segment *segment;
     struct log_segment *full;
 

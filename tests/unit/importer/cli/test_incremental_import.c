@@ -50,7 +50,7 @@ struct step {
         ALLOC,
         FREE,
         REALLOC,
-        SIDE,
+        FALLBACK,
         MAP,
         UNMAP,
         NODE,
@@ -147,7 +147,7 @@ static void take_block(struct writer *writer, struct step *step)
             i = k;
     step->size = 1 + next_random(&writer->random) % 60;
     if (writer->blocks[i] == 0) {
-        step->kind = next_random(&writer->random) % 40 == 0 ? SIDE : ALLOC;
+        step->kind = next_random(&writer->random) % 40 == 0 ? FALLBACK : ALLOC;
         step->address = writer->blocks[i] = fresh;
     } else if (next_random(&writer->random) % 5 == 0 && writer->blocks[i] != fresh) {
         step->kind = REALLOC;
@@ -277,7 +277,7 @@ static void side(struct log_builder *log, const struct step *step)
 {
     const uint64_t words[] = {LOG_ALLOC | (uint64_t)step->node << 32, step->address, step->size};
 
-    log_builder_side(log, step->thread, step->ticks, words, 3);
+    log_builder_fallback(log, step->thread, step->ticks, words, 3);
 }
 
 static void map(struct log_builder *log, const struct step *step)
@@ -407,7 +407,7 @@ static void write_step(struct log_builder *log, const struct step *step, uint32_
         log_builder_realloc(log, step->thread, step->begin_ticks, step->ticks, step->old_address,
                             step->address, step->size, step->node);
         return;
-    case SIDE:
+    case FALLBACK:
         side(log, step);
         return;
     case MAP:
@@ -772,7 +772,8 @@ static unsigned lose_done(const struct incremental_import *incremental, const ch
     assert_true(fd >= 0);
     for (off_t at = LOG_FILE_HEADER_BYTES;
          pread(fd, &segment, sizeof segment, at) == sizeof segment; at += LOG_SEGMENT_BYTES) {
-        bool has_events = segment.kind == LOG_SEGMENT_EVENTS || segment.kind == LOG_SEGMENT_SIDE;
+        bool has_events =
+            segment.kind == LOG_SEGMENT_EVENTS || segment.kind == LOG_SEGMENT_FALLBACK;
         if (!has_events)
             continue;
         assert_true(segment.sequence < sizeof outcome->is_gone);

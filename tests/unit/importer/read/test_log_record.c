@@ -331,8 +331,8 @@ static void test_side_groups(void **state)
     const uint64_t large[] = {LOG_FREE | (code & 0xffffff) << 8, 0x1000 | code >> 24 << 48};
 
     (void)state;
-    assert_int_equal(log_record_side_group(none), LOG_GROUP_ROOT);
-    assert_int_equal(log_record_side_group(large), 0xfedcba98);
+    assert_int_equal(log_record_fallback_group(none), LOG_GROUP_ROOT);
+    assert_int_equal(log_record_fallback_group(large), 0xfedcba98);
 }
 
 static void test_moves_and_phases(void **state)

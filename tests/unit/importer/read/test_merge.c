@@ -97,7 +97,7 @@ static void test_a_long_realloc_comes_when_it_began(void **state)
     log_builder_malloc(builder, b, START_NS + 1100, 0x4000, 10, 0);
     log_builder_seal(builder, a);
     log_builder_realloc(builder, a, START_NS + 2000, START_NS + 10002000, 0x1000, 0x2000, 20, 0);
-    log_builder_side(builder, a, START_NS + 10003000, side, 6);
+    log_builder_fallback(builder, a, START_NS + 10003000, side, 6);
     log_builder_malloc(builder, b, START_NS + 5000, 0x1000, 11, 0);
     log_builder_malloc(builder, b, START_NS + 6000, 0x4000, 11, 0);
     log_builder_close(builder);
@@ -280,9 +280,9 @@ static void test_side_records_are_sorted_in(void **state)
 
     for (uint64_t i = 0; i < 100; i++)
         log_builder_malloc(builder, a, START_NS + 10 * i, 0x100 * (i + 1), i, 0);
-    log_builder_side(builder, 0, START_NS + 901, release, 2);
-    log_builder_side(builder, a, START_NS + 505, alloc, 3);
-    log_builder_side(builder, a, START_NS + 545, move, 4);
+    log_builder_fallback(builder, 0, START_NS + 901, release, 2);
+    log_builder_fallback(builder, a, START_NS + 505, alloc, 3);
+    log_builder_fallback(builder, a, START_NS + 545, move, 4);
     log_builder_close(builder);
 
     reading = log_reading_log(path);
@@ -453,7 +453,7 @@ static void test_sums_are_bounded(void **state)
     for (int i = 0; i < N; i++)
         log_builder_event(builder, thread, START_NS + 10, wide, 5);
     log_builder_free(builder, thread, START_NS + 20, 0x1000, 0);
-    log_builder_side(builder, thread, START_NS + 30, wide, 5);
+    log_builder_fallback(builder, thread, START_NS + 30, wide, 5);
     log_builder_close(builder);
     set = log_reading_open(path);
     reading = log_reading_events(set);

@@ -18,7 +18,7 @@ struct side {
     struct security security;
 };
 
-static void make_side(struct side *side, const char *name, uint8_t secret)
+static void make_fallback(struct side *side, const char *name, uint8_t secret)
 {
     *side = (struct side){.security.n_keys = 1};
     side->security.keys = side->keys;
@@ -53,8 +53,8 @@ static void test_found(void **state)
     struct side sender;
 
     (void)state;
-    make_side(&gather, "other", 1);
-    make_side(&sender, "me", 2);
+    make_fallback(&gather, "other", 1);
+    make_fallback(&sender, "me", 2);
     gather.keys[1] = sender.keys[0];
     gather.security.n_keys = 2;
     assert_true(discovery_message_ask(&sender.security, now_ns, &question));
@@ -77,8 +77,8 @@ static void test_forged(void **state)
     struct side stranger;
 
     (void)state;
-    make_side(&gather, "me", 1);
-    make_side(&stranger, "me", 2);
+    make_fallback(&gather, "me", 1);
+    make_fallback(&stranger, "me", 2);
     assert_true(discovery_message_ask(&gather.security, now_ns, &question));
     for (size_t i = 0; i < sizeof(question); i++) {
         ((uint8_t *)&question)[i] ^= 1;
@@ -113,7 +113,7 @@ static void test_replayed(void **state)
     struct side side;
 
     (void)state;
-    make_side(&side, "me", 1);
+    make_fallback(&side, "me", 1);
     assert_true(discovery_message_ask(&side.security, now_ns, &question));
     assert_true(is_answered(&side, memory, &question, &answer));
     assert_false(is_answered(&side, memory, &question, &received));
@@ -138,7 +138,7 @@ static void test_many(void **state)
     struct side side;
 
     (void)state;
-    make_side(&side, "me", 1);
+    make_fallback(&side, "me", 1);
     for (int i = 0; i <= DISCOVERY_MESSAGE_SEEN; i++) {
         assert_true(discovery_message_ask(&side.security, now_ns, &question));
         assert_int_equal(is_answered(&side, memory, &question, &answer),
