@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/debug_files.h"
 
+#include "lib/base/file_io.h"
 #include "symbolizer/debian_package.h"
 #include "symbolizer/debug_search.h"
 #include "symbolizer/kept_file.h"
@@ -130,13 +131,11 @@ static int note_changed(const struct symbolizer_options *options,
                         const struct symbolizer_object *recorded, struct debug_files *files,
                         struct error *err)
 {
-    const struct timespec *until = &options->recorded;
     struct stat now;
 
-    if (recorded->build_id || (options->sysroot && *options->sysroot) || until->tv_sec == 0
+    if (recorded->build_id || (options->sysroot && *options->sysroot) || options->recorded_ns == 0
         || files->object.fd < 0 || fstat(files->object.fd, &now) != 0
-        || now.st_mtim.tv_sec < until->tv_sec
-        || (now.st_mtim.tv_sec == until->tv_sec && now.st_mtim.tv_nsec <= until->tv_nsec))
+        || file_io_modified_ns(&now) <= options->recorded_ns)
         return 0;
     return debug_files_add_note(files, err,
                                 "'%s' was changed after the recording and has no build-id: names "

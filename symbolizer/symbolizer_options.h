@@ -4,7 +4,7 @@
 #define MTRACE_SYMBOLIZER_SYMBOLIZER_OPTIONS_H
 
 #include <stdbool.h>
-#include <time.h>
+#include <stdint.h>
 
 struct debug_index;
 struct kept_file;
@@ -15,7 +15,7 @@ struct symbolizer_options {
     const char *sysroot;       /* root folder of the recording machine; NULL: this machine */
     struct debug_index *index; /* of debug_dirs; NULL: files are found by name only */
     bool use_debuginfod;       /* also requires DEBUGINFOD_URLS */
-    struct timespec recorded;  /* last write of the log; 0: unknown */
+    int64_t recorded_ns;       /* last write of the log, ns since 1970; 0: unknown */
 };
 
 /* A recorded object. */

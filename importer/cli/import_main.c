@@ -5,6 +5,7 @@
 #include "importer/cli/import.h"
 #include "importer/cli/ring_import.h"
 #include "lib/base/dynamic_array.h"
+#include "lib/base/file_io.h"
 #include "lib/base/option_value.h"
 #include "lib/base/units.h"
 #include "lib/process/output_file.h"
@@ -400,7 +401,7 @@ static void note_time_of_log(struct arguments *arguments)
 
     if (!arguments->resymbolize && arguments->n_positional > 0
         && stat(arguments->positional[0], &log) == 0)
-        arguments->import.symbols.symbolizer.recorded = log.st_mtim;
+        arguments->import.symbols.symbolizer.recorded_ns = file_io_modified_ns(&log);
 }
 
 static int run(struct arguments *arguments, struct progress *progress, struct error *err)

@@ -2,12 +2,13 @@
 /*
  * file_io: full reads and writes, regular files, and symbolic links. Any thread.
  *
- * full_io_* are pread and pwrite of all bytes, retried after short transfers and EINTR. They return
- * 0 or an errno value. *ret_n is the number of bytes transferred, also on failure.
+ * file_io_read and file_io_write are pread and pwrite of all bytes, retried after short transfers
+ * and EINTR. They return 0 or an errno value. *ret_n is the number of bytes transferred, also on
+ * failure.
  *
- * regular_file_* open a regular file for reading where the name may be of anything. The file that
- * is checked is the file that is read, and opening a pipe does not wait for a writer. The message
- * says what the name is instead.
+ * file_io_open_regular* open a regular file for reading where the name may be of anything. The file
+ * that is checked is the file that is read, and opening a pipe does not wait for a writer. The
+ * message says what the name is instead.
  */
 #ifndef MTRACE_LIB_FILE_IO_H
 #define MTRACE_LIB_FILE_IO_H
@@ -35,6 +36,12 @@ int file_io_open_regular(const char *path, enum error_code otherwise, int *ret_f
  * link at its end. Opening a device or pipe would have side effects. *ret_fd -1: not a regular
  * file. */
 void file_io_open_regular_foreign(const char *path, int *ret_fd, struct stat *ret_status);
+
+/* When its content was last changed, in ns since 1970. */
+static inline int64_t file_io_modified_ns(const struct stat *status)
+{
+    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
 
 /* ---- links ---- */
 

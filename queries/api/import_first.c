@@ -34,9 +34,7 @@ bool import_first_is_log(const char *path)
 
 static bool is_newer(const struct stat *database, const struct stat *log)
 {
-    return database->st_mtim.tv_sec > log->st_mtim.tv_sec
-           || (database->st_mtim.tv_sec == log->st_mtim.tv_sec
-               && database->st_mtim.tv_nsec >= log->st_mtim.tv_nsec);
+    return file_io_modified_ns(database) >= file_io_modified_ns(log);
 }
 
 /* False if it is not a log of mtrace, for example one of heaptrack. */

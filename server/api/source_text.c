@@ -2,6 +2,7 @@
 #include "server/api/source_text.h"
 
 #include "lib/base/error.h"
+#include "lib/base/file_io.h"
 #include "lib/base/json_text.h"
 #include "queries/db/rundb.h"
 #include "server/core/recordings.h"
@@ -85,11 +86,6 @@ static int find_source(const struct recording *recording, const char *path, stru
 
 /* ---- the file ---- */
 
-static int64_t modified_ns(const struct stat *status)
-{
-    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
-}
-
 static void MTRACE_PRINTF(3, 4)
     set_state(struct source *source, const char *state, const char *format, ...)
 {
@@ -130,8 +126,8 @@ static void compare_times(struct source *source)
     source->state = "unchanged";
     if (source->began_unix_ns && source->modified_unix_ns > source->began_unix_ns)
         set_state(source, "changed", "it was modified after the recording began");
-    else if (has_object && modified_ns(&object) <= source->began_unix_ns
-             && source->modified_unix_ns > modified_ns(&object))
+    else if (has_object && file_io_modified_ns(&object) <= source->began_unix_ns
+             && source->modified_unix_ns > file_io_modified_ns(&object))
         set_state(source, "changed", "it was modified after the program was built");
 }
 
@@ -151,7 +147,7 @@ static void open_text(struct source *source)
     } else if (status.st_size > SOURCE_TEXT_MAX_BYTES) {
         set_state(source, "unreadable", "it has more than %d bytes", SOURCE_TEXT_MAX_BYTES);
     } else {
-        source->modified_unix_ns = modified_ns(&status);
+        source->modified_unix_ns = file_io_modified_ns(&status);
         compare_times(source);
         read_text(source, fd, (size_t)status.st_size);
     }
