@@ -38,7 +38,8 @@ void sys_allow(void); /* the filter was refused */
 bool sys_is_forbidden(void);
 
 long sys_open(const char *path, int flags, unsigned mode);
-/* To the real user and group; folders, too. */
+/* True if the real user and group may execute the file; also true of a folder that they may
+ * search. */
 bool sys_may_execute(const char *path);
 
 long sys_close(int fd);

@@ -263,7 +263,6 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
     found->n_foreign += g_n_foreign_done;
     if (is_all) {
         g_last_done = last;
-        g_n_unloads_done = loader_lock_count_unloads();
         g_n_foreign_done = found->n_foreign;
     }
     return is_all;
@@ -272,7 +271,11 @@ static bool lead_behind(const struct link_map *last, bool to_us, struct got_rebi
 static bool lead_all(bool to_us, struct got_rebinding_found *found)
 {
     g_n_foreign_done = 0;
-    return lead_behind(module_bounds_last_at_start(), to_us, found);
+    if (!lead_behind(module_bounds_last_at_start(), to_us, found))
+        return false;
+    g_n_unloads_done =
+        loader_lock_count_unloads(); /* the lock is held: none since the walk began */
+    return true;
 }
 
 /* RF-6 */
