@@ -261,7 +261,7 @@ static uint32_t capture_by_frame_pointer(struct thread *thread, const struct unw
     return intern(pcs, NULL, n_frames, root);
 }
 
-uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin)
+uint32_t capture_stack_id_slow(struct thread *thread, const struct unwind_origin *origin)
 {
     switch (g_capture_unwinder) {
     case CONFIG_UNWINDER_CHECK:

@@ -27,13 +27,13 @@ void capture_open_oracle(const struct config *config);
 extern MTRACE_HIDDEN enum config_unwinder g_capture_unwinder;
 extern MTRACE_HIDDEN bool g_capture_has_free_backtraces;
 
-uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin);
+uint32_t capture_stack_id_slow(struct thread *thread, const struct unwind_origin *origin);
 
 static inline uint32_t capture_stack_id(struct thread *thread, const struct unwind_origin *origin)
 {
     if (mtrace_likely(g_capture_unwinder == CONFIG_UNWINDER_FAST))
         return unwind_capture(&thread->unwind, origin);
-    return capture_node_slow(thread, origin);
+    return capture_stack_id_slow(thread, origin);
 }
 
 #endif

@@ -4,8 +4,8 @@
  *
  * A recording closes the recursion guard of its thread before it takes its time, and opens it after
  * the commit. Its segment names the thread (log_segment.writer): a thread that takes a segment
- * stamps events only after it stored its name. A record of a FALLBACK segment is reserved before it is
- * stamped. So after a memory barrier in all threads, every event that was stamped before is
+ * stamps events only after it stored its name. A record of a FALLBACK segment is reserved before it
+ * is stamped. So after a memory barrier in all threads, every event that was stamped before is
  * visible.
  *
  * Invariants

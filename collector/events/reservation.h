@@ -18,8 +18,8 @@
  *        every record that was stamped.
  *
  * Threads: reservation_* inside the recursion guard (thread.h); an abandoned reservation is covered
- * by TH-5. side_* in any thread, async-signal-safe and reentrant. Failures are counted as dropped
- * events.
+ * by TH-5. reservation_fallback_* in any thread, async-signal-safe and reentrant. Failures are
+ * counted as dropped events.
  */
 #ifndef MTRACE_COLLECTOR_RESERVATION_H
 #define MTRACE_COLLECTOR_RESERVATION_H

@@ -18,9 +18,9 @@
  *     repairs this.
  *   - It cannot repair the end of a realloc's old block without breaking the chain. That time is
  *     taken before the real call, but by clock_ticks_after.
- *   - The wait would add about 10 % to the cost of an event. A single-threaded process (__libc_single_threaded) does
- *     not need it: its events are in the order of its log. Threads made by raw clone(CLONE_VM) do
- *     not change this flag; then the importer repairs the order.
+ *   - The wait would add about 10 % to the cost of an event. A single-threaded process
+ *     (__libc_single_threaded) does not need it: its events are in the order of its log. Threads
+ *     made by raw clone(CLONE_VM) do not change this flag; then the importer repairs the order.
  *
  * Any thread. Async-signal-safe.
  */

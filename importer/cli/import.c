@@ -6,7 +6,7 @@
 #include "importer/symbols/embedded_symbols.h"
 #include "importer/symbols/function_totals.h"
 #include "importer/symbols/site_tables.h"
-#include "importer/totals/facts_run.h"
+#include "importer/totals/statistics_run.h"
 #include "importer/write/process_filter.h"
 #include "importer/write/row_writer.h"
 #include "importer/write/stack_index.h"

@@ -4,8 +4,8 @@
  *
  * A log is a raw file, a packed file, or a packed file and its live pool. The events of a bounded
  * log are in rotated logs beside it (lib/logfile/log_rotation.h); those that a checkpoint contains
- * are removed. `segments` holds all EVENTS and FALLBACK segments by (sequence, file). A second entry
- * with the same sequence is the spare of the first (LF-2).
+ * are removed. `segments` holds all EVENTS and FALLBACK segments by (sequence, file). A second
+ * entry with the same sequence is the spare of the first (LF-2).
  *
  * While a log is read, a recorder may pack a segment of the pool and recycle it. It may also elide
  * events (recorder/pack/elide.h): the frame then has other records, more or fewer, that add up to

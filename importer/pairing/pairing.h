@@ -15,10 +15,10 @@
  *               inherited. In a process that was not always traced, or whose operator new is not
  *               seen, it is untracked.
  *   inversion   The end of a block and an allocation at its address, by different threads, have
- *               times in the wrong order: a stamp may be early by up to PAIRING_INVERSION_NS. It looks
- *               like an unknown free before an allocation, or a missed free before a free. A
- *               missing event looks the same, so an inversion is assumed only where no event can
- *               be missing (PA-6, PA-7).
+ *               times in the wrong order: a stamp may be early by up to PAIRING_INVERSION_NS. It
+ *               looks like an unknown free before an allocation, or a missed free before a free. A
+ *               missing event looks the same, so an inversion is assumed only where no event can be
+ *               missing (PA-6, PA-7).
  *
  * Invariants
  *   PA-1 Ids are dense, in order of allocation; every id is reported as ended or left exactly once.

@@ -7,8 +7,8 @@
  * the other way round. Logs of children and of images after an exec are found through
  * LOG_DEF_CHILD, first beside the parent's log, then where the collector wrote them, or by file
  * name and header. Opening reads all definitions and an index of the segments. merge.h reads the
- * events, segment by segment: `order` lists every EVENTS and FALLBACK segment once, by the first time
- * it can contain.
+ * events, segment by segment: `order` lists every EVENTS and FALLBACK segment once, by the first
+ * time it can contain.
  *
  * Invariants
  *   LS-1 A log is in the set once, by run_id, however often it was named or found.

@@ -2,9 +2,9 @@
 /*
  * merge: the events of all segments of a set as one stream, sorted by time.
  *
- * Every EVENTS segment is sorted already; a FALLBACK segment is sorted when it is opened. A segment is
- * opened when the merge reaches the first time it can contain, and closed after its last event, so
- * about one segment per thread is in memory. A second thread reads and unpacks ahead.
+ * Every EVENTS segment is sorted already; a FALLBACK segment is sorted when it is opened. A segment
+ * is opened when the merge reaches the first time it can contain, and closed after its last event,
+ * so about one segment per thread is in memory. A second thread reads and unpacks ahead.
  *
  * An event with a time before the previous one gets the previous time and counts as
  * LOG_DAMAGE_TIME. The order between threads is that of their stamps: if two stamps differ by

@@ -3,8 +3,9 @@
  * segment_source: the events of one segment, one after the other, sorted by time.
  *
  * A source is at one event, or at one half of a realloc. Records of a thread's segment come as they
- * were written. Those of a FALLBACK segment are sorted first, because threads wrote them concurrently.
- * A windowed source keeps 16 KiB of its payload in memory and reads it again for more.
+ * were written. Those of a FALLBACK segment are sorted first, because threads wrote them
+ * concurrently. A windowed source keeps 16 KiB of its payload in memory and reads it again for
+ * more.
  *
  * A run is the fast path for allocations and frees of one thread while no other thread has an
  * event. Nearly all events are LOG_ALLOC and LOG_FREE records, many of one thread in a row. For

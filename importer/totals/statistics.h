@@ -14,9 +14,8 @@
  *   CT-2 No chain is added after chain_totals_sort.
  *   LB-1 The blocks that are live at the end take 56 bytes each.
  *
- * Files: statistics.c creates and finishes, statistics_events.c takes events and samples, statistics_blocks.c
- * counts paired blocks, statistics_rows.c is pass 2.
- * Threads: one at a time.
+ * Files: statistics.c creates and finishes, statistics_events.c takes events and samples,
+ * statistics_blocks.c counts paired blocks, statistics_rows.c is pass 2. Threads: one at a time.
  * Errors: memory, I/O, or those of the sink.
  */
 #ifndef MTRACE_IMPORTER_STATISTICS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/totals/facts_run.h"
+#include "importer/totals/statistics_run.h"
+
 #include "importer/totals/memory_samples.h"
 #include "importer/totals/statistics.h"
 #include "lib/abi/attr.h"

@@ -12,8 +12,8 @@
  * Threads: one at a time.
  * Errors: as statistics_event.
  */
-#ifndef MTRACE_IMPORTER_FACTS_RUN_H
-#define MTRACE_IMPORTER_FACTS_RUN_H
+#ifndef MTRACE_IMPORTER_STATISTICS_RUN_H
+#define MTRACE_IMPORTER_STATISTICS_RUN_H
 
 #include "importer/totals/statistics.h"
 

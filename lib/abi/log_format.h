@@ -576,8 +576,8 @@ enum log_heap_kind {
 
 /*
  * FALLBACK segments: events of callers without a usable thread state. fetch_add on reserved_bytes
- * reserves a slot. It is valid when `valid` is LOG_FALLBACK_VALID, which is stored last with release
- * order.
+ * reserves a slot. It is valid when `valid` is LOG_FALLBACK_VALID, which is stored last with
+ * release order.
  */
 #define LOG_FALLBACK_VALID 0x4d534944u
 

@@ -47,9 +47,9 @@ struct pack *pack_new(void);
 void pack_free(struct pack *pack);
 
 /*
- * Packs n_bytes of a segment's payload from first_byte on (EVENTS and FALLBACK: all that is committed,
- * from 0). `payload` begins at first_byte, is 8-byte aligned, and must not change during the call.
- * `out` has PACK_SEGMENT_MAX_BYTES. Returns the bytes of the whole frame.
+ * Packs n_bytes of a segment's payload from first_byte on (EVENTS and FALLBACK: all that is
+ * committed, from 0). `payload` begins at first_byte, is 8-byte aligned, and must not change during
+ * the call. `out` has PACK_SEGMENT_MAX_BYTES. Returns the bytes of the whole frame.
  */
 size_t pack_segment(struct pack *pack, const struct pack_settings *settings,
                     const struct log_segment *segment, const void *payload, uint32_t first_byte,

@@ -17,8 +17,8 @@
  *   CP-2 A child that is not stopped is never killed.
  *   HE-1 Waits for at most CHILD_PROCESS_TIME_LIMIT_NS after the request to end, and again after
  *        the kill.
- *   HE-2 A wait for its work ends, too, although the child is stopped. The child checks its own children
- *        in the same way (CP-1).
+ *   HE-2 A wait for its work ends, too, although the child is stopped. The child checks its own
+ *        children in the same way (CP-1).
  *
  * child_time_limit_*: any thread; one thread waits for each child. child_process_*: not
  * thread-safe.

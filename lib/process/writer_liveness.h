@@ -14,8 +14,8 @@
  * moment the writer may fail to get its lock; it then tries again later.
  *
  * writer_liveness_look_at_file holds a lease of a log for a moment. An open with O_NONBLOCK that
- * conflicts with it fails immediately. So logs are opened by writer_liveness_open, which tries again until
- * the lease is released, and does not wait for a writer of a pipe.
+ * conflicts with it fails immediately. So logs are opened by writer_liveness_open, which tries
+ * again until the lease is released, and does not wait for a writer of a pipe.
  *
  * Invariants
  *   RU-1 What cannot be determined is never taken for dead: no descriptor left, a hidden or foreign

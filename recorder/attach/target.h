@@ -3,8 +3,8 @@
  * target: a running process that shall load the collector: whether it can, and the addresses needed
  * for it.
  *
- * Threads: target_* one, target_report_denial any. Errors: target_look says in one line why the process
- * cannot be recorded.
+ * Threads: target_* one, target_report_denial any. Errors: target_look says in one line why the
+ * process cannot be recorded.
  */
 #ifndef MTRACE_RECORDER_TARGET_H
 #define MTRACE_RECORDER_TARGET_H

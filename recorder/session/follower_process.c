@@ -84,8 +84,8 @@ static const uint64_t least_pause_ns = 100000000;
 static const uint64_t most_pause_ns = 60000000000;
 
 /* The target only determines the folder of temporary files. The kernel kills the follower when
- * the recorder dies: a stopped one would not see EOF. Nothing is lost: a checkpoint is renamed when complete (SF-1), and its events are removed
- * only then. */
+ * the recorder dies: a stopped one would not see EOF. Nothing is lost: a checkpoint is renamed
+ * when complete (SF-1), and its events are removed only then. */
 static void become_follower(const struct follower_process *follower, int end, const char *import,
                             const char *log_path, bool is_of_family)
 {

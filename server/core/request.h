@@ -8,8 +8,8 @@
  *
  * Invariants
  *   QU-1 An answer is what mtrace-query prints: both use queries.h.
- *   QU-2 Parameters that name files or use --fail-if are refused (request_allows_parameter). A second
- *        database is one of those that are served.
+ *   QU-2 Parameters that name files or use --fail-if are refused (request_allows_parameter). A
+ *        second database is one of those that are served.
  *   QU-3 A message names the recording and no path of this machine.
  *
  * Failure: the errors of queries_ask, and ERROR_NOT_FOUND for an unknown command.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs of events are counted as each by itself: random programs, both ways, and every sum compared. */
-#include "importer/totals/facts_run.h"
 #include "importer/totals/statistics.h"
+#include "importer/totals/statistics_run.h"
 #include "lib/totals/report_classes.h"
 
 #include <setjmp.h>
