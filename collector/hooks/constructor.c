@@ -3,7 +3,9 @@
  * 
  * It is a file of its own so that tests can link the core without it. */
 #include "collector/hooks/reference_names.h"
+#include "collector/process/got_rebinding.h"
 #include "collector/process/lifecycle.h"
+#include "collector/process/loading.h"
 #include "collector/thread/state.h"
 #include "lib/abi/attr.h"
 
@@ -13,6 +15,8 @@ __attribute__((constructor)) static void construct(void)
 {
     reference_names_add();
     lifecycle_construct();
+    if (lifecycle_is_ready() && got_rebinding_yield())
+        loading_expect(); /* libraries that are opened later need the same */
 }
 
 /* For a process that has the collector from its start, when its recorder detaches or has exited.

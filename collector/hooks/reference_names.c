@@ -23,9 +23,13 @@ pid_t _Fork(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
 /* No expression. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define REFERENCE(name)                                             \
-    {                                                               \
-#        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
+#define REFERENCE(name)                                                    \
+    {                                                                      \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), false \
+    }
+#define COMMON(name)                                                      \
+    {                                                                     \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name), true \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -56,8 +60,8 @@ static const struct reference g_names[] = {
     REFERENCE(mremap),
     REFERENCE(mprotect),
     REFERENCE(pkey_mprotect),
-    REFERENCE(brk),
-    REFERENCE(sbrk),
+    COMMON(brk),
+    COMMON(sbrk),
     REFERENCE(dlclose),
     REFERENCE(dlopen),
     REFERENCE(dlmopen),
@@ -66,13 +70,13 @@ static const struct reference g_names[] = {
     REFERENCE(pthread_create),
     REFERENCE(thrd_create),
     REFERENCE(pthread_setname_np),
-    REFERENCE(prctl),
-    REFERENCE(syscall),
-    REFERENCE(chroot),
+    COMMON(prctl),
+    COMMON(syscall),
+    COMMON(chroot),
     REFERENCE(fork),
     REFERENCE(_Fork),
     REFERENCE(forkpty),
-    REFERENCE(daemon),
+    COMMON(daemon),
     REFERENCE(execv),
     REFERENCE(execvp),
     REFERENCE(execl),
@@ -86,8 +90,9 @@ static const struct reference g_names[] = {
     REFERENCE(posix_spawnp),
     REFERENCE(quick_exit),
     REFERENCE(abort),
-    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
+    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately), false},
 #undef REFERENCE
+#undef COMMON
 };
 
 void reference_names_add(void)

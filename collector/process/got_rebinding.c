@@ -80,9 +80,10 @@ struct visit {
     uintptr_t page;                           /* that is writable now; 0: none */
     bool is_opened;                           /* by us */
     bool to_us;
-    bool has_led;    /* a slot was rebound to us now */
-    bool had_led;    /* a slot led to us before */
-    bool is_foreign; /* its malloc is neither ours nor the real one */
+    bool is_yielding; /* only slots of foreign functions are changed */
+    bool has_led;     /* a slot was rebound to us now */
+    bool had_led;     /* a slot led to us before */
+    bool is_foreign;  /* its malloc is neither ours nor the real one */
 };
 
 static uintptr_t page_bytes(void)
@@ -174,6 +175,16 @@ static bool is_to_behind(const struct visit *visit, const elf_lookup_relocation 
                     && has_other_definition(visit->object.strings + symbol->st_name, behind)));
 }
 
+/* A library of the program, not libc, has the first definition of the name: it may take other
+ * arguments than libc's function. */
+static bool is_foreign(const struct reference *reference)
+{
+    void *behind = reference->is_common ? real_behind(reference->offset) : NULL;
+
+    return behind && behind != real_find_in_libc(reference->name)
+           && behind == real_find_first(reference->name);
+}
+
 static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocation)
 {
     const ElfW(Sym) *symbol = &visit->object.symbols[elf_lookup_symbol(relocation)];
@@ -187,6 +198,13 @@ static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocati
         || slot >= visit->bounds.end)
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
+    if (is_foreign(reference)) {
+        if (value == ours || is_unresolved(visit, relocation, symbol, value))
+            change(visit, slot, value, behind);
+        return;
+    }
+    if (visit->is_yielding)
+        return;
     visit->had_led |= value == ours;
     if (!visit->to_us && value == ours)
         change(visit, slot, ours, behind);
@@ -224,6 +242,18 @@ static void lead_loader(struct visit *visit)
         }
 }
 
+/* False: the module has no slots, or they cannot be found. */
+static bool lead_tables(struct visit *visit, const struct link_map *map)
+{
+    visit->object = elf_lookup_open(map);
+    if (!visit->object.symbols || !visit->object.strings || visit->bounds.n_headers == 0)
+        return false;
+    find_protected(visit);
+    lead_table(visit, visit->object.relocations, visit->object.n_relocations);
+    lead_table(visit, visit->object.plt_relocations, visit->object.n_plt_relocations);
+    return true;
+}
+
 /* Leaves modules alone that ld.so is still loading or has unloaded (RF-3). When restoring, none of
  * these leads to us. */
 static bool lead_module(const struct link_map *map, bool to_us, struct got_rebinding_found *found)
@@ -232,12 +262,8 @@ static bool lead_module(const struct link_map *map, bool to_us, struct got_rebin
 
     if (!module_bounds_find_all(map, &visit.bounds))
         return !to_us;
-    visit.object = elf_lookup_open(map);
-    if (!visit.object.symbols || !visit.object.strings || visit.bounds.n_headers == 0)
+    if (!lead_tables(&visit, map))
         return true;
-    find_protected(&visit);
-    lead_table(&visit, visit.object.relocations, visit.object.n_relocations);
-    lead_table(&visit, visit.object.plt_relocations, visit.object.n_plt_relocations);
     if (map->l_addr == _r_debug.r_ldbase)
         lead_loader(&visit);
     close_page(&visit);
@@ -332,6 +358,31 @@ static void leave(const struct look *look)
     atomic_store_explicit(&g_is_busy, false, memory_order_release);
     if (look->is_blocked)
         sys_unblock_signals(look->mask);
+}
+
+static void yield_module(const struct link_map *map)
+{
+    struct visit visit = {.is_yielding = true};
+
+    if (map->l_ld == _DYNAMIC || !module_bounds_find_all(map, &visit.bounds))
+        return;
+    (void)lead_tables(&visit, map);
+    close_page(&visit);
+}
+
+bool got_rebinding_yield(void)
+{
+    bool has_foreign = false;
+    struct look look;
+
+    for (size_t i = 0; i < g_n_references; i++)
+        has_foreign |= is_foreign(g_references[i]);
+    if (!has_foreign || !loader_lock_find() || !enter(&look))
+        return false;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        yield_module(map);
+    leave(&look);
+    return true;
 }
 
 bool got_rebinding_lead(bool to_us)

@@ -7,6 +7,7 @@
  * wrapper calls. Restoring needs no memory of that: a slot that contains our wrapper gets the real
  * function. Words through which ld.so itself calls the allocator are slots, too. In a program
  * started with us, ld.so has bound everything to us except libraries opened with RTLD_DEEPBIND.
+ * No slot leads to a wrapper whose name a library of the program uses for a function of its own.
  *
  * Invariants
  *   RF-1 One compare-and-swap changes a slot, from the one value to the other. A concurrent change
@@ -34,11 +35,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A wrapper. offset: of the real function of the same name in struct real. */
+/* A wrapper. offset: of the real function of the same name in struct real. is_common: a library of
+ * the program may define a function of this name that is not libc's and has other arguments. */
 struct reference {
     const char *name;
     void *ours;
     size_t offset;
+    bool is_common;
 };
 
 enum {
@@ -54,6 +57,10 @@ bool got_rebinding_find_lock(void);
 
 /* In a program started with us, before got_rebinding_follow. Returns as got_rebinding_find_lock. */
 bool got_rebinding_prepare(void);
+
+/* In a program started with us, after real_init: where a library defines a common name before libc
+ * does, slots get the library's function. False: there is no such library, or ld.so was busy. */
+bool got_rebinding_yield(void);
 
 /* Rebinds the slots of all modules to us, or restores them. False: a module is not ready, or ld.so
  * or another thread is busy. */

@@ -5,6 +5,7 @@
 signals   what others send to mtrace-record reaches the program, with its value, and mtrace-record goes on
 early     so does what was sent before the program was started
 timers    those that were set before mtrace-record was executed are the program's
+names     a library of the program defines names of libc's that mtrace wraps, with other arguments
 musl      a program of another libc runs unrecorded: as the program, by a script, as a child, behind an exec
 """
 
@@ -130,6 +131,71 @@ def compare(tools, place, argv, options, wanted, env=None):
     lines = recorded.stderr.decode().splitlines()
     if not any(wanted in line for line in lines) or len(lines) > 2:
         raise Failure(f"{argv} {options}: no line says '{wanted}': {lines}")
+
+
+DECLARATIONS = """
+int printf(const char *, ...);
+void *dlopen(const char *, int), *dlsym(void *, const char *), *malloc(unsigned long);
+struct big { long words[6]; };
+int daemon(const char *, double, int, long, long, long, long, long);
+double prctl(double, double);
+struct big brk(int);
+int chroot(void);
+"""
+LIBRARY = DECLARATIONS + r"""
+int daemon(const char *a, double b, int c, long d, long e, long f, long g, long h)
+{ return printf("%s %g %d %ld %ld %ld %ld %ld\n", a, b, c, d, e, f, g, h); }
+double prctl(double a, double b) { return a * b; }
+struct big brk(int x) { return (struct big){{x, 2, 3, 4, 5, 6}}; }
+int chroot(void) { return printf("chroot\n"); }
+"""
+CALLS = DECLARATIONS + r"""
+static int (*volatile pointer)(void) = chroot;
+void NAME(void)
+{
+    malloc(1777);
+    daemon("x", 2.5, 3, 4, 5, 6, 7, 8);
+    printf("%g %ld %d\n", prctl(3, 4), brk(9).words[5], pointer());
+}
+"""
+MAIN = r"""
+int fflush(void *), getchar(void);
+int main(int argc, char **argv)
+{
+    calls();
+    ((void (*)(void))dlsym(dlopen(argv[1], 2), "plug"))();
+    for (fflush(0); argc > 2 && getchar() == 'c'; fflush(0))
+        calls();
+    return 0;
+}
+"""
+
+
+def make(place, name, text, *options):
+    (place / f"{name}.c").write_text(text)
+    subprocess.run(["cc", "-w", "-fno-builtin", "-o", place / name, place / f"{name}.c", *options], check=True)
+    return place / name
+
+
+def test_names(tools, place):
+    library = make(place, "libnames.so", LIBRARY, "-shared", "-fPIC")
+    plug = make(place, "plug.so", CALLS.replace("NAME", "plug"), "-shared", "-fPIC")
+    for options in (["-Wl,-z,now"], ["-Wl,-z,lazy"], ["-Wl,-z,lazy", "-no-pie"], ["-fno-plt"]):
+        program = make(place, "names", CALLS.replace("NAME", "calls") + MAIN, *options, library, f"-Wl,-rpath,{place}")
+        compare(tools, place, [program, plug], [], "next: mtrace-query")
+    process = subprocess.Popen([program, plug, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    wanted = b"".join(process.stdout.readline() for _ in range(3))
+    for _ in range(3):
+        process.stdout.readline()  # of the plug-in
+    recorder = subprocess.Popen([tools.record, "-f", "-o", place / "run.dat", "--attach", str(process.pid)], stderr=subprocess.PIPE)
+    if b"attached to process" not in recorder.stderr.readline():
+        raise Failure("it is not attached to")
+    process.stdin.write(b"c")
+    got = b"".join(process.stdout.readline() for _ in range(3))
+    process.stdin.close()
+    recorder.communicate(timeout=60)
+    if got != wanted or process.wait(timeout=60) != 0:
+        raise Failure(f"attached to, it says {got} instead of {wanted}")
 
 
 def test_musl(tools, place):
