@@ -9,15 +9,20 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -416,19 +421,82 @@ void sys_nap(uint64_t ns)
     call(SYS_ppoll, 0, 0, word(&time), 0, sizeof(uint64_t), 0);
 }
 
-/* Keyed by the file and the offset, so it does not matter where other processes have mapped it, nor
- * in which PID namespace they are. */
-long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint32_t bits, uint64_t ns)
+long sys_wait_readable(int fd, uint64_t ns)
 {
-    uint64_t until_ns = sys_clock_ns(CLOCK_MONOTONIC) + ns;
-    struct timespec time = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    struct pollfd poll = {.fd = fd, .events = POLLIN};
 
-    return call(SYS_futex, word(shared), FUTEX_WAIT_BITSET, (long)seen, word(&time), 0, (long)bits);
+    return call(SYS_ppoll, word(&poll), 1, word(&time), 0, sizeof(uint64_t), 0);
 }
 
-void sys_wake_shared(const _Atomic uint32_t *shared, uint32_t bits)
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+static long connect_to(long fd, const char *name)
 {
-    (void)call(SYS_futex, word(shared), FUTEX_WAKE_BITSET, INT32_MAX, 0, 0, (long)bits);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t n = fmt_length(name);
+
+    if (n >= sizeof(address.sun_path))
+        return -EINVAL;
+    memcpy(address.sun_path + 1, name, n);
+    return call(SYS_connect, fd, word(&address),
+                (long)(offsetof(struct sockaddr_un, sun_path) + 1 + n), 0, 0, 0);
+}
+
+long sys_connect(const char *name)
+{
+    long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
+    long code = 0;
+
+    if (fd >= 0 && fd < 3) {
+        long low = fd;
+        fd = call(SYS_fcntl, low, F_DUPFD_CLOEXEC, 3, 0, 0, 0);
+        sys_close((int)low);
+    }
+    if (fd >= 0)
+        code = connect_to(fd, name);
+    if (code == 0)
+        return fd;
+    sys_close((int)fd);
+    return code;
+}
+
+long sys_peer_pid(int fd)
+{
+    struct ucred peer = {.pid = -1};
+    socklen_t n = sizeof(peer);
+
+    return call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, word(&peer), word(&n), 0) == 0
+               ? peer.pid
+               : -1;
+}
+
+long sys_send(int fd, const void *head, size_t n_head, const void *body, size_t n_body)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)head, n_head}, {(void *)(uintptr_t)body, n_body}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    return call(SYS_sendmsg, fd, word(&message), MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0, 0);
+}
+
+long sys_receive(int fd, void *buffer, size_t n_bytes, int *ret_fd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {buffer, n_bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    long n = call(SYS_recvmsg, fd, word(&message), MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0, 0, 0);
+
+    *ret_fd = -1;
+    if (n >= 0 && message.msg_controllen >= CMSG_LEN(sizeof(int))
+        && control.header.cmsg_type == SCM_RIGHTS)
+        memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
+    return n;
 }
 
 long sys_random(void *buffer, size_t size_bytes)

@@ -96,11 +96,16 @@ long sys_barrier_all(void);
 /* Sleeps, or until a signal. Does not use restart_syscall: --attach may have interrupted a sleep of the
  * thread, which is restarted later. */
 void sys_nap(uint64_t ns);
-/* FUTEX_WAIT_BITSET on a shared word: 0 (also spuriously); -EAGAIN: it is not `seen`; -ETIMEDOUT; -EINTR.
- * Uses restart_syscall, so it must not run in a thread that --attach interrupted. */
-long sys_wait_shared(const _Atomic uint32_t *word, uint32_t seen, uint32_t bits, uint64_t ns);
-/* FUTEX_WAKE_BITSET */
-void sys_wake_shared(const _Atomic uint32_t *word, uint32_t bits);
+/* A non-blocking SOCK_SEQPACKET connection to an abstract name. -EAGAIN: too many others wait. Never
+ * descriptor 0, 1 or 2: the program may have closed these, and writes to them. */
+long sys_connect(const char *name);
+long sys_peer_pid(int fd); /* 0: of another PID namespace */
+/* Sends both parts as one message. */
+long sys_send(int fd, const void *head, size_t n_head, const void *body, size_t n_body);
+/* Receives a message, and a descriptor if there is one (*ret_fd, else -1). -EAGAIN: none yet. */
+long sys_receive(int fd, void *buffer, size_t n_bytes, int *ret_fd);
+/* 1: readable, or closed by the peer; 0: the time is over; -EINTR. Does not use restart_syscall. */
+long sys_wait_readable(int fd, uint64_t ns);
 long sys_random(void *buffer, size_t size_bytes);
 
 /* The 8 bytes at an address can be read now. */

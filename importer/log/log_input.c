@@ -581,21 +581,21 @@ bool log_input_still_grows(const struct log_input *input)
     return input->is_growing && is_being_written(input);
 }
 
-static bool has_requester(struct log_file_reader *file)
+static bool is_asked(struct log_file_reader *file)
 {
     struct log_question question;
-    const size_t n_bytes = sizeof question.requester;
+    const size_t n_bytes = sizeof question;
     size_t n = 0;
 
     return file->header.form == LOG_FORM_RAW
            && log_file_read_at(file, &question, n_bytes, LOG_QUESTION_OFFSET, &n, NULL) == 0
-           && n == n_bytes && atomic_load_explicit(&question.requester, memory_order_relaxed) != 0;
+           && n == n_bytes && atomic_load_explicit(&question.is_asked, memory_order_relaxed) != 0;
 }
 
 bool log_input_is_asked(const struct log_input *input)
 {
     for (size_t i = 0; input->is_growing && i < input->n_files; i++)
-        if (has_requester(input->files[i]))
+        if (is_asked(input->files[i]))
             return true;
     return false;
 }

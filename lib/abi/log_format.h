@@ -247,36 +247,30 @@ static inline void log_file_set_machine(struct log_file *file)
 }
 
 /*
- * A request of the program for a report about itself, in the header page of a live log after struct
- * log_file.
- *   1. The program writes text and an event LOG_QUESTION_MARKER with the number, then increments
- *      n_asked.
- *   2. The recorder writes answer_path and status, then n_answered.
- *   3. The program reads the answer, then increments n_read. One request at a time.
- * A program that cannot open answer_path (another user, root directory or PID namespace) increments
- * n_parts_wanted for each part; the recorder writes the part over the text, then n_parts_given. An
- * empty part is the last one.
+ * A request of the program for a report about itself (mtrace_report) goes over the socket on which
+ * the recorder also serves --ctl: SOCK_SEQPACKET, with the abstract name LOG_CONTROL_NAME and the
+ * recorder's PID. Numbers are decimal.
+ *   1. program   "PID ask RUN_ID"; RUN_ID is that of its log
+ *   2. recorder  "go", when it is the turn of this request
+ *   3. program   writes an event LOG_QUESTION_MARKER with the next number of n_markers, then sends
+ *                "TICKS NUMBER WORDS": time and number of the marker, words of mtrace-query
+ *   4. recorder  "STATUS", 0 or an errno value, and the descriptor of a file with the answer
+ * A connection that ends earlier has no answer. struct log_question is in the header page of a live
+ * log after struct log_file.
  */
+#define LOG_CONTROL_NAME    "mtrace-record."
 #define LOG_QUESTION_MARKER "mtrace report "
 
 enum {
     LOG_QUESTION_OFFSET = 2048,
-    LOG_QUESTION_BYTES = 1536,
-    LOG_QUESTION_PATH_BYTES = 64,
+    LOG_QUESTION_BYTES = 1536,      /* of the words, with a NUL */
+    LOG_QUESTION_PREFIX_BYTES = 64, /* at most, of what precedes them */
 };
 
 struct log_question {
-    _Atomic uint32_t requester;             /* tid of the requesting thread; 0: none */
-    _Atomic uint32_t n_tickets, n_admitted; /* of a ticket lock between the threads */
-    _Atomic uint32_t n_asked, n_answered, n_read;
-    _Atomic uint32_t
-        heartbeat; /* increments while the recorder is alive; its PID alone may be reused */
-    _Atomic uint32_t n_parts_wanted, n_parts_given;
-    uint32_t part_bytes;
-    uint64_t marker_ticks;                     /* time of the marker; 0: unknown */
-    _Atomic int32_t status;                    /* 0, or an errno value */
-    char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
-    char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
+    _Atomic uint32_t heartbeat; /* increments while the recorder is alive; its PID may be reused */
+    _Atomic uint32_t is_asked;  /* by the recorder: from before "go" until the answer is sent */
+    _Atomic uint32_t n_markers; /* by the program */
     uint32_t reserved;
 };
 
@@ -745,9 +739,7 @@ LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
 _Static_assert(sizeof(struct log_file) == 512, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
-LOG_AT(log_question, marker_ticks, 40);
-LOG_AT(log_question, text, 116);
-_Static_assert(sizeof(struct log_question) == 1656, "question");
+_Static_assert(sizeof(struct log_question) == 16, "question");
 _Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
                "header page");
 LOG_AT(log_control, wakeup_address, 16);

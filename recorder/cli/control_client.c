@@ -41,13 +41,13 @@ struct search {
 /* The PID in a line of /proc/net/unix; 0: not a recorder's socket. */
 static pid_t recorder_in(const char *line)
 {
-    const char *name = strstr(line, " @" CONTROL_NAME_PREFIX);
+    const char *name = strstr(line, " @" LOG_CONTROL_NAME);
     char *end;
     long pid;
 
     if (!name)
         return 0;
-    name += sizeof(" @" CONTROL_NAME_PREFIX) - 1;
+    name += sizeof(" @" LOG_CONTROL_NAME) - 1;
     pid = strtol(name, &end, 10);
     return *name >= '1' && *name <= '9' && (*end == '\n' || !*end) && pid > 0 && pid <= INT32_MAX
                ? (pid_t)pid

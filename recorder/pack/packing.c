@@ -25,10 +25,6 @@ enum {
     CLOCKS_DIFFER_NS = 100000, /* maximum error of a time in ticks, here or in the importer */
 };
 
-/* A live thread does not keep the request slot longer without an action
- * (collector/process/self_report.h). */
-static const uint64_t max_slot_ns = 5000000000;
-
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
                             int zstd_level)
 {
@@ -164,54 +160,17 @@ static void learn_frees(struct packing *packing)
 
 /* ---- events that are not elided (PG-5, PG-6) ------------------------------------------------- */
 
-/* A thread of the program is about to post a request, or has posted one that was not seen yet. If
- * false, everything read from the log before this call precedes the marker of the next request. */
 static bool is_asked(const struct packing *packing)
 {
-    const struct log_question *question = live_log_question(packing->live);
-
-    /* acquire: orders earlier reads of the log before these loads; a thread takes the slot before
-     * it stamps its marker, and counts the request after that */
-    atomic_thread_fence(memory_order_acquire);
-    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_acquire);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
-    uint32_t n_answered = atomic_load_explicit(&question->n_answered, memory_order_relaxed);
-    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
-    bool is_same = requester == packing->requester && n_tickets == packing->n_tickets;
-
-    if (n_asked != packing->n_asked)
-        return true;
-    return requester && !(packing->is_slot_abandoned && is_same)
-           && (n_asked == n_answered || !is_same);
+    return atomic_load_explicit(&live_log_question(packing->live)->is_asked, memory_order_relaxed)
+           != 0;
 }
 
-/* A thread that takes the slot again has a new ticket, taken before. A thread that keeps the slot
- * and neither posts nor reads has died or left by a jump (IQ-3). */
-static void watch_slot(struct packing *packing, uint64_t now_ns)
-{
-    const struct log_question *question = live_log_question(packing->live);
-    uint32_t requester = atomic_load_explicit(&question->requester, memory_order_relaxed);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
-    uint32_t n_tickets = atomic_load_explicit(&question->n_tickets, memory_order_relaxed);
-
-    if (requester != packing->requester || n_asked != packing->n_asked
-        || n_tickets != packing->n_tickets)
-        packing->slot_changed_ns = now_ns;
-    packing->requester = requester;
-    packing->n_tickets = n_tickets;
-    packing->n_asked = n_asked;
-    packing->is_slot_abandoned = now_ns - packing->slot_changed_ns > max_slot_ns;
-}
-
-/* For a requester, all events so far are published, too. */
+/* For a request, all events so far are published, too. */
 static void hold_for_question(struct packing *packing)
 {
-    bool has_requester = is_asked(packing);
-    uint64_t now_ns = monotonic_now_ns();
-
-    watch_slot(packing, now_ns);
-    if (has_requester)
-        packing_hold_until(packing, now_ns);
+    if (is_asked(packing))
+        packing_hold_until(packing, monotonic_now_ns());
 }
 
 /* Converts a recent time to ticks by the current reading of both clocks. */

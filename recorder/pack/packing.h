@@ -26,9 +26,9 @@
  *        packed both ways; a bounded log elides all it can.
  *
  * Notes: PG-5: the follower can read segments while they are filled, and continue in the frames
- * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time. A
- * thread takes the request slot (log_question.requester) before it stamps its marker, and from then
- * on nothing is elided; times of our own requests come by packing_hold_until. PG-7: both ways are
+ * made of them (importer/log/log_input.h). PG-6: the totals would be counted after that time.
+ * From before a program stamps its marker nothing is elided (log_question.is_asked); times of our
+ * own requests come by packing_hold_until. PG-7: both ways are
  * compared if recent segments of this kind were smaller unelided, and for one of PACKING_LOOK
  * segments; frames of a bounded log do not stay.
  *
@@ -80,14 +80,11 @@ struct packing {
     struct packed_log *packed;
     struct rotated_log *ring; /* gets events and samples instead of `packed`; NULL: none */
     struct pack *pack;
-    struct elide *elide;                    /* NULL: nothing is elided */
-    struct last_frees *others;              /* with elide; not NULL */
-    bool is_watched;                        /* with elide: packing_expect_readers was called */
-    uint32_t requester, n_asked, n_tickets; /* of the request, at the last look (PG-6) */
-    uint64_t slot_changed_ns;               /* when they changed last */
-    bool is_slot_abandoned;                 /* the slot's owner is considered dead */
-    uint64_t hold_ns;                       /* the latest time of packing_hold_until */
-    uint64_t watermark_ticks;               /* if watched: events before it are not elided (PG-5) */
+    struct elide *elide;       /* NULL: nothing is elided */
+    struct last_frees *others; /* with elide; not NULL */
+    bool is_watched;           /* with elide: packing_expect_readers was called */
+    uint64_t hold_ns;          /* the latest time of packing_hold_until */
+    uint64_t watermark_ticks;  /* if watched: events before it are not elided (PG-5) */
     struct pack_settings settings;
     bool has_packed_events; /* of a thread: settings.time_shift is fixed */
     struct definition_parts definitions;

@@ -242,9 +242,48 @@ static bool is_done(void *context, const struct control_request *request, uint32
     return true;
 }
 
+static bool is_recorded(void *context, pid_t pid)
+{
+    return pid > 0 && go_round(context, (struct round){.pid = pid}).n != 0;
+}
+
+struct taking {
+    uint64_t run_id;
+    int fd;
+    bool is_taken;
+};
+
+static bool take_if(void *context, struct recording *recording)
+{
+    struct taking *taking = context;
+
+    if (!recording->live.has_begun) /* a program may ask at its start */
+        live_log_read_header(&recording->live);
+    if (recording->live.has_begun && recording->live.seen.run_id == taking->run_id)
+        taking->is_taken =
+            recording->programs && report_service_take(&recording->reporter, taking->fd);
+    return !taking->is_taken;
+}
+
+static bool take(void *context, const struct control_request *request, int fd)
+{
+    const struct control_handler *site = context;
+    struct taking taking = {.run_id = request->run_id, .fd = fd};
+
+    if (site->recording)
+        (void)take_if(&taking, site->recording);
+    if (site->children && !taking.is_taken)
+        children_each(site->children, take_if, &taking);
+    return taking.is_taken;
+}
+
 struct control_target control_handler_target(struct control_handler *site)
 {
-    return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
+    return (struct control_target){.context = site,
+                                   .begin = begin,
+                                   .is_done = is_done,
+                                   .is_recorded = is_recorded,
+                                   .take = take};
 }
 
 static void step_windows(struct control_handler *site, struct own_windows *windows, uint64_t now_ns)

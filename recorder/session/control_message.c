@@ -33,7 +33,7 @@ socklen_t control_message_address(pid_t recorder, struct sockaddr_un *ret_addres
     memset(ret_address, 0, sizeof(*ret_address));
     ret_address->sun_family = AF_UNIX;
     n = snprintf(ret_address->sun_path + 1, sizeof(ret_address->sun_path) - 1,
-                 CONTROL_NAME_PREFIX "%d", (int)recorder);
+                 LOG_CONTROL_NAME "%d", (int)recorder);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -49,6 +49,16 @@ static bool parse_pid(const char *text, char **ret_end, pid_t *ret_pid)
     return errno == 0 && value <= INT_MAX;
 }
 
+static bool parse_run_id(const char *text, struct control_request *request)
+{
+    char *end;
+
+    errno = 0;
+    request->verb = CONTROL_ASK;
+    request->run_id = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && errno == 0 && !*end;
+}
+
 bool control_message_parse(const char *text, size_t n_bytes, struct control_request *ret_request)
 {
     char word[16] = "";
@@ -57,6 +67,9 @@ bool control_message_parse(const char *text, size_t n_bytes, struct control_requ
 
     if (strlen(text) != n_bytes || !parse_pid(text, &at, &ret_request->pid) || *at++ != ' ')
         return false;
+    memset(ret_request->name, 0, sizeof(ret_request->name));
+    if (strncmp(at, "ask ", 4) == 0)
+        return parse_run_id(at + 4, ret_request);
     n = strcspn(at, " ");
     if (n >= sizeof(word))
         return false;
@@ -66,7 +79,6 @@ bool control_message_parse(const char *text, size_t n_bytes, struct control_requ
         || strlen(at) >= sizeof(ret_request->name)
         || (*at && ret_request->verb != CONTROL_SNAPSHOT))
         return false;
-    memset(ret_request->name, 0, sizeof(ret_request->name));
     memcpy(ret_request->name, at, strlen(at));
     return true;
 }

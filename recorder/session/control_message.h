@@ -3,9 +3,11 @@
  * control_message: the protocol between 'mtrace-record --ctl' and a running mtrace-record.
  *
  * Each mtrace-record that runs a program listens on a UNIX socket with the abstract name
- * CONTROL_NAME_PREFIX plus its PID, so no file can be left over or be a link. One message of at
+ * LOG_CONTROL_NAME plus its PID, so no file can be left over or be a link. One message of at
  * most CONTROL_MESSAGE_BYTES goes each way (SOCK_SEQPACKET): the request "PID VERB" or "PID VERB
- * NAME", and an answer of one digit (enum control_answer) and a text.
+ * NAME", and an answer of one digit (enum control_answer) and a text. A recorded program requests
+ * reports here, too: the verb "ask" with the RUN_ID of its log begins the exchange of
+ * struct log_question.
  *
  * Invariants
  *   CM-1 Both sides check the peer with SO_PEERCRED: only the same user and root are served, and an
@@ -24,8 +26,6 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
-
-#define CONTROL_NAME_PREFIX "mtrace-record."
 
 /* Answers a request that another version may understand: the client may have meant that one. */
 #define CONTROL_NOT_UNDERSTOOD "that is no request of this version of mtrace-record"
@@ -47,13 +47,15 @@ enum control_verb {
     CONTROL_SNAPSHOT,
     CONTROL_REPORT,
     CONTROL_DETACH, /* ends the recording of an attached process */
-    CONTROL_VERBS
+    CONTROL_VERBS,
+    CONTROL_ASK = CONTROL_VERBS, /* of a program; not a word of --ctl */
 };
 
 struct control_request {
     pid_t pid;
     enum control_verb verb;
     char name[LOG_CONTROL_NAME_BYTES]; /* of a snapshot; "" = none given */
+    uint64_t run_id;                   /* of CONTROL_ASK */
 };
 
 /* False: there is no such verb. */

@@ -13,9 +13,7 @@ static const uint64_t SILENCE_NS = 1000000000;
 static const uint64_t CONTROL_TIME_LIMIT_NS = 1000000000;
 static const uint64_t REPORT_TIME_LIMIT_NS = 60000000000;
 
-/* A new connection wakes the sleeping session by SIGIO; without SIGIO it is served at the next
- * poll. */
-static void announce(int fd)
+void control_server_wake_by(int fd)
 {
     if (fcntl(fd, F_SETOWN, getpid()) == 0)
         (void)fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
@@ -31,8 +29,8 @@ int control_server_open(struct control_server *server, struct error *err)
         server->clients[i].fd = -1;
     server->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->fd >= 0 && bind(server->fd, (const struct sockaddr *)(const void *)&address, n) == 0
-        && listen(server->fd, CONTROL_CLIENTS) == 0) {
-        announce(server->fd);
+        && listen(server->fd, CONTROL_QUEUE) == 0) {
+        control_server_wake_by(server->fd);
         return 0;
     }
     code = error_set_errno(err, errno, "--ctl cannot reach this run: cannot listen on '@%s'",
@@ -61,14 +59,18 @@ static void answer(struct control_client *client, enum control_answer answer, co
 }
 
 /* CS-2 */
-static bool may_ask(int fd)
+static bool may_connect(struct control_client *client, const struct control_target *target)
 {
     struct ucred peer;
 
-    return control_message_peer(fd, &peer) && (peer.uid == geteuid() || peer.uid == 0);
+    if (!control_message_peer(client->fd, &peer))
+        return false;
+    client->is_operator = peer.uid == geteuid() || peer.uid == 0;
+    return client->is_operator || target->is_recorded(target->context, peer.pid);
 }
 
-static void accept_all(struct control_server *server, uint64_t now_ns)
+static void accept_all(struct control_server *server, uint64_t now_ns,
+                       const struct control_target *target)
 {
     for (int i = 0; i < CONTROL_CLIENTS; i++) {
         struct control_client *client = &server->clients[i];
@@ -78,7 +80,8 @@ static void accept_all(struct control_server *server, uint64_t now_ns)
         if (fd < 0)
             return;
         *client = (struct control_client){.fd = fd, .since_ns = now_ns};
-        if (!may_ask(fd))
+        control_server_wake_by(fd);
+        if (!may_connect(client, target))
             answer(client, CONTROL_NOT_MINE, "");
     }
 }
@@ -102,6 +105,16 @@ static void receive(struct control_client *client, uint64_t now_ns,
     text[(size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1] = '\0';
     if (!control_message_parse(text, (size_t)n, &client->request)) {
         answer(client, CONTROL_FAILED, CONTROL_NOT_UNDERSTOOD);
+        return;
+    }
+    if (client->request.verb == CONTROL_ASK) {
+        if (!target->take(target->context, &client->request, client->fd))
+            (void)close(client->fd);
+        client->fd = -1;
+        return;
+    }
+    if (!client->is_operator) {
+        answer(client, CONTROL_NOT_MINE, "");
         return;
     }
     client->has_asked = true;
@@ -146,7 +159,7 @@ void control_server_step(struct control_server *server, uint64_t now_ns,
 {
     if (server->fd < 0)
         return;
-    accept_all(server, now_ns);
+    accept_all(server, now_ns, target);
     for (int i = 0; i < CONTROL_CLIENTS; i++) {
         struct control_client *client = &server->clients[i];
         if (client->fd >= 0 && !client->has_asked)

@@ -355,6 +355,8 @@ static void keep_up(struct recording *recording, uint64_t now_ns)
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err)
 {
+    bool is_asked = recording->programs
+                    && report_service_is_asked(&recording->reporter, &recording->live, now_ns);
     int code = recording->ring.is_full ? write_due_samples(recording, now_ns, err) : 0;
 
     if (code == 0)
@@ -366,8 +368,6 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
                > LIVE_LOG_FIRST_SEGMENTS / 2)
         live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
-    bool is_asked =
-        recording->programs && report_service_is_asked(&recording->reporter, &recording->live);
     if (is_asked) {
         memory_sampler_hurry(&recording->samples);
         recording->samples_due_ns = 0;

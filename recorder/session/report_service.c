@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,9 +29,11 @@ enum {
     EXIT_TOO_LONG = 124,
     MOST_ANSWER_SECONDS = 30, /* CPU time; other requests wait */
     EXIT_NOT_RUN = 127,
-    PART_PAUSE_NS = 2000000, /* the program will soon request the next part */
-    MOST_PARTS_PER_STEP = 16,
+    END_PAUSE_NS = 2000000,
 };
+
+/* A program that does not post after "go": its thread is held up, or left by longjmp. */
+static const uint64_t SILENCE_NS = 3000000000;
 
 /* ---- in the process that answers ------------------------------------------------------------- */
 
@@ -481,89 +482,128 @@ void report_service_stop(struct report_service_work *work)
 
 /* ---- requests of the program ----------------------------------------------------------------- */
 
-/* Waiters on `counter` also poll, so a lost wakeup only delays them. */
-static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
+bool report_service_take(struct report_service *reporter, int fd)
 {
-    atomic_store_explicit(counter, number, memory_order_release);
-    (void)syscall(SYS_futex, counter, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-static void finish(struct report_service *reporter, struct log_question *question, int status)
-{
-    (void)snprintf(question->answer_path, sizeof(question->answer_path), "/proc/%d/fd/%d",
-                   (int)getpid(), reporter->answer_fd);
-    atomic_store_explicit(&question->status, status, memory_order_relaxed);
-    set_and_wake(&question->n_answered, reporter->number);
-}
-
-static bool give_part(struct report_service *reporter, struct log_question *question)
-{
-    uint32_t n_wanted = atomic_load_explicit(&question->n_parts_wanted, memory_order_acquire);
-    ssize_t n;
-
-    if (n_wanted == atomic_load_explicit(&question->n_parts_given, memory_order_relaxed))
+    if (reporter->n_clients == REPORT_SERVICE_CLIENTS)
         return false;
-    n = pread(reporter->answer_fd, question->text, LOG_QUESTION_BYTES, reporter->given_bytes);
-    question->part_bytes = n > 0 ? (uint32_t)n : 0;
-    reporter->given_bytes += question->part_bytes;
-    set_and_wake(&question->n_parts_given, n_wanted);
+    reporter->clients[reporter->n_clients++] = fd;
     return true;
 }
 
-/* If the program cannot open the answer, or there is none, that is one empty part. The next part is
- * requested soon. */
-static void give_parts(struct report_service *reporter, struct log_question *question)
+/* Also if the client is gone: it has no answer then. */
+static void next_client(struct report_service *reporter, const struct live_log *live)
 {
-    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
-    unsigned n_parts = 0;
-
-    while (n_parts < MOST_PARTS_PER_STEP && give_part(reporter, question)) {
-        n_parts++;
-        nanosleep(&pause, NULL);
-    }
+    close(reporter->clients[0]);
+    reporter->n_clients--;
+    memmove(reporter->clients, reporter->clients + 1,
+            reporter->n_clients * sizeof(reporter->clients[0]));
+    reporter->has_turn = reporter->is_posted = false;
+    atomic_store_explicit(&live_log_question(live)->is_asked, 0, memory_order_relaxed);
 }
 
-static void close_answer(struct report_service *reporter)
+/* is_asked is set before the program writes its marker (PG-6). */
+static void give_turn(struct report_service *reporter, const struct live_log *live, uint64_t now_ns)
 {
+    atomic_store_explicit(&live_log_question(live)->is_asked, 1, memory_order_seq_cst);
+    reporter->has_turn = true;
+    reporter->turn_ns = now_ns;
+    if (send(reporter->clients[0], "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL) != 2)
+        next_client(reporter, live);
+}
+
+/* "TICKS NUMBER WORDS". False: something else. */
+static bool parse_post(struct report_service *reporter)
+{
+    char *at = reporter->text;
+
+    errno = 0;
+    reporter->marker_ticks = strtoull(at, &at, 10);
+    reporter->number = (uint32_t)strtoul(at, &at, 10);
+    reporter->words = at + 1;
+    return *at == ' ' && errno == 0 && strlen(reporter->words) < LOG_QUESTION_BYTES;
+}
+
+static void receive(struct report_service *reporter, const struct live_log *live, uint64_t now_ns)
+{
+    ssize_t n =
+        recv(reporter->clients[0], reporter->text, sizeof(reporter->text) - 1, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        if (now_ns - reporter->turn_ns > SILENCE_NS)
+            next_client(reporter, live);
+        return;
+    }
+    reporter->text[n > 0 ? n : 0] = '\0';
+    reporter->is_posted = n > 0 && parse_post(reporter);
+    if (!reporter->is_posted)
+        next_client(reporter, live);
+}
+
+bool report_service_is_asked(struct report_service *reporter, const struct live_log *live,
+                             uint64_t now_ns)
+{
+    if (reporter->n_clients == 0 || reporter->work.helper.pid > 0)
+        return false;
+    if (!reporter->has_turn)
+        give_turn(reporter, live, now_ns);
+    else if (!reporter->is_posted)
+        receive(reporter, live, now_ns);
+    return reporter->is_posted;
+}
+
+/* A client that is gone loses its answer. */
+static void answer_client(const struct report_service *reporter, int status)
+{
+    char text[16];
+    struct iovec part = {text, (size_t)snprintf(text, sizeof(text), "%d", status)};
+
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (reporter->answer_fd >= 0 && lseek(reporter->answer_fd, 0, SEEK_SET) == 0) {
+        memcpy(CMSG_DATA(&control.header), &reporter->answer_fd, sizeof(int));
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control);
+    }
+    (void)!sendmsg(reporter->clients[0], &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void finish(struct report_service *reporter, const struct live_log *live, int status)
+{
+    answer_client(reporter, status);
     if (reporter->answer_fd >= 0)
         close(reporter->answer_fd);
     reporter->answer_fd = -1;
+    next_client(reporter, live);
 }
 
-/* RP-2: the text is copied once, so later writes by the program have no effect. */
-static void begin(struct report_service *reporter, const struct live_log *live, uint32_t number,
+static void begin(struct report_service *reporter, const struct live_log *live,
                   const char *log_path, const struct report_service_programs *programs)
 {
-    struct log_question *question = live_log_question(live);
-    char text[LOG_QUESTION_BYTES + 1];
     char marker[64];
-    const char *const questions[] = {text, NULL};
+    const char *const questions[] = {reporter->words, NULL};
     struct report_service_job job = {.programs = programs,
                                      .log_path = log_path,
                                      .until_marker = marker,
-                                     .marker_ticks = question->marker_ticks,
+                                     .marker_ticks = reporter->marker_ticks,
                                      .run_id = live->seen.run_id,
                                      .questions = questions};
     int code;
 
-    memcpy(text, question->text, LOG_QUESTION_BYTES);
-    text[LOG_QUESTION_BYTES] = '\0';
-    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
-    close_answer(reporter); /* its thread has abandoned the request */
-    reporter->number = number;
-    if (!reporter->wakeup)
-        reporter->wakeup = request_wakeup_new(live->fd);
-    request_wakeup_set(reporter->wakeup, number);
-    reporter->given_bytes = 0;
+    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", reporter->number);
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
     code = job.fd < 0 ? errno : report_service_start(&job, reporter->follower, &reporter->work);
     if (code)
-        finish(reporter, question, code);
+        finish(reporter, live, code);
 }
 
-/* WAIT: block until it has ended. */
-static void look_for_end(struct report_service *reporter, struct log_question *question)
+static void look_for_end(struct report_service *reporter, const struct live_log *live)
 {
     int status = reporter->wait_status;
 
@@ -573,41 +613,22 @@ static void look_for_end(struct report_service *reporter, struct log_question *q
         return;
     }
     report_service_end(&reporter->work);
-    finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
-}
-
-bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live)
-{
-    return reporter->work.helper.pid <= 0
-           && atomic_load_explicit(&live_log_question(live)->n_asked, memory_order_relaxed)
-                  != reporter->number;
+    finish(reporter, live, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
 bool report_service_is_awaited(const struct report_service *reporter)
 {
-    bool is_answered = reporter->answer_fd >= 0 && reporter->work.helper.pid <= 0;
-
-    return reporter->number != 0 && (is_answered || !reporter->wakeup);
+    return reporter->n_clients > 0 && reporter->work.helper.pid <= 0;
 }
 
 void report_service_step(struct report_service *reporter, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs)
 {
-    struct log_question *question = live_log_question(live);
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
-
-    atomic_fetch_add_explicit(&question->heartbeat, 1, memory_order_relaxed);
-    if (reporter->work.helper.pid > 0) {
-        look_for_end(reporter, question);
-        return;
-    }
-    if (n_asked == reporter->number)
-        give_parts(reporter, question);
-    if (reporter->answer_fd >= 0
-        && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
-        close_answer(reporter);
-    if (n_asked != reporter->number && programs)
-        begin(reporter, live, n_asked, log_path, programs);
+    atomic_fetch_add_explicit(&live_log_question(live)->heartbeat, 1, memory_order_relaxed);
+    if (reporter->work.helper.pid > 0)
+        look_for_end(reporter, live);
+    else if (reporter->is_posted)
+        begin(reporter, live, log_path, programs);
 }
 
 void report_service_note_end(struct report_service *reporter, pid_t pid, int wait_status)
@@ -627,15 +648,17 @@ bool report_service_try_done(struct report_service *reporter)
     if (!is_answerer_gone || !is_follower_gone)
         return false;
     report_service_end(&reporter->work);
-    close_answer(reporter);
-    request_wakeup_done(reporter->wakeup);
-    reporter->wakeup = NULL;
+    if (reporter->answer_fd >= 0)
+        close(reporter->answer_fd);
+    reporter->answer_fd = -1;
+    while (reporter->n_clients > 0)
+        close(reporter->clients[--reporter->n_clients]);
     return true;
 }
 
 void report_service_done(struct report_service *reporter)
 {
-    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
+    const struct timespec pause = {.tv_nsec = END_PAUSE_NS};
 
     while (!report_service_try_done(reporter))
         nanosleep(&pause, NULL);

@@ -7,12 +7,12 @@
  * and runs mtrace-query on it. The database comes from the follower, which reads the log
  * incrementally since the first request (follower_process.h), or from an import of the whole log.
  * Live reports therefore use the same code as reports after the end, the program does no extra
- * work, and packing continues. The program posts requests in the header page of its live log
- * (struct log_question). A marker that it has written into the log defines the time of the report.
- * It reads the answer from a descriptor of ours.
+ * work, and packing continues. The program requests reports over the control socket
+ * (control_server.h, struct log_question). A marker that it has written into the log defines the
+ * time of the report. It gets the descriptor of a file with the answer.
  *
  * Invariants
- *   RP-1 Each log has one request at a time: the next one is handled after the answer was read.
+ *   RP-1 Each log has one request at a time; others wait in the order of their arrival.
  *   RP-2 The words of a request reach only mtrace-query (--about), never a shell, and cannot name
  *        files or make it wait.
  *   RP-3 Each request gets an answer or an error unless mtrace-record is killed: stopped child
@@ -32,7 +32,6 @@
 
 #include "lib/logfile/live_log.h"
 #include "recorder/session/follower_process.h"
-#include "recorder/session/request_wakeup.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,27 +72,41 @@ void report_service_end(struct report_service_work *work);
 /* Ends the child process if it runs, and waits for it. */
 void report_service_stop(struct report_service_work *work);
 
-/* The state of a program's request. None: all zero, but answer_fd = -1. */
+enum {
+    REPORT_SERVICE_CLIENTS = 256
+};
+
+/* Requests of a program. None: all zero, but answer_fd = -1. */
 struct report_service {
     struct report_service_work work;
     struct follower_process own_follower;
-    struct follower_process *follower; /* own_follower, or that of the run (not ended here) */
-    struct request_wakeup *wakeup;     /* created with the first request; NULL: none */
-    uint32_t number;                   /* of the current request, or of the last one */
-    int answer_fd;                     /* until the program has read it */
-    bool has_ended;                    /* the child process has ended (report_service_note_end) */
-    int wait_status;                   /* valid if has_ended */
-    off_t given_bytes;                 /* bytes of the answer handed over so far */
+    struct follower_process *follower;   /* own_follower, or that of the run (not ended here) */
+    int clients[REPORT_SERVICE_CLIENTS]; /* connections; the first one has the turn */
+    size_t n_clients;
+    bool has_turn;    /* the first one has got its "go", */
+    bool is_posted;   /* and has posted its request, which is in `text` */
+    uint64_t turn_ns; /* when it got it */
+    char text[LOG_QUESTION_PREFIX_BYTES + LOG_QUESTION_BYTES + 1];
+    const char *words; /* in `text` */
+    uint64_t marker_ticks;
+    uint32_t number; /* of its marker */
+    int answer_fd;   /* while the child process writes it; -1: none */
+    bool has_ended;  /* the child process has ended (report_service_note_end) */
+    int wait_status; /* valid if has_ended */
 };
 
-/* The program has posted a request that the next step will begin to answer. */
-bool report_service_is_asked(const struct report_service *reporter, const struct live_log *live);
+/* Takes over the connection of a program that requests a report. False: too many wait. */
+bool report_service_take(struct report_service *reporter, int fd);
 
-/* An answer waits to be read, or no wakeup is armed for the next request: call the next step
- * soon. */
+/* Gives the next connection its turn, or receives its request. True: it has posted a request that
+ * the next step will begin to answer. */
+bool report_service_is_asked(struct report_service *reporter, const struct live_log *live,
+                             uint64_t now_ns);
+
+/* A connection waits for its turn or is about to post: call report_service_is_asked soon. */
 bool report_service_is_awaited(const struct report_service *reporter);
 
-/* Handles a new request or a finished answer; cheap if there is neither. */
+/* Handles a posted request or a finished answer; cheap if there is neither. */
 void report_service_step(struct report_service *reporter, const struct live_log *live,
                          const char *log_path, const struct report_service_programs *programs);
 

@@ -201,7 +201,6 @@ def quiet(tools, place):
     expect("the answers", figures["quietly"], "0")
     if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
         raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
-    expect("who waits for a question", said(run([tools.record, "-q", "-f", "-o", place / "run.dat", "--", tools.workloads / "asking", "rings"], place)), {"rings": "0"})
     figures = said(run([tools.record, "-q", "-f", "--sample-bytes", "512KiB", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
     print(figures)
     if not 0 < int(figures["looks"]) < 100:

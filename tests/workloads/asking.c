@@ -441,36 +441,6 @@ static long switches_of(pid_t pid)
     return n;
 }
 
-static atomic_bool g_is_woken;
-
-/* As a recorder does, in run.dat.live. */
-static void *wait_for_question(void *unused)
-{
-    int fd = open("run.dat.live", O_RDONLY | O_CLOEXEC);
-    void *page = mmap(NULL, LOG_FILE_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-    const struct log_question *question =
-        page == MAP_FAILED ? NULL : log_question_of((struct log_file *)page);
-
-    while (question && !atomic_load(&g_is_woken))
-        atomic_store(&g_is_woken, syscall(SYS_futex, &question->n_asked, FUTEX_WAIT,
-                                          atomic_load(&question->n_asked), NULL, NULL, 0)
-                                      == 0);
-    return unused;
-}
-
-/* Who waits for a question is woken by it. */
-static void rings(void)
-{
-    pthread_t waiter;
-
-    pthread_create(&waiter, NULL, wait_for_question, NULL);
-    for (int i = 0; i < 100 && !atomic_load(&g_is_woken); i++) {
-        usleep(20000);
-        (void)mtrace_report("leaks 'unclosed", -1);
-    }
-    say("rings", atomic_load(&g_is_woken) ? 0 : EAGAIN);
-}
-
 /* Of its main thread, while it looks after a program that does nothing any more. */
 static long looks_of_recorder(void)
 {
@@ -583,23 +553,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless},
-        {"unread", unread},
-        {"together", together},
-        {"in_handler", in_handler},
-        {"unprivileged", unprivileged},
-        {"in_child", in_child},
-        {"left_alone", left_alone},
-        {"in_turn", in_turn},
-        {"without_end", without_end},
-        {"wait", wait_for_end},
-        {"by_line", ask_by_line},
-        {"outlives", outlives},
-        {"left_behind", left_behind},
-        {"more", more_than_totals},
-        {"quietly", quietly},
-        {"rings", rings},
-        {"crowd", crowd},
+        {"senseless", senseless},       {"unread", unread},
+        {"together", together},         {"in_handler", in_handler},
+        {"unprivileged", unprivileged}, {"in_child", in_child},
+        {"left_alone", left_alone},     {"in_turn", in_turn},
+        {"without_end", without_end},   {"wait", wait_for_end},
+        {"by_line", ask_by_line},       {"outlives", outlives},
+        {"left_behind", left_behind},   {"more", more_than_totals},
+        {"quietly", quietly},           {"crowd", crowd},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

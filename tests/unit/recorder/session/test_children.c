@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -543,16 +544,26 @@ static void write_deaf_importer(const struct fixture *fixture)
     close(fd);
 }
 
+static bool take_connection(void *fd, struct recording *recording)
+{
+    assert_true(report_service_take(&recording->reporter, *(int *)fd));
+    return true;
+}
+
+/* As a program does. */
 static void ask(const struct fixture *fixture)
 {
-    struct log_question *question;
-    struct live_log log;
+    static const char post[] = "0 1 summary";
+    char go[8];
+    int ends[2];
 
-    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
-    question = log_question_of(log.file);
-    strcpy(question->text, "summary");
-    atomic_store(&question->n_asked, 1);
-    live_log_close(&log);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    children_each(fixture->children, take_connection, &ends[1]);
+    children_step(fixture->children, second_ns);
+    assert_int_equal(recv(ends[0], go, sizeof(go), MSG_DONTWAIT), 2);
+    assert_int_equal(send(ends[0], post, sizeof(post) - 1, 0), sizeof(post) - 1);
+    children_step(fixture->children, second_ns);
+    close(ends[0]);
 }
 
 /* The process ends with a question on its way. */
@@ -566,8 +577,8 @@ static void end_while_asked(struct fixture *fixture, const struct report_service
     fixture->children = children_new(fixture->path, program_pid, true, &asked);
     assert_non_null(fixture->children);
     write_log(fixture, fixture->live_path);
-    ask(fixture);
     children_step(fixture->children, second_ns);
+    ask(fixture);
     end_child(fixture);
 }
 
