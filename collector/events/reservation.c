@@ -154,8 +154,7 @@ MTRACE_COLD bool reservation_make_slow(struct thread *thread, uint64_t *ticks, u
             return false;
         }
         *ticks = later_ticks(thread, *ticks);
-        if (segment_commands_are_due()
-            || !state_is_tracing()) /* outside of windows the recorder may be gone (CT-6) */
+        if (segment_commands_are_due())
             state_wakeup();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)

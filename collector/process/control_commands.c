@@ -4,7 +4,6 @@
 #include "collector/events/record.h"
 #include "collector/log/segment.h"
 #include "collector/os/config.h"
-#include "collector/os/sys.h"
 #include "collector/process/end.h"
 #include "collector/process/environment.h"
 #include "collector/process/got_rebinding.h"
@@ -14,73 +13,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
-
-/* ---- is the recorder alive? ---- */
-
-/* A recorder that has not found this log yet, or has released it, has the PID from the
- * configuration. */
-static uint32_t pid_of_recorder(struct log_file *log)
-{
-    uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
-
-    return pid ? pid : state_config()->recorder_pid;
-}
-
-static _Atomic uint32_t
-    g_heartbeat_without_recorder; /* heartbeat when the PID last did not exist; 0: it always did */
-static _Atomic bool g_is_elsewhere; /* its PID belongs to another namespace */
-
-void recorder_liveness_forget(void)
-{
-    atomic_store_explicit(&g_heartbeat_without_recorder, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_is_elsewhere, false, memory_order_relaxed);
-}
-
-/* The heartbeat was read after the PID was found missing. If the recorder is gone, all such
- * heartbeats are equal. */
-static void note_absent_recorder(uint32_t heartbeat)
-{
-    uint32_t before =
-        atomic_exchange_explicit(&g_heartbeat_without_recorder, heartbeat, memory_order_relaxed);
-
-    if (before != 0 && before != heartbeat)
-        atomic_store_explicit(&g_is_elsewhere, true, memory_order_relaxed);
-}
-
-enum recorder_liveness recorder_liveness_look(uint32_t *heartbeat)
-{
-    struct log_file *log = segment_log();
-    uint32_t last = *heartbeat;
-    bool is_pid_absent = sys_process_exists((long)pid_of_recorder(log)) != 0;
-
-    *heartbeat = atomic_load_explicit(&log_question_of(log)->heartbeat, memory_order_acquire);
-    if (is_pid_absent)
-        note_absent_recorder(*heartbeat);
-    if (*heartbeat != last)
-        return RECORDER_ALIVE;
-    return is_pid_absent && !atomic_load_explicit(&g_is_elsewhere, memory_order_relaxed)
-               ? RECORDER_DEAD
-               : RECORDER_SILENT;
-}
-
-/* ---- windows and commands ---- */
 
 static _Atomic uintptr_t g_obeyer; /* CT-1: frame of the thread that executes commands; 0: none */
 /* Used by the executing thread. */
 static _Atomic uint32_t g_done; /* the last `wanted` that was executed */
 static _Atomic uint32_t g_n_marks;
 static _Atomic uint32_t g_n_windows;
-
-/* What has switched so far (bits by enum log_switch), also in the process that this one was forked
- * from. */
-static _Atomic uint32_t g_switchers;
-
-static const uint64_t g_time_limit_ns = 2000000000;
-
-/* When the recorder was first found dead, CLOCK_MONOTONIC; 0: it was alive at the last look. */
-static _Atomic uint64_t g_gone_since_ns;
-static _Atomic uint32_t g_last_heartbeat;
 
 /* CT-3: after concurrent switches the last thread writes the final state. */
 static void emit_of_window(void)
@@ -106,9 +44,6 @@ void control_commands_begin(bool is_on)
     atomic_store_explicit(&g_obeyer, 0, memory_order_relaxed); /* may be a thread of the parent */
     atomic_store_explicit(&g_done, 0, memory_order_relaxed);
     atomic_store_explicit(&g_n_marks, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_last_heartbeat, 0, memory_order_relaxed);
-    recorder_liveness_forget();
     atomic_store_explicit(&control->is_open, is_on, memory_order_relaxed);
 }
 
@@ -120,7 +55,6 @@ void control_commands_receive(void)
 
 void control_commands_switch(bool is_on, enum log_switch reason)
 {
-    atomic_fetch_or_explicit(&g_switchers, 1u << reason, memory_order_relaxed);
     if (state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
@@ -182,38 +116,6 @@ static void handle(struct log_control *control)
     atomic_store_explicit(&control->n_obeyed, number, memory_order_release);
 }
 
-/* CT-6. True if only the recorder has switched. A process that began outside of a window and had
- * none has no frees to write. */
-static bool is_recorders_alone(void)
-{
-    const uint32_t own = 1u << LOG_SWITCH_SIGNAL | 1u << LOG_SWITCH_PROGRAM;
-    uint32_t switchers = atomic_load_explicit(&g_switchers, memory_order_relaxed);
-
-    return switchers != 0 && (switchers & own) == 0 && state_config()->toggle_signal == 0;
-}
-
-/* CT-6. True for one thread only. */
-static bool is_forgotten(void)
-{
-    uint64_t since_ns = atomic_load_explicit(&g_gone_since_ns, memory_order_relaxed);
-    uint32_t heartbeat = atomic_load_explicit(&g_last_heartbeat, memory_order_relaxed);
-    bool is_any_there;
-    uint64_t now_ns;
-
-    if (state_is_tracing() || state_config()->recorder_pid == 0 || !is_recorders_alone()
-        || sys_is_forbidden())
-        return false;
-    is_any_there = recorder_liveness_look(&heartbeat) != RECORDER_DEAD;
-    atomic_store_explicit(&g_last_heartbeat, heartbeat, memory_order_relaxed);
-    now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    if (!is_any_there && since_ns != 0)
-        return now_ns > since_ns + g_time_limit_ns
-               && atomic_compare_exchange_strong_explicit(
-                   &g_gone_since_ns, &since_ns, 0, memory_order_relaxed, memory_order_relaxed);
-    atomic_store_explicit(&g_gone_since_ns, is_any_there ? 0 : now_ns, memory_order_relaxed);
-    return false;
-}
-
 /* Takes the right to execute commands, also from a frame of this thread that was left by longjmp.
  * That happens only if signals cannot be blocked. Acquire: pairs with give_up. */
 static bool claim(uintptr_t frame)
@@ -235,11 +137,9 @@ static void give_up(uintptr_t frame)
 }
 
 /* CT-1. The fences: either a thread that found a command finds no executing thread, or this one
- * finds its command. False: nothing was due, or another thread executes. */
-static bool handle_all(uintptr_t frame)
+ * finds its command.  */
+static void handle_all(uintptr_t frame)
 {
-    bool has_obeyed = false;
-
     while (state_is_recording() && segment_commands_are_due()) {
         atomic_thread_fence(memory_order_seq_cst);
         if (!claim(frame))
@@ -247,9 +147,7 @@ static bool handle_all(uintptr_t frame)
         handle(segment_commands_get());
         give_up(frame);
         atomic_thread_fence(memory_order_seq_cst);
-        has_obeyed = true;
     }
-    return has_obeyed;
 }
 
 void control_commands_handle(void)
@@ -260,8 +158,7 @@ void control_commands_handle(void)
     if (!quiet_begin(&quiet))
         return;
     if (state_is_own_process()) {
-        if (!handle_all((uintptr_t)__builtin_frame_address(0)) && is_forgotten())
-            leave();
+        handle_all((uintptr_t)__builtin_frame_address(0));
     } else if (segment_commands_are_due()) { /* CT-5 */
         state_wakeup();
     }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_commands: begins and ends windows, executes the commands of the recorder, and sees
- * whether the recorder is alive.
+ * control_commands: begins and ends windows, and executes the commands of the recorder.
  *
  * A window is a time in which allocations are recorded. Frees of blocks that were allocated in one
  * are recorded at all times. A LOG_TRACING event marks each begin and end. A command
  * (segment_commands_get) is executed by the first thread that finds it during an event.
- *
- * The recorder has a PID, which may be reused or belong to another PID namespace. It also has a
- * heartbeat, which stands still while the recorder is stopped. To see whether it is alive, one look
- * is not enough: the caller looks again, and decides how long it waits.
  *
  * Invariants
  *   CT-1 A command is executed once, by one thread at a time, with signals blocked. No thread waits
@@ -23,12 +18,6 @@
  *   CT-5 After LOG_COMMAND_DETACH this process and its later children write nothing more. A vfork
  *        child executes no command for its parent, because it may be killed alone in the middle.
  *        The parent does so with its next event.
- *   CT-6 A process ends its log if its recorder closed the last window and died: nothing can open
- *        another window. Two looks, two seconds apart, must agree. A toggle signal,
- *        mtrace_tracking or a recorder in another PID namespace (PS-1) prevents this.
- *   PS-1 If the heartbeat advances although the PID does not exist here, the recorder runs in
- *        another PID namespace. Its PID is ignored from then on, and it never counts as gone, since
- *        it may be stopped.
  *
  * Threads: any. Async-signal-safe. Without space for its event, which is counted, a window begins
  * or ends nevertheless.
@@ -40,23 +29,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* ---- is the recorder alive? ---- */
-
-enum recorder_liveness {
-    RECORDER_ALIVE,  /* the heartbeat has advanced since the last look */
-    RECORDER_SILENT, /* it has not, but the PID exists, or is ignored */
-    RECORDER_DEAD,   /* it has not, and the PID does not exist */
-};
-
-/* Looks at the recorder of this process' log, which must exist. *heartbeat: of the last look, and
- * then of this one; 0 before the first. */
-enum recorder_liveness recorder_liveness_look(uint32_t *heartbeat);
-
-/* For a new log. */
-void recorder_liveness_forget(void);
-
-/* ---- windows and commands ---- */
 
 /* Only in a process that records. */
 void control_commands_switch(bool is_on, enum log_switch reason);

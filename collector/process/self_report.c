@@ -6,21 +6,20 @@
 #include "collector/log/segment.h"
 #include "collector/os/fmt.h"
 #include "collector/os/sys.h"
-#include "collector/process/control_commands.h"
 #include "collector/thread/state.h"
 #include "collector/thread/thread.h"
 
 #include <errno.h>
+#include <time.h>
 
 enum {
     COPY_BYTES = 1024, /* on the stack of the program's thread */
     NAP_NS = 1000000,
     MOST_NAPS_FOR_RECORDER = 10000,
-    LOOK_NS = 100000000, /* between looks at the recorder */
-    MOST_STILL_LOOKS = 100,
-    MAX_STILL_LOOKS_WITHOUT_RECORDER =
-        10, /* its PID does not exist, maybe because of another PID namespace */
+    LOOK_NS = 100000000, /* between looks at the heartbeat */
 };
+
+static const uint64_t STILL_NS = 10000000000;
 
 /* IQ-2: signals are blocked except during waits and writes. is_lost: after a wait the log no longer
  * belongs to this process. */
@@ -29,9 +28,8 @@ struct self_report {
     uint64_t generation;
     bool is_lost;
     struct quiet quiet;
-    int fd; /* the socket, then the file with the answer; -1: none */
-    uint64_t looked_ns;
-    unsigned still_looks;
+    int fd;           /* the socket, then the file with the answer; -1: none */
+    uint64_t beat_ns; /* when the heartbeat was seen to change; 0: before the first look */
     uint32_t heartbeat;
 };
 
@@ -87,16 +85,14 @@ static void close_fd(struct self_report *self_report)
 /* IQ-4. False: no answer will come. */
 static bool is_answering(struct self_report *self_report)
 {
+    uint32_t heartbeat =
+        atomic_load_explicit(&log_question_of(self_report->log)->heartbeat, memory_order_relaxed);
     uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-    enum recorder_liveness liveness;
 
-    if (now_ns - self_report->looked_ns < LOOK_NS)
-        return true;
-    self_report->looked_ns = now_ns;
-    liveness = recorder_liveness_look(&self_report->heartbeat);
-    self_report->still_looks = liveness == RECORDER_ALIVE ? 0 : self_report->still_looks + 1;
-    return self_report->still_looks
-           <= (liveness == RECORDER_DEAD ? MAX_STILL_LOOKS_WITHOUT_RECORDER : MOST_STILL_LOOKS);
+    if (self_report->beat_ns == 0 || heartbeat != self_report->heartbeat)
+        self_report->beat_ns = now_ns;
+    self_report->heartbeat = heartbeat;
+    return now_ns - self_report->beat_ns < STILL_NS;
 }
 
 /* The recorder of a child may not have found its log yet. */

@@ -13,7 +13,6 @@ short     of a window that is a small part of a life growth is told, with and wi
 apart     of short windows far apart nobody knows how a leak came between; of each of them, and of a late short one, its shape and rate are told
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
-forgotten who is switched off, and whose recorder was killed, soon writes no more
 own       who can switch itself on, and whose recorder was killed while it was off, writes on
 crowd     of many orders, each given while four threads allocate, each is obeyed once
 waits     children that --wait waits for are heard after the program has ended, too
@@ -408,45 +407,16 @@ def exec_(tools, place):
     expect("windows", sorted(who(database)), [("control", "end", 2), ("start", "control", 2), ("start", "end", 1)])
 
 
-def forgotten(tools, place):
-    server = Server(tools, place)
-    server.do("alloc 10777 5")
-    expect("stop", server.switch("stop"), "no longer recording 1 process")
-    server.process.kill()
-    server.process.wait()
-    live = place / "run.dat.live"
-
-    def is_mapped():
-        return str(live) in Path(f"/proc/{server.pid}/maps").read_text()
-
-    until = time.monotonic() + 60
-    while is_mapped() and time.monotonic() < until:
-        server.do("alloc 1 20000")  # frees of blocks that nobody knows are what fills the log
-        server.do("free")
-    size = live.stat().st_blocks
-    server.do("alloc 20777 20000")
-    server.do("free")
-    if is_mapped() or live.stat().st_blocks != size:
-        raise Failure("a program that is switched off, and whose recorder is gone, writes on")
-    server.end()
-    subprocess.run([tools.record, "--pack", str(live)], check=True, capture_output=True)
-    database = harness.import_log(tools, server.log, place / "run.db", "--no-symbols")
-    expect("blocks", sizes(database), {10777: 5})
-    expect("its end", database.rows("SELECT end_kind FROM processes"), [("detached",)])
-
-
 def own(tools, place):
-    """The ends of blocks are written meanwhile: by then who is left for good has left."""
+    """Frees are written meanwhile."""
     server = Server(tools, place, "--toggle-signal=USR1")
     server.do("alloc 10777 5")
     os.kill(server.pid, signal.SIGUSR1)
     wait_until("off", lambda: not is_open(server))
     server.process.kill()
     server.process.wait()
-    until = time.monotonic() + 6
-    while time.monotonic() < until:
-        server.do("alloc 1 20000")
-        server.do("free")
+    server.do("alloc 1 20000")
+    server.do("free")
     os.kill(server.pid, signal.SIGUSR1)
     server.do("alloc 20777 3")
     server.end()
@@ -769,7 +739,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "unanswered": unanswered, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "forgotten": forgotten, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "unanswered": unanswered, "idle": idle, "exec": exec_, "last": last, "forked": forked, "ordered": ordered, "newborn": newborn, "own": own, "crowd": crowd, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

@@ -38,8 +38,6 @@ static void (*g_in_the_midst)(void); /* once, while a window is being begun or e
 static _Atomic uint32_t g_n_switches, g_n_marked, g_n_unwritten;
 static char g_marks[MOST_MARKS][LOG_CONTROL_NAME_BYTES];
 static _Atomic bool g_is_child;
-static bool g_is_recorder_there;
-static uint64_t g_now_ns;
 static unsigned g_n_left;
 
 bool __wrap_record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
@@ -49,8 +47,6 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 bool __real_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t *words,
                             unsigned n_words, const char *text, uint64_t *ret_ticks);
 bool __wrap_state_is_own_process(void);
-long __wrap_sys_process_exists(long pid);
-uint64_t __wrap_sys_clock_ns(int clock);
 void __wrap_end_recording(void);
 
 static bool was_written(bool is_it)
@@ -83,18 +79,6 @@ bool __wrap_record_labelled(enum log_event_kind kind, uint64_t address, uint64_t
 bool __wrap_state_is_own_process(void)
 {
     return !atomic_load(&g_is_child);
-}
-
-long __wrap_sys_process_exists(long pid)
-{
-    (void)pid;
-    return g_is_recorder_there ? 0 : -ESRCH;
-}
-
-uint64_t __wrap_sys_clock_ns(int clock)
-{
-    (void)clock;
-    return g_now_ns;
 }
 
 void __wrap_end_recording(void)
@@ -369,113 +353,6 @@ static void who_interrupts_it_leaves_it_to_who_is_interrupted(void **state)
     assert_int_equal(g_n_switches, 2);
 }
 
-/* ---- nobody is there to order anything ------------------------------------------------------------ */
-
-/* Is it left, where it looks as often as that takes? */
-static bool is_left_alone(void)
-{
-    g_n_left = 0;
-    for (int i = 0; i < 4; i++) {
-        g_now_ns += UINT64_C(1500000000);
-        control_commands_handle();
-    }
-    return g_n_left != 0;
-}
-
-/* Its pid may be one of another namespace: there it is nobody's, and the beat goes on. */
-static bool is_left_with_heartbeat(void)
-{
-    g_n_left = 0;
-    for (int i = 0; i < 4; i++) {
-        g_now_ns += UINT64_C(1500000000);
-        atomic_fetch_add(&log_question_of(g_log.file)->heartbeat, 1);
-        control_commands_handle();
-    }
-    return g_n_left != 0;
-}
-
-/* In a process of its own: who switched is known for good. is_elsewhere: the recorder goes on after its pid is nobody's. */
-static bool is_left_in_child(void (*set_up)(void), bool is_elsewhere)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        if (!state_start(STATE_RECORDING))
-            _exit(2);
-        state_record(2, true);
-        g_state_config.recorder_pid = 1;
-        g_is_recorder_there = true;
-        begin_again(true);
-        set_up();
-        if (is_left_alone() || is_left_with_heartbeat())
-            _exit(3);
-        g_is_recorder_there = false;
-        if (is_elsewhere && is_left_with_heartbeat())
-            _exit(4);
-        _exit(is_left_alone());
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
-    return status != 0;
-}
-
-static void stop_by_recorder(void)
-{
-    want(LOG_COMMAND_STOP);
-    control_commands_handle();
-}
-
-static void stop_with_signal(void)
-{
-    g_state_config.toggle_signal = 10;
-    stop_by_recorder();
-}
-
-static void stop_by_program(void)
-{
-    control_commands_switch(false, LOG_SWITCH_PROGRAM);
-}
-
-static void stop_after_program(void)
-{
-    control_commands_switch(true, LOG_SWITCH_PROGRAM); /* it is on */
-    stop_by_recorder();
-}
-
-static void stop_by_signal(void)
-{
-    control_commands_switch(false, LOG_SWITCH_SIGNAL);
-}
-
-static void close_from_the_beginning(void)
-{
-    begin_again(false);
-}
-
-static void go_on(void)
-{
-}
-
-static void only_whom_the_recorder_alone_switches_leaves_itself(void **state)
-{
-    (void)state;
-    assert_true(is_left_in_child(stop_by_recorder, false));
-    assert_false(is_left_in_child(stop_with_signal, false));
-    assert_false(is_left_in_child(stop_by_program, false));
-    assert_false(is_left_in_child(stop_after_program, false));
-    assert_false(is_left_in_child(stop_by_signal, false));
-    assert_false(is_left_in_child(close_from_the_beginning, false));
-    assert_false(is_left_in_child(go_on, false));
-}
-
-/* It may be stopped, and its pid tells nothing. */
-static void whose_recorder_is_elsewhere_never_leaves_itself(void **state)
-{
-    (void)state;
-    assert_false(is_left_in_child(stop_by_recorder, true));
-}
-
 /* The recorder nudges once for what it gives, as soon as it knows where. */
 static void who_is_nudged_as_soon_as_can_be_obeys(void **state)
 {
@@ -519,8 +396,6 @@ static void who_obeys_inside_of_an_allocator_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_whom_the_recorder_alone_switches_leaves_itself),
-        cmocka_unit_test(whose_recorder_is_elsewhere_never_leaves_itself),
         cmocka_unit_test(who_is_nudged_as_soon_as_can_be_obeys),
         cmocka_unit_test(who_obeys_inside_of_an_allocator_says_so),
         cmocka_unit_test(a_mark_that_comes_while_a_window_is_begun_is_written_once),
