@@ -222,7 +222,10 @@ static int put_json_row(const struct rundb *database, struct sqlite3_stmt *row,
         (void)fputs(i ? "," : "{", out);
         json_text_put(out, sqlite3_column_name(row, i));
         (void)fputs(":", out);
-        rc = put_json(database, row, i, quote, out, err);
+        if (strcmp(sqlite3_column_name(row, i), RENDER_JSON_COLUMN) == 0)
+            (void)fputs(rundb_text(row, i), out);
+        else
+            rc = put_json(database, row, i, quote, out, err);
     }
     (void)fputs("}", out);
     return rc;

@@ -16,6 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* A column whose text is JSON, which an object has as it is. */
+#define RENDER_JSON_COLUMN "findings"
+
 struct rundb;
 struct error;
 struct sqlite3_stmt;
