@@ -51,10 +51,12 @@ static int64_t number(const struct run *run, const char *name)
     return summary_number(run->numbers, name);
 }
 
-/* A part of the peak that is large enough for a warning. */
-static bool is_large(const struct run *run, int64_t bytes)
+/* Of memory that rises as long as the program works. */
+static enum finding_severity severity_of_growth(const struct run *run, int64_t bytes)
 {
-    return bytes > 64 * KIB && bytes > run->peak_bytes / 20;
+    if (bytes >= MIB && bytes > run->peak_bytes / 20)
+        return FINDING_CRITICAL;
+    return bytes >= 64 * KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING : FINDING_INFO;
 }
 
 static double share_of_peak(const struct run *run, int64_t bytes)
@@ -266,8 +268,10 @@ static bool leak_together(const struct run *run, const struct leak *a, const str
     int64_t near_ns = (int64_t)(run->duration_ns / 100);
     int64_t most = a->blocks > b->blocks ? a->blocks : b->blocks;
     int64_t least = a->blocks > b->blocks ? b->blocks : a->blocks;
+    int64_t times = least > 0 ? (most + least / 2) / least : 0;
 
-    return least > 1 && most % least == 0 && most / least <= MAX_MULTIPLE
+    /* The log may end between the parts of some objects. */
+    return least > 1 && times <= MAX_MULTIPLE && llabs(most - times * least) <= most / 100
            && llabs(a->first_ns - b->first_ns) <= near_ns
            && llabs(a->last_ns - b->last_ns) <= near_ns;
 }
@@ -342,10 +346,7 @@ static void find_leak(const struct run *run, const struct leak_group *group)
     bool is_late = strcmp(first->pattern, "late") == 0;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[UNITS_TEXT_BYTES];
-    struct finding *finding = add(run,
-                                  is_large(run, group->bytes)               ? FINDING_CRITICAL
-                                  : share_of_peak(run, group->bytes) > 0.01 ? FINDING_WARNING
-                                                                            : FINDING_INFO,
+    struct finding *finding = add(run, severity_of_growth(run, group->bytes),
                                   share_of_peak(run, group->bytes), group->bytes, group->blocks);
 
     append(finding, "%s in %s from %s", format_bytes(group, bytes),
@@ -355,7 +356,7 @@ static void find_leak(const struct run *run, const struct leak_group *group)
     if (group->n > 3)
         append(finding, " and %zu more call sites", group->n - 3);
     if (group->n > 1)
-        append(finding, ", which leak together,");
+        append(finding, ", which belong together,");
     append(finding, " %s %s; they came %s.", verb(run, group->blocks), what_is_left(run),
            is_late ? "in the second half of the run, until its end" : "throughout the run");
     if (*first->freed_in)
@@ -467,8 +468,10 @@ static void find_growth_row(const struct run *run, struct sqlite3_stmt *row)
     int64_t site_id = sqlite3_column_int64(row, 4);
     char place[PLACE_BYTES];
     char text[3][UNITS_TEXT_BYTES];
-    struct finding *finding = add(run, has_exited(run) ? FINDING_WARNING : FINDING_CRITICAL,
-                                  share_of_peak(run, grown), grown, -1);
+    enum finding_severity severity = severity_of_growth(run, grown);
+    struct finding *finding =
+        add(run, has_exited(run) && severity == FINDING_CRITICAL ? FINDING_WARNING : severity,
+            share_of_peak(run, grown), grown, -1);
 
     format_place(row, 0, place);
     append(finding, "%s keeps growing: from %s to %s", place,
@@ -493,7 +496,8 @@ static int find_growth(const struct run *run, const struct leaks *leaks, struct 
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&run->query->database, stmt, err)) == 1 && n < 2) {
-        if (!is_large(run, sqlite3_column_int64(stmt, 5)))
+        if (sqlite3_column_int64(stmt, 5) < 64 * KIB
+            || sqlite3_column_int64(stmt, 5) < run->peak_bytes / 20)
             break;
         if (is_reported(leaks, sqlite3_column_int64(stmt, 4)))
             continue;

@@ -47,7 +47,7 @@ show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' 
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== two call sites that leak together are one
-#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which leak together, were never freed; they came throughout the run.
+#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== blocks of another time are another leak

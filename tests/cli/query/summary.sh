@@ -4,10 +4,6 @@ mtrace-query run.db
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|
 #|What to look at
-#|  warning   700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
-#|            program; they came throughout the run. Other blocks of the same stacks are freed in
-#|            Session::close (session.c:140).
-#|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
 #|  warning   Only 15 % of the allocations have a complete stack: call trees miss callers.
 #|            mtrace-query unwind-quality run.db --process 1
 #|  info      At the peak, at 1m00s, worker (libwork.so) held 54 % of 9.8 KiB in 29 blocks.
@@ -15,6 +11,10 @@ mtrace-query run.db
 #|  info      4.0 KiB more in 6 blocks were live when a signal ended the program, the largest part
 #|            from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
 #|            mtrace-query leaks run.db --process 1
+#|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
+#|            program; they came throughout the run. Other blocks of the same stacks are freed in
+#|            Session::close (session.c:140).
+#|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
 #|
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
 #|freed       9.3 KiB in 97 blocks; 0 blocks from before it was recorded
