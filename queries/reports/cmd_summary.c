@@ -22,12 +22,13 @@
 
 enum {
     CELL_BYTES = 1024,
-    TOP_ROWS = 5
+    TOP_ROWS = 5,
+    MAX_FOUND = 20 /* processes whose findings JSON has; findings take some 10 ms each */
 };
 
 /* ---- programs: one row per process ---- */
 
-/* {"1": [findings of process 1], …} */
+/* {"1": [findings of process 1], …} of the largest processes */
 static int collect_all(struct query *query, char **ret_json, struct error *err)
 {
     struct summary_numbers numbers;
@@ -37,12 +38,14 @@ static int collect_all(struct query *query, char **ret_json, struct error *err)
     FILE *out = open_memstream(ret_json, &size);
     int n = 0;
     int rc = out ? rundb_prepare(&query->database,
-                                 "SELECT process_id FROM processes WHERE ?1 IN (0, process_id)",
+                                 "SELECT process_id FROM processes WHERE ?1 IN (0, process_id)"
+                                 " ORDER BY peak_bytes DESC, process_id LIMIT ?2",
                                  &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for findings");
 
     if (rc == 0) {
         sqlite3_bind_int64(stmt, 1, query->options->process_id);
+        sqlite3_bind_int64(stmt, 2, MAX_FOUND);
         while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
             int64_t process_id = sqlite3_column_int64(stmt, 0);
 
@@ -84,7 +87,7 @@ static int pivot_source(const struct query *query, bool has_findings, char **ret
                             rundb_text(stmt, 0), rundb_text(stmt, 0));
     if (has_findings)
         sqlite3_str_appendall(sql, ", (SELECT f.value FROM json_each(:made_rows) AS f"
-                                   " WHERE f.key = process_id || '') AS " RENDER_JSON_COLUMN);
+                                   " WHERE f.key = process_id || '') AS findings");
     sqlite3_str_appendall(sql, " FROM summary GROUP BY process_id)");
     sqlite3_finalize(stmt);
     *ret_source = sqlite3_str_finish(sql);
@@ -94,12 +97,14 @@ static int pivot_source(const struct query *query, bool has_findings, char **ret
 static int run_pivot(struct query *query, struct error *err)
 {
     bool has_findings = query->style.format == RENDER_JSON && !query->options->is_sql_shown;
+    struct render_style style = query->style;
     struct sqlite3_stmt *stmt = NULL;
     char *source = NULL;
     char *findings = NULL;
     int64_t n_rows = 0;
     int rc = pivot_source(query, has_findings, &source, err);
 
+    style.json_column = has_findings ? "findings" : NULL;
     if (rc == 0 && has_findings)
         rc = collect_all(query, &findings, err);
     if (rc == 0)
@@ -108,8 +113,8 @@ static int run_pivot(struct query *query, struct error *err)
         sqlite3_bind_text(stmt, sqlite3_bind_parameter_index(stmt, ":made_rows"), findings, -1,
                           SQLITE_STATIC);
     if (rc == 0 && !query_show_sql(query, stmt))
-        rc = render_statement(&query->database, stmt, &query->style, query_max_rows(query),
-                              query->out, &n_rows, err);
+        rc = render_statement(&query->database, stmt, &style, query_max_rows(query), query->out,
+                              &n_rows, err);
     sqlite3_finalize(stmt);
     sqlite3_free(source);
     free(findings);
