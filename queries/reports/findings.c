@@ -340,12 +340,27 @@ static const char *format_bytes(const struct leak_group *group, char *ret_text)
         group->bytes, group->square < 0 ? -1 : estimate_margin(true, group->square), ret_text);
 }
 
+/* ", 1.2 MiB a second"; "" for a time too short for a rate. */
+static const char *format_rate(const struct leak_group *group, char ret_text[64])
+{
+    int64_t time_ns = group->sites[0]->last_ns - group->sites[0]->first_ns;
+    char text[UNITS_TEXT_BYTES];
+
+    ret_text[0] = '\0';
+    if (time_ns >= 1000000000)
+        (void)snprintf(
+            ret_text, 64, ", %s a second",
+            units_format_bytes((int64_t)((double)group->bytes * 1e9 / (double)time_ns), text));
+    return ret_text;
+}
+
 static void find_leak(const struct run *run, const struct leak_group *group)
 {
     const struct leak *first = group->sites[0];
     bool is_late = strcmp(first->pattern, "late") == 0;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[UNITS_TEXT_BYTES];
+    char rate[64];
     struct finding *finding = add(run, severity_of_growth(run, group->bytes),
                                   share_of_peak(run, group->bytes), group->bytes, group->blocks);
 
@@ -357,8 +372,9 @@ static void find_leak(const struct run *run, const struct leak_group *group)
         append(finding, " and %zu more call sites", group->n - 3);
     if (group->n > 1)
         append(finding, ", which belong together,");
-    append(finding, " %s %s; they came %s.", verb(run, group->blocks), what_is_left(run),
-           is_late ? "in the second half of the run, until its end" : "throughout the run");
+    append(finding, " %s %s; they came %s%s.", verb(run, group->blocks), what_is_left(run),
+           is_late ? "in the second half of the run, until its end" : "throughout the run",
+           format_rate(group, rate));
     if (*first->freed_in)
         append(finding, " Other blocks of the same stacks are freed in %s.", first->freed_in);
     lead(run, finding, "leaks-by-stack", NULL, first->site_id);
@@ -543,7 +559,7 @@ static int append_who_pins(const struct run *run, const struct heap *heap, struc
     if (rc != 1)
         return rc;
     /* Pages that are mostly full are no waste. */
-    if (sqlite3_column_int64(stmt, 5) > (heap->holes + heap->free_pages) / 20
+    if (sqlite3_column_int64(stmt, 5) > heap->holes / 20
         && sqlite3_column_int64(stmt, 5) > 2 * sqlite3_column_int64(stmt, 6)) {
         format_place(stmt, 0, place);
         append(finding, " %s keeps %s of pages in use with %s of blocks.", place,

@@ -43,21 +43,21 @@ show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 
 show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
 # expect stdout
 #|== a leak that goes on
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== two call sites that leak together are one
-#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run.
+#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== blocks of another time are another leak
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
-#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run.
+#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run, 25.6 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
 #|   rows: 2
 #|== a running program has live blocks
-#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run.
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB a second.
 #|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
 #|   rows: 1
 #|== what exec replaced has leaked nothing

@@ -12,8 +12,8 @@ mtrace-query run.db
 #|            from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
 #|            mtrace-query leaks run.db --process 1
 #|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
-#|            program; they came throughout the run. Other blocks of the same stacks are freed in
-#|            Session::close (session.c:140).
+#|            program; they came throughout the run, 8 B a second. Other blocks of the same stacks are
+#|            freed in Session::close (session.c:140).
 #|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
 #|
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
