@@ -22,7 +22,7 @@
 
 enum {
     CELL_BYTES = 1024,
-    TOP_ROWS = 5,
+    TOP_ROWS = 3,
     MAX_FOUND = 20 /* processes whose findings JSON has; findings take some 10 ms each */
 };
 

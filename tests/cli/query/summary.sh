@@ -28,8 +28,6 @@ mtrace-query run.db
 #|9.1 KiB      91  worker  libwork.so
 #|1.2 KiB      12  Session::clone  session.c:88
 #|   40 B       4  main  main.c:10
-#|   30 B       3  libwork.so
-#|3.9 KiB       1  Cache::reserve  cache.c:31
 #|
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|
