@@ -340,7 +340,7 @@ static int find_growth(const struct finding_run *run, const struct leaks *leaks,
     int rc = finding_prepare(
         run,
         "SELECT function, source, line, module, call_site_id, grown_bytes, from_bytes,"
-        " to_bytes, bytes_per_s FROM growth WHERE process_id = ?1 LIMIT 8",
+        " to_bytes, bytes_per_s FROM growth WHERE process_id = ?1 AND pattern IN ('steady', 'late') LIMIT 8",
         &stmt, err);
 
     if (rc != 0)
