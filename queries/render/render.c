@@ -214,7 +214,8 @@ static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int 
 }
 
 static int put_json_row(const struct rundb *database, struct sqlite3_stmt *row,
-                        struct sqlite3_stmt *quote, FILE *out, struct error *err)
+                        struct sqlite3_stmt *quote, const char *json_column, FILE *out,
+                        struct error *err)
 {
     int rc = 0;
 
@@ -222,14 +223,19 @@ static int put_json_row(const struct rundb *database, struct sqlite3_stmt *row,
         (void)fputs(i ? "," : "{", out);
         json_text_put(out, sqlite3_column_name(row, i));
         (void)fputs(":", out);
-        rc = put_json(database, row, i, quote, out, err);
+        if (json_column && strcmp(sqlite3_column_name(row, i), json_column) == 0
+            && sqlite3_column_type(row, i) == SQLITE_TEXT)
+            (void)fputs(rundb_text(row, i), out);
+        else
+            rc = put_json(database, row, i, quote, out, err);
     }
     (void)fputs("}", out);
     return rc;
 }
 
-static int render_json(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,
-                       FILE *out, int64_t *n_rows, struct error *err)
+static int render_json(const struct rundb *database, struct sqlite3_stmt *stmt,
+                       const char *json_column, int64_t max_rows, FILE *out, int64_t *n_rows,
+                       struct error *err)
 {
     struct sqlite3_stmt *quote;
     int rc = rundb_prepare(database, "SELECT json_quote(iif(typeof(?1) = 'blob', hex(?1), ?1))",
@@ -240,7 +246,7 @@ static int render_json(const struct rundb *database, struct sqlite3_stmt *stmt, 
     (void)fputs("[", out);
     while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
         (void)fputs(*n_rows ? ",\n " : "\n ", out);
-        rc = put_json_row(database, stmt, quote, out, err);
+        rc = put_json_row(database, stmt, quote, json_column, out, err);
         if (rc != 0)
             break;
         ++*n_rows;
@@ -323,7 +329,7 @@ int render_statement(const struct rundb *database, struct sqlite3_stmt *stmt,
 
     switch (style->format) {
     case RENDER_JSON:
-        rc = render_json(database, stmt, max_rows, out, &n_rows, err);
+        rc = render_json(database, stmt, style->json_column, max_rows, out, &n_rows, err);
         break;
     case RENDER_CSV:
         rc = render_csv(database, stmt, max_rows, out, &n_rows, err);

@@ -32,7 +32,8 @@ struct render_style {
     bool is_wide;     /* names and paths in full, all columns unchanged */
     bool is_terminal; /* binary output is refused */
     bool is_coloured;
-    bool has_process; /* keep process_id in tables: there are several processes */
+    bool has_process;        /* keep process_id in tables: there are several processes */
+    const char *json_column; /* its text is JSON and is written as it is; NULL: none */
 };
 
 /* "table", "json" or "csv". */

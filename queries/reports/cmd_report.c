@@ -19,8 +19,10 @@
 #include "queries/render/render.h"
 #include "queries/render/svg.h"
 #include "queries/reports/cmd_histogram.h"
+#include "queries/reports/findings.h"
 #include "queries/reports/report_flames.h"
 #include "queries/reports/reports.h"
+#include "queries/reports/summary_numbers.h"
 #include "queries/reports/timeline_picture.h"
 
 #include <stdlib.h>
@@ -166,54 +168,37 @@ static bool has_filters(const struct query *query)
     return query->options->filter.n_values > 0;
 }
 
-static void format_number(struct sqlite3_stmt *row, char *text)
+static void format_number(const struct summary_numbers *all, const struct summary_number *number,
+                          char *text)
 {
-    const char *unit = rundb_text(row, 1);
-    int64_t value = sqlite3_column_int64(row, 0);
-    double margin = sqlite3_column_type(row, 2) == SQLITE_NULL ? -1 : sqlite3_column_double(row, 2);
+    double margin = summary_margin(all, number->name);
 
-    if (strcmp(unit, "bytes") == 0)
-        (void)estimate_format_bytes(value, margin, text);
-    else if (strcmp(unit, "ns") == 0)
-        (void)units_format_duration(value, text);
-    else if (strcmp(unit, "share") == 0)
-        (void)units_format_share(sqlite3_column_double(row, 0), text);
+    if (strcmp(number->unit, "bytes") == 0)
+        (void)estimate_format_bytes(number->value, margin, text);
+    else if (strcmp(number->unit, "ns") == 0)
+        (void)units_format_duration(number->value, text);
+    else if (strcmp(number->unit, "share") == 0)
+        (void)units_format_share(number->share, text);
     else
-        (void)estimate_format_count(value, margin, text);
+        (void)estimate_format_count(number->value, margin, text);
 }
 
-static int put_numbers(const struct query *query, int64_t process_id, struct error *err)
+static void put_numbers(const struct query *query, const struct summary_numbers *all)
 {
-    struct sqlite3_stmt *stmt;
-    int rc =
-        rundb_prepare(&query->database,
-                      "SELECT s.value, s.unit, m.value FROM summary AS s LEFT JOIN summary AS m"
-                      " ON m.process_id = s.process_id AND m.name = s.name || '_margin'"
-                      " WHERE s.process_id = ?1 AND s.name = ?2 AND s.value IS NOT NULL",
-                      &stmt, err);
-
     (void)fputs("<dl id=\"summary\">\n", query->out);
-    for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const struct summary_number *number = summary_numbers_find(all, numbers[i].name);
         char text[ESTIMATE_TEXT_BYTES];
 
-        if (has_filters(query) && !numbers[i].is_of_blocks)
+        if (!number || !number->is_known || (has_filters(query) && !numbers[i].is_of_blocks))
             continue;
-        sqlite3_bind_int64(stmt, 1, process_id);
-        sqlite3_bind_text(stmt, 2, numbers[i].name, -1, SQLITE_STATIC);
-        rc = rundb_step(&query->database, stmt, err);
-        if (rc == 1) {
-            format_number(stmt, text);
-            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", numbers[i].title,
-                          numbers[i].name);
-            svg_put_text(query->out, text);
-            (void)fputs("</dd></div>\n", query->out);
-        }
-        rc = rc < 0 ? rc : 0;
-        sqlite3_reset(stmt);
+        format_number(all, number, text);
+        (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", numbers[i].title,
+                      numbers[i].name);
+        svg_put_text(query->out, text);
+        (void)fputs("</dd></div>\n", query->out);
     }
-    sqlite3_finalize(stmt);
     (void)fputs("</dl>\n", query->out);
-    return rc;
 }
 
 static void put_note(const struct query *query, const char *text)
@@ -221,6 +206,59 @@ static void put_note(const struct query *query, const char *text)
     (void)fputs("<p class=\"note\">", query->out);
     svg_put_text(query->out, text);
     (void)fputs("</p>\n", query->out);
+}
+
+/* ---- findings ---- */
+
+/* The section of the page with the rows of the finding's command; NULL: there is none. */
+static const struct part *find_part(const struct finding *finding)
+{
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strncmp(finding->command, parts[i].id, strlen(parts[i].id)) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+static void put_finding(const struct query *query, const struct finding *finding)
+{
+    const struct part *part = find_part(finding);
+    const char *severity = finding_severity_name(finding->severity);
+    char *command = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&command, &size);
+
+    if (text) {
+        finding_put_command(query, finding, text);
+        (void)fclose(text);
+    }
+    (void)fprintf(query->out, "<li class=\"%s\"><strong>%s</strong> <span>", severity, severity);
+    svg_put_text(query->out, finding->sentence);
+    (void)fputs("</span>", query->out);
+    if (part)
+        (void)fprintf(query->out, " <a href=\"#part-%s\">%s</a>", part->id, part->title);
+    (void)fputs("<br><code>", query->out);
+    svg_put_text(query->out, command ? command : "");
+    (void)fputs("</code></li>\n", query->out);
+    free(command);
+}
+
+/* Findings are about the whole process, so a page of filtered blocks has none. */
+static int put_findings(const struct query *query, int64_t process_id,
+                        const struct summary_numbers *all, struct error *err)
+{
+    struct findings findings;
+    int rc;
+
+    if (has_filters(query))
+        return 0;
+    rc = findings_collect(query, process_id, all, &findings, err);
+    if (rc != 0 || findings.n == 0)
+        return rc;
+    (void)fputs("<section id=\"findings\"><h2>What to look at</h2>\n<ol>\n", query->out);
+    for (size_t i = 0; i < findings.n; i++)
+        put_finding(query, &findings.list[i]);
+    (void)fputs("</ol></section>\n", query->out);
+    return 0;
 }
 
 /* ---- charts ---- */
@@ -334,9 +372,12 @@ static int put_tables(const struct query *query, int64_t process_id, struct erro
 
 static int put_page(const struct query *query, int64_t process_id, struct error *err)
 {
+    struct summary_numbers all;
     char headline[TITLE_BYTES];
     int rc = headline_format(query, process_id, headline, sizeof(headline), err);
 
+    if (rc == 0)
+        rc = summary_numbers_read(query, process_id, &all, err);
     if (rc != 0)
         return rc;
     headline_filters(query, headline + strlen(headline), sizeof(headline) - strlen(headline));
@@ -348,7 +389,9 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
             " processes are shown whole.");
     rc = notes_of_what_is_missing(query, put_note, err);
     if (rc == 0)
-        rc = put_numbers(query, process_id, err);
+        rc = put_findings(query, process_id, &all, err);
+    if (rc == 0)
+        put_numbers(query, &all);
     if (rc == 0)
         rc = put_charts(query, process_id, err);
     if (rc == 0)

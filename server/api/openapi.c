@@ -20,7 +20,7 @@ static const char head[] =
 /* SQL's values under SQL's column names. */
 static const char rows_schema[] =
     "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":"
-    "{\"type\":[\"string\",\"number\",\"null\"]}}}";
+    "{\"type\":[\"string\",\"number\",\"null\",\"array\"]}}}";
 
 static const char responses_tail[] = ",\"400\":{\"$ref\":\"#/components/responses/error\"},"
                                      "\"404\":{\"$ref\":\"#/components/responses/error\"},"

@@ -57,6 +57,12 @@ def shapes(place):
     rows = run.ask("leaks")
     expect("what goes on comes before a larger block of start-up", True,
            [row["function"] for row in rows].index("ramp") < [row["function"] for row in rows].index("once"))
+    findings = json.loads(subprocess.run([run.query_program, str(run.path), "--json"], check=True, capture_output=True, timeout=60).stdout)[0]["findings"]
+    named = [(one["severity"], {name for name in WHILE_RUNNING if re.search(rf"\b{name} \(", one["sentence"])}) for one in findings]
+    expect("findings: leaks of one object, another, what is freed at exit, and what came later", [
+        ("critical", {"ramp", "ramp_on_base", "ramp_beside_cache"}), ("critical", {"ramp_beside_queue"}), ("warning", {"ramp_freed_at_exit"}),
+        ("warning", {"late_ramp"}), ("info", {"once"})], named)
+    expect("what is freed at exit is no leak", True, "keeps growing" in findings[2]["sentence"] and "never freed" not in findings[2]["sentence"])
     # One rule tells the words of both: where a call site has two, the curves differ, as here the one that is freed at the end.
     words = run.db.rows("SELECT s.curve, c.function, s.pattern FROM site_shapes AS s JOIN _sites AS c USING (call_site_id)")
     told = {curve: {function: pattern for of, function, pattern in words if of == curve and function in WHILE_RUNNING} for curve in ("leaks", "growth")}

@@ -354,6 +354,9 @@ def every(tools, place):
         check_held(report, books)
         if "next: " in report:
             raise Failure(f"advice about a database that is gone in\n{report}")
+        findings = report.split("== summary\n")[1].split("\nallocated ")[0]
+        if "\nWhat to look at\n" not in findings or "mtrace-query" in findings or "never freed" in findings:
+            raise Failure(f"findings of a running program in\n{report}")
         for word in ("121 KiB", "wait_for_end"):
             if word not in report:
                 raise Failure(f"no {word} in\n{report}")

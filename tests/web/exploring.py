@@ -26,7 +26,8 @@ class Guide:
 
     def begin(self, name):
         recording = next(one for one in pages.json.loads(self.server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db")
-        self.page.open(f"{self.server.address}view/{recording['id']}/overview")
+        self.view = f"{self.server.address}view/{recording['id']}"
+        self.page.open(f"{self.view}/overview")
         self.page.wait("findings", "return document.querySelectorAll('.findings li').length > 0")
         rest(self.page)
 
@@ -46,6 +47,10 @@ class Guide:
         rest(self.page)
         return found
 
+    def visit(self, address):
+        self.page.open(f"{self.view}/{address}")
+        rest(self.page)
+
     def unfold(self):
         self.page.wait("rows", "return document.querySelectorAll('main tbody .fold button').length > 0")
         self.page.click("main tbody .fold button")
@@ -57,13 +62,12 @@ class Guide:
 def find_leak(guide):
     guide.begin("leak")
     guide.take("leak-overview")
-    text = guide.go("never freed", "its stacks")
-    expect(f"it goes on: {text}", "go on" in text)
+    text = guide.go("never freed", "leaks by stack")
+    expect(f"it goes on: {text}", "throughout the run" in text)
     stack = guide.unfold()
     expect(f"the stack leads to the constructor of hashes or lists: {stack}", any(name in stack for name in ("Perl_pp_anonhash", "Perl_pp_anonlist", "Perl_pp_padsv", "Perl_newRV", "Perl_newSV", "Perl_runops")))
     guide.take("leak-stacks")
-    guide.begin("leak")
-    guide.go("never freed", "flame graph")
+    guide.visit("flamegraph?measure=leaked")
     guide.page.type("input[type=search]", "anonhash")
     guide.page.wait_for_text("matched", ".flame-line")
     guide.take("leak-flame-graph")
@@ -71,14 +75,15 @@ def find_leak(guide):
 
 def find_growth(guide):
     guide.begin("growth")
-    text = guide.go("keeps growing", "all that grows")
-    expect(f"what grows: {text}", "array_create_element" in text)
+    guide.go("array_create_element", "leaks by stack")
+    follow(guide.page, "growth", ".views")
+    guide.page.wait_for_text("array_create_element", "main tbody")
+    rest(guide.page)
     guide.page.wait("its curve", "return document.querySelectorAll('main tbody .sparkline').length > 0")
     stack = guide.unfold()
     expect(f"who appends: {stack}", "assign_array_var_from_string" in stack or "array" in stack)
     guide.take("growth-stacks")
-    guide.begin("growth")
-    guide.go("keeps growing", "what changed")
+    guide.visit("diff?before=20%25&then=95%25")
     guide.page.wait_for_text("array_create_element", "main tbody")
     guide.take("growth-compared")
 
@@ -86,20 +91,19 @@ def find_growth(guide):
 def find_fragmentation(guide):
     guide.begin("fragmentation")
     guide.take("fragmentation-overview")
-    text = guide.go("Fragmentation: at the end", "the heaps as a map")
+    text = guide.go("Fragmentation: at the end", "pinning")
     expect(f"who pins pages: {text}", "PyByteArray_Resize" in text)
+    guide.page.wait_for_text("PyByteArray_Resize", "main tbody")
+    stack = guide.unfold()
+    expect(f"who makes the blocks: {stack}", "PyByteArray_Resize" in stack)
+    guide.take("fragmentation-pinning")
+    follow(guide.page, "heap map", ".views")
     guide.page.wait("a heap", "return document.querySelector('.heap canvas')?.height > 0")
     guide.page.run("const c = document.querySelector('.heap canvas'); c.focus({preventScroll: true}); scrollTo(0, 0)")
     guide.page.type(".heap canvas", pages.KEYS["Down"] * 10)  # below the interpreter's own
     guide.page.wait("a page that is pinned", """if (document.querySelector('.flame-line').innerText.includes('PyByteArray_Resize, which alone keeps this page')) return true;
                                                 document.querySelector('.heap canvas').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))""")
     guide.take("fragmentation-map")
-    guide.begin("fragmentation")
-    guide.go("Fragmentation: at the end", "what pins pages")
-    guide.page.wait_for_text("PyByteArray_Resize", "main tbody")
-    stack = guide.unfold()
-    expect(f"who makes the blocks: {stack}", "PyByteArray_Resize" in stack)
-    guide.take("fragmentation-pinning")
 
 
 def look_around(guide):

@@ -504,6 +504,25 @@ def suppressed(page, server):
     expect("nothing more is said", count(page, "[aria-label=suppressed]") == 0)
 
 
+def findings(page, server):
+    """The overview shows the sentences of the command line, each with a link to its view and to its SQL, which have rows."""
+    wanted = json.loads(server.rows("/api/v1/last/summary", count="1"))[0]["findings"]
+    expect(f"findings of each severity's shape: {wanted}", 0 < len(wanted) <= 5 and all(list(one) == ["severity", "sentence", "bytes", "blocks", "command", "page", "sql"] for one in wanted))
+    page.open(f"{server.address}view/last/overview")
+    rest(page)
+    shown = page.run("return [...document.querySelectorAll('.findings li')].map(item => [item.className, item.querySelector('span').innerText])")
+    expect(f"the same: {shown}", shown == [[one["severity"], one["sentence"]] for one in wanted])
+    for one in wanted:
+        expect(f"rows of {one['sql']}", json.loads(post(server, one["sql"])))
+        page.open(f"{server.address}view/last/{one['page']}")
+        rest(page)
+        page.wait(f"rows of {one['page']}", "return document.querySelectorAll('main tbody tr').length > 0")
+    page.open(f"{server.address}view/last/overview")
+    rest(page)
+    follow(page, "SQL →", ".findings")
+    page.wait("the statement", "return document.querySelector('textarea')?.value === arguments[0]", wanted[0]["sql"])
+
+
 def two_recordings(page, server):
     """Two recordings side by side: what grew and what went."""
     page.open(server.address + "view/last/diff")
@@ -725,7 +744,7 @@ def questions_wait_for_none(page, server):
     expect("there are several processes", len(processes) > 1)
     for chosen in ("", f"?process={processes[-1]}"):
         found = rounds(page, f"{server.address}view/last/overview{chosen}")
-        expect(f"rounds: {found}", len(found) == 2 and found[0] == ["/api/v1"] and len(found[1]) >= 10)
+        expect(f"rounds: {found}", len(found) == 2 and found[0] == ["/api/v1"] and len(found[1]) >= 5)
         asked = page.run("return performance.getEntriesByType('resource').filter(e => new URL(e.name).pathname === '/api/v1').map(e => e.initiatorType)")
         expect(f"what there is was asked for once, by the page itself: {asked}", asked == ["link"])
         of = processes[-1] if chosen else processes[0]
@@ -778,7 +797,7 @@ THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]], "compared_instants": [["shapes_over_time"]]}  # the last grows all the time
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, heap_map_of_totals, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, margins, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
+                                          resident_memory, shares, margins, suppressed, findings, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):

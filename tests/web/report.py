@@ -64,6 +64,15 @@ def check_tables(browser, database):
     same("leaks have stacks", True, browser.run("return JSON.parse(document.getElementById('rows-leaks').textContent).every(row => row.stack.length > 0)"))
 
 
+def check_findings(browser, query, database):
+    """The page begins with the findings of the command line."""
+    wanted = json.loads(subprocess.run([query, database, "--json"], capture_output=True, text=True, check=True, env=harness.environment()).stdout)[0]["findings"]
+    same("there are findings", True, len(wanted) > 0)
+    shown = browser.run("return Array.from(document.querySelectorAll('#findings li')).map(item => [item.className, item.querySelector('span').textContent, item.querySelector('code').textContent])")
+    same("findings", [[one["severity"], one["sentence"], one["command"]] for one in wanted], shown)
+    same("they come first", "findings", browser.run("return document.querySelector('section').id"))
+
+
 def check_words(browser):
     """Ids are no amounts, a command line is a command, and no table is wider than a page of 1200 pixels."""
     cells = "return Array.from(document.querySelectorAll('%s')).map(cell => cell.textContent)"
@@ -101,6 +110,7 @@ def test():
         check_folding(browser)
         check_tables(browser, database)
         check_words(browser)
+        check_findings(browser, tools.query, f"{folder}/run.db")
         same("charts", True, browser.run("return document.querySelectorAll('#charts svg').length == 3"))
         for dark in (False, True):
             browser.dark(dark)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // format: makes raw numbers readable, using the unit at the end of a column name.
 
-import type { Cell } from "./api";
+import type { Cell, Row } from "./api";
 import { formatInstant } from "./instants";
 
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -128,4 +128,10 @@ export function shortName(name: string): string {
 // For a sentence: without the text in <> and without a long list of parameters.
 export function spokenName(name: string): string {
   return shortName(name).replace(/\([^()]{24,}.*\)( const)?$/, "(…)$1");
+}
+
+// "function (file.c:12)" of a row that names a place in the code.
+export function placeOf(row: Row): string {
+  const name = spokenName(String(row.function ?? (row.module ? baseName(String(row.module)) : "an unknown function")));
+  return row.source ? `${name} (${baseName(String(row.source))}:${row.line})` : name;
 }

@@ -2,6 +2,20 @@
 mtrace-query run.db
 # expect stdout
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
+#|
+#|What to look at
+#|  warning   Only 15 % of the allocations have a complete stack: call trees miss callers.
+#|            mtrace-query unwind-quality run.db --process 1
+#|  info      At the peak, at 1m00s, worker (libwork.so) held 54 % of 9.8 KiB in 29 blocks.
+#|            mtrace-query peak run.db --process 1
+#|  info      4.0 KiB more in 6 blocks were live when a signal ended the program, the largest part
+#|            from Cache::reserve (cache.c:31): 3.9 KiB in 1 block, allocated once.
+#|            mtrace-query leaks run.db --process 1
+#|  info      700 B in 7 blocks from Session::clone (session.c:88) were live when a signal ended the
+#|            program; they came throughout the run, 8 B a second. Other blocks of the same stacks are
+#|            freed in Session::close (session.c:140).
+#|            mtrace-query leaks-by-stack run.db --site 2 --process 1 --stacks
+#|
 #|allocated   14.2 KiB in 111 blocks; 1 realloc, 0 failures
 #|freed       9.3 KiB in 97 blocks; 0 blocks from before it was recorded
 #|leaked      4.9 KiB in 14 blocks, of these 300 B suppressed
@@ -10,31 +24,19 @@ mtrace-query run.db
 #|peak        9.8 KiB in 40 blocks at 1m00s
 #|recording   1,000 events of 2 threads, 0 dropped; 7 stacks, 15 % of allocations with a complete one
 #|
-#|  bytes  blocks  leaked, growing ones first
-#|  700 B       7  Session::clone  session.c:88
-#|3.9 KiB       1  Cache::reserve  cache.c:31
-#|   30 B       3  libwork.so
-#|   20 B       2  main  main.c:10
-#|
-#|  bytes  blocks  live at the peak
-#|5.2 KiB      29  worker  libwork.so
-#|3.9 KiB       1  Cache::reserve  cache.c:31
-#|  600 B       6  Session::clone  session.c:88
-#|   30 B       2  libwork.so
-#|   20 B       2  main  main.c:10
-#|
-#|  bytes  blocks  temporary
-#|7.8 KiB      80  worker  libwork.so
-#|  200 B       2  Session::clone  session.c:88
-#|
 #|  bytes  blocks  allocated most often
 #|9.1 KiB      91  worker  libwork.so
 #|1.2 KiB      12  Session::clone  session.c:88
 #|   40 B       4  main  main.c:10
-#|   30 B       3  libwork.so
-#|3.9 KiB       1  Cache::reserve  cache.c:31
 #|
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
+#|
+#|What to look at
+#|  info      At the peak, at 20.0 s, Cache::reserve (cache.c:31) held 100 % of 500 B in 5 blocks.
+#|            mtrace-query peak run.db --process 2
+#|  info      100 B in 1 block was never freed: from Cache::reserve (cache.c:31).
+#|            mtrace-query leaks run.db --process 2
+#|
 #|allocated   500 B in 5 blocks; 0 reallocs, 0 failures
 #|freed       400 B in 4 blocks; 3 blocks from before it was recorded
 #|leaked      100 B in 1 block, of these 0 B suppressed
@@ -42,28 +44,21 @@ mtrace-query run.db
 #|peak        500 B in 5 blocks at 20.0 s
 #|recording   50 events of 1 thread, 0 dropped; 1 stack, 100 % of allocations with a complete one
 #|
-#|bytes  blocks  leaked, growing ones first
-#|100 B       1  Cache::reserve  cache.c:31
-#|
-#|bytes  blocks  live at the peak
-#|500 B       5  Cache::reserve  cache.c:31
-#|
-#|bytes  blocks  temporary
-#|400 B       4  Cache::reserve  cache.c:31
-#|
 #|bytes  blocks  allocated most often
 #|500 B       5  Cache::reserve  cache.c:31
 #|
 #|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
+#|
+#|What to look at
+#|  info      At the peak, at 40.5 s, main (main.c:10) held 100 % of 64 B in 1 block.
+#|            mtrace-query peak run.db --process 3
+#|
 #|allocated   64 B in 1 block; 0 reallocs, 0 failures
 #|freed       0 B in 0 blocks; 0 blocks from before it was recorded
 #|leaked      0 B in 0 blocks, of these 0 B suppressed
 #|temporary   0 blocks, 0.0 % of all
 #|peak        64 B in 1 block at 40.5 s
 #|recording   4 events of 1 thread, 0 dropped; 1 stack, 100 % of allocations with a complete one
-#|
-#|bytes  blocks  live at the peak
-#| 64 B       1  main  main.c:10
 #|
 #|bytes  blocks  allocated most often
 #| 64 B       1  main  main.c:10

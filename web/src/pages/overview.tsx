@@ -2,11 +2,11 @@
 // overview: what the run was, what is to be looked at first, and its curves over time.
 
 import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
-import { useRows, useSql, type Recording, type Row } from "../api";
+import { useRows, type Recording, type Row } from "../api";
 import type { PageProps } from "../app";
 import { Chart } from "../chart";
 import { number, useCurves, type Range } from "../curves";
-import { findingsOf, type Finding } from "../findings";
+import { Findings, type Finding } from "../findings";
 import { formatBlocks, formatBytes, formatCount, formatDuration, formatShare } from "../format";
 import { formatInstant, instantText, parseInstant } from "../instants";
 import { Link } from "../link";
@@ -61,26 +61,6 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
         </div>
       ))}
     </dl>
-  );
-}
-
-function Findings({ findings }: { findings: readonly Finding[] }) {
-  return (
-    <section aria-label="findings">
-      <h2>What to look at</h2>
-      <ol class="findings">
-        {findings.map((finding) => (
-          <li key={finding.text} class={finding.gravity}>
-            {finding.text}{" "}
-            {finding.next.map(([text, to]) => (
-              <Link key={text} to={to}>
-                {text} →
-              </Link>
-            ))}
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }
 
@@ -144,29 +124,19 @@ function Curves({ address, recording, processes }: { address: Address; recording
   );
 }
 
-// Of each instant that is judged the call site that pins most: all rows would be a thousand times as much.
-function pinningStatement(process: number): string {
-  const first = (at: string) => `SELECT * FROM (SELECT * FROM pinning WHERE process_id = ${process} AND at = '${at}' LIMIT 1)`;
-  return `${first("peak")} UNION ALL ${first("end")}`;
-}
-
-// All that the page needs is asked for at once, the slowest first: no answer waits for another one.
+// The summary and the curves are requested together: no answer waits for another one.
 export function Overview({ address, recording }: PageProps) {
   const processes = useProcesses(address, recording);
-  const ask = (command: string, count = "1") => useRows(address.recording, command, [["count", count], ["process", processes.id]]);
-  const summary = ask("summary");
+  const summary = useRows(address.recording, "summary", [["count", "1"], ["process", processes.id]]);
   const first = summary.data?.[0];
-  const pinning = useSql(address.recording, pinningStatement(Number(processes.id)));
-  const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!processes.shown && !processes.answer.isLoading) return <Notice answer={processes.answer} empty="no such process" />;
-  const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, recording, processes);
   return (
-    <div class="overview" aria-busy={summary.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
+    <div class="overview" aria-busy={summary.isLoading}>
       <ShownProcess address={address} processes={processes} />
       <Notes recording={address.recording} />
+      {first && <Findings address={shown} findings={first.findings as unknown as Finding[]} />}
       {first ? <Facts summary={first} process={processes.shown} /> : <Notice answer={summary} />}
-      {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} recording={recording} processes={processes} />
     </div>
   );

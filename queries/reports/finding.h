@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * finding: one sentence about a run, and the parts that all findings have.
+ *
+ *   critical  memory that rises as long as the program works
+ *   warning   a large part of the memory or time that a change of the program would save
+ *   info      where the memory is
+ */
+#ifndef MTRACE_QUERIES_FINDING_H
+#define MTRACE_QUERIES_FINDING_H
+
+#include "lib/abi/attr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct query;
+struct sqlite3_stmt;
+struct summary_numbers;
+
+enum finding_severity {
+    FINDING_CRITICAL,
+    FINDING_WARNING,
+    FINDING_INFO
+};
+
+enum {
+    FINDINGS_SHOWN = 5,
+    FINDINGS_CAPACITY = 20,
+    FINDING_PLACE_BYTES = 256
+};
+
+struct finding {
+    enum finding_severity severity;
+    double cost;    /* sort key among those of one severity */
+    int64_t bytes;  /* concerned; -1: the finding is not about bytes */
+    int64_t blocks; /* the same */
+    char sentence[1024];
+    char command[96]; /* of mtrace-query, one level deeper: "leaks" */
+    char options[96]; /* of this command: "--site 12", or "" */
+    char page[128];   /* of mtrace-serve, below its recording: "leaks-by-stack?process=1&site=12" */
+    char sql[512];    /* a SELECT whose rows are behind the sentence */
+};
+
+struct findings {
+    struct finding list[FINDINGS_CAPACITY];
+    size_t n; /* at most FINDINGS_SHOWN after findings_collect */
+};
+
+/* The process that the findings are about. */
+struct finding_run {
+    const struct query *query;
+    const struct summary_numbers *numbers;
+    struct findings *findings;
+    int64_t process_id;
+    int64_t peak_bytes;
+    double duration_ns;
+};
+
+const char *finding_severity_name(enum finding_severity severity);
+
+double finding_share_of_peak(const struct finding_run *run, int64_t bytes);
+
+/* The program ended by exit: nothing can be done about its heap any more. */
+bool finding_has_exited(const struct finding_run *run);
+
+/* A new finding with an empty sentence; bytes and blocks as in struct finding. */
+struct finding *finding_add(const struct finding_run *run, enum finding_severity severity,
+                            double cost, int64_t bytes, int64_t blocks);
+
+/* Appends to the sentence; a sentence that is too long is cut. */
+void finding_append(struct finding *finding, const char *format, ...) MTRACE_PRINTF(2, 3);
+
+/* Sets command, options and page. page: without a process; NULL: the command. site_id 0: none. */
+void finding_lead(const struct finding_run *run, struct finding *finding, const char *command,
+                  const char *page, int64_t site_id);
+
+/* Sets the SQL: "SELECT * FROM view WHERE process_id = 1" and the formatted text. */
+void finding_show_sql(const struct finding_run *run, struct finding *finding, const char *view,
+                      const char *format, ...) MTRACE_PRINTF(4, 5);
+
+/* "function (file.c:12)" of four columns of a row: function, source, line, module. */
+void finding_format_place(struct sqlite3_stmt *row, int column, char ret_text[FINDING_PLACE_BYTES]);
+
+/* The same of "function /path/file.c:12", the label of a call site. */
+void finding_format_label(const char *label, char ret_text[FINDING_PLACE_BYTES]);
+
+/* Prepares a statement whose parameter ?1 is the process. */
+int finding_prepare(const struct finding_run *run, const char *sql, struct sqlite3_stmt **ret_stmt,
+                    struct error *err);
+
+/* The statement's first row: 1, none: 0, or an error. Finalize the statement after 1. */
+int finding_first_row(const struct finding_run *run, const char *sql,
+                      struct sqlite3_stmt **ret_stmt, struct error *err);
+
+#endif

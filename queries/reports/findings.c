@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/reports/findings.h"
+
+#include "lib/base/error.h"
+#include "lib/base/json_text.h"
+#include "lib/base/units.h"
+#include "queries/core/query.h"
+#include "queries/reports/leak_findings.h"
+#include "queries/reports/summary_numbers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MIB = 1024 * 1024,
+    INDENT = 12
+};
+
+/* Assumed cost of one pair of malloc and free, and speed of a copy. */
+static const double pair_ns = 50;
+static const double copied_bytes_per_ns = 5;
+
+static int64_t number(const struct finding_run *run, const char *name)
+{
+    return summary_number(run->numbers, name);
+}
+
+static double share_of_run(const struct finding_run *run, double time_ns)
+{
+    return run->duration_ns > 0 ? time_ns / run->duration_ns : 0;
+}
+
+/* ---- heaps ---- */
+
+struct heap {
+    char at[8]; /* "peak" or "end" */
+    int64_t extent, live, slack, overhead, holes, free_pages, top;
+};
+
+static const char heaps_sql[] =
+    "SELECT n.reason, sum(h.extent_bytes), sum(h.live_bytes), sum(h.slack_bytes),"
+    " sum(h.overhead_bytes), sum(h.hole_bytes), sum(h.free_page_bytes), sum(h.top_bytes)"
+    " FROM snapshots AS n JOIN heap_states AS h ON h.snapshot_id = n.snapshot_id"
+    " JOIN heaps AS e ON e.heap_id = h.heap_id WHERE n.process_id = ?1"
+    " AND n.reason IN ('peak', 'end') AND e.allocator = 'glibc' AND h.top_bytes IS NOT NULL"
+    " GROUP BY n.reason";
+
+/* The call site that pins most pages at that time. */
+static int append_who_pins(const struct finding_run *run, const struct heap *heap,
+                           struct finding *finding, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char place[FINDING_PLACE_BYTES];
+    char sql[256];
+    char text[3][UNITS_TEXT_BYTES];
+    int rc;
+
+    if (run->query->database.is_without >= LEFT_OUT_MOMENTS)
+        return 0;
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT function, source, line, module, pinned_pages, would_free_bytes,"
+                   " usable_bytes FROM pinning WHERE process_id = ?1 AND at = '%s' LIMIT 1",
+                   heap->at);
+    rc = finding_first_row(run, sql, &stmt, err);
+    if (rc != 1)
+        return rc;
+    /* Pages that are mostly full are no waste. */
+    if (sqlite3_column_int64(stmt, 5) > heap->holes / 20
+        && sqlite3_column_int64(stmt, 5) > 2 * sqlite3_column_int64(stmt, 6)) {
+        finding_format_place(stmt, 0, place);
+        finding_append(finding, " %s keeps %s of pages in use with %s of blocks.", place,
+                       units_format_bytes(sqlite3_column_int64(stmt, 5), text[0]),
+                       units_format_bytes(sqlite3_column_int64(stmt, 6), text[1]));
+    }
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+static int find_fragmentation(const struct finding_run *run, const struct heap *heap,
+                              struct error *err)
+{
+    int64_t unused = heap->holes + heap->free_pages;
+    bool is_over = finding_has_exited(run) && strcmp(heap->at, "end") == 0; /* too late to matter */
+    char page[32];
+    char text[3][UNITS_TEXT_BYTES];
+    struct finding *finding =
+        finding_add(run, unused > 4 * MIB && !is_over ? FINDING_WARNING : FINDING_INFO,
+                    finding_share_of_peak(run, unused), unused, -1);
+
+    finding_append(
+        finding, "Fragmentation: at the %s %s of the heap's %s were free between live blocks.",
+        heap->at, units_format_bytes(unused, text[0]), units_format_bytes(heap->extent, text[1]));
+    if (heap->free_pages > heap->holes)
+        finding_append(finding, " malloc_trim(0) returns %s of it, which are whole pages.",
+                       units_format_bytes(heap->free_pages, text[2]));
+    (void)snprintf(page, sizeof(page), "pinning?alive_at=%s", heap->at);
+    finding_lead(run, finding, "pinning", page, 0);
+    finding_show_sql(run, finding, "pinning", " AND at = '%s'", heap->at);
+    return append_who_pins(run, heap, finding, err);
+}
+
+static void find_untrimmed(const struct finding_run *run, const struct heap *heap)
+{
+    char text[2][UNITS_TEXT_BYTES];
+    struct finding *finding =
+        finding_add(run, FINDING_INFO, finding_share_of_peak(run, heap->top), heap->top, -1);
+
+    finding_append(
+        finding,
+        "At the end %s of the heap's %s were free above the last live block: malloc_trim(0) returns them.",
+        units_format_bytes(heap->top, text[0]), units_format_bytes(heap->extent, text[1]));
+    finding_lead(run, finding, "fragmentation", "fragmentation?alive_at=end", 0);
+    finding_show_sql(run, finding, "fragmentation", " AND at = 'end'");
+}
+
+static void find_small_blocks(const struct finding_run *run, const struct heap *heap)
+{
+    int64_t lost = heap->slack + heap->overhead;
+    char text[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
+    struct finding *finding =
+        finding_add(run, FINDING_INFO, finding_share_of_peak(run, lost), lost, -1);
+
+    finding_append(
+        finding,
+        "Blocks are small: at the peak headers and rounded sizes took %s, %s of the bytes in use. "
+        "Allocate several objects in one block.",
+        units_format_bytes(lost, text),
+        units_format_share((double)lost / (double)heap->live, share));
+    finding_lead(run, finding, "size-histogram", NULL, 0);
+    finding_show_sql(run, finding, "size_histogram", "%s", "");
+}
+
+/* A heap that the program has emptied before it exits is not worth a finding. */
+static bool is_in_use(const struct finding_run *run, const struct heap *heap)
+{
+    return heap->live >= heap->extent / 10
+           || (strcmp(heap->at, "end") == 0 && !finding_has_exited(run));
+}
+
+static int find_heaps(const struct finding_run *run, struct error *err)
+{
+    struct heap worst = {.at = ""};
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = finding_prepare(run, heaps_sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&run->query->database, stmt, err)) == 1) {
+        struct heap heap = {
+            .extent = sqlite3_column_int64(stmt, 1),
+            .live = sqlite3_column_int64(stmt, 2),
+            .slack = sqlite3_column_int64(stmt, 3),
+            .overhead = sqlite3_column_int64(stmt, 4),
+            .holes = sqlite3_column_int64(stmt, 5),
+            .free_pages = sqlite3_column_int64(stmt, 6),
+            .top = sqlite3_column_int64(stmt, 7),
+        };
+        int64_t lost = heap.slack + heap.overhead;
+        int64_t unused = heap.holes + heap.free_pages;
+
+        (void)snprintf(heap.at, sizeof(heap.at), "%s", rundb_text(stmt, 0));
+        if (heap.extent >= MIB && unused >= heap.extent / 4 && is_in_use(run, &heap)
+            && unused > worst.holes + worst.free_pages)
+            worst = heap;
+        if (strcmp(heap.at, "end") == 0 && !finding_has_exited(run) && heap.top >= 4 * MIB
+            && heap.top >= heap.extent / 2 && heap.live >= heap.extent / 10)
+            find_untrimmed(run, &heap);
+        if (strcmp(heap.at, "peak") == 0 && lost >= MIB && lost >= heap.live / 4 && heap.live > 0)
+            find_small_blocks(run, &heap);
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0 && *worst.at)
+        rc = find_fragmentation(run, &worst, err);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- time ---- */
+
+static int find_temporary(const struct finding_run *run, struct error *err)
+{
+    double share = summary_share(run->numbers, "temporary_share");
+    int64_t blocks = number(run, "temporary_blocks");
+    double cost = share_of_run(run, (double)blocks * pair_ns);
+    struct sqlite3_stmt *stmt = NULL;
+    struct finding *finding;
+    char place[FINDING_PLACE_BYTES];
+    char text[2][UNITS_TEXT_BYTES];
+    int rc;
+
+    if (share <= 0.25 || blocks < 1000)
+        return 0;
+    rc = finding_first_row(run,
+                           "SELECT function, source, line, module, call_site_id, temporary_blocks"
+                           " FROM temporary WHERE process_id = ?1 LIMIT 1",
+                           &stmt, err);
+    if (rc != 1)
+        return rc;
+    finding_format_place(stmt, 0, place);
+    finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, -1, blocks);
+    finding_append(finding,
+                   "%s of all allocations are temporary: freed before their thread makes another. "
+                   "%s allocates most of them, %s: reuse a buffer there.",
+                   units_format_share(share, text[0]), place,
+                   units_format_counted(sqlite3_column_int64(stmt, 5), "block", text[1]));
+    finding_lead(run, finding, "temporary", NULL, 0);
+    finding_show_sql(run, finding, "temporary", "%s", "");
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+static int find_copying(const struct finding_run *run, struct error *err)
+{
+    int64_t copied = number(run, "realloc_copied_bytes");
+    double cost = share_of_run(run, (double)copied / copied_bytes_per_ns);
+    struct sqlite3_stmt *stmt = NULL;
+    struct finding *finding;
+    char place[FINDING_PLACE_BYTES];
+    char text[3][UNITS_TEXT_BYTES];
+    int rc;
+
+    if (copied < MIB || copied < number(run, "allocated_bytes") / 10)
+        return 0;
+    rc = finding_first_row(run,
+                           "SELECT function, source, line, module, copied_bytes, longest_chain"
+                           " FROM reallocs WHERE process_id = ?1 LIMIT 1",
+                           &stmt, err);
+    if (rc != 1)
+        return rc;
+    finding_format_place(stmt, 0, place);
+    finding = finding_add(run, cost > 0.02 ? FINDING_WARNING : FINDING_INFO, cost, copied, -1);
+    finding_append(
+        finding,
+        "realloc copied %s, %s of it for %s, whose buffers grow in up to %s steps: reserve the "
+        "size, or double it.",
+        units_format_bytes(copied, text[0]),
+        units_format_bytes(sqlite3_column_int64(stmt, 4), text[1]), place,
+        units_format_count(sqlite3_column_int64(stmt, 5), text[2]));
+    finding_lead(run, finding, "reallocs", NULL, 0);
+    finding_show_sql(run, finding, "reallocs", "%s", "");
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+static int find_peak(const struct finding_run *run, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    struct finding *finding;
+    char place[FINDING_PLACE_BYTES];
+    char text[4][UNITS_TEXT_BYTES];
+    int rc = finding_first_row(
+        run,
+        "SELECT function, source, line, module, call_site_id, bytes, blocks, share"
+        " FROM peak WHERE process_id = ?1 LIMIT 1",
+        &stmt, err);
+
+    if (rc != 1)
+        return rc;
+    finding_format_place(stmt, 0, place);
+    finding = finding_add(run, FINDING_INFO, sqlite3_column_double(stmt, 7),
+                          sqlite3_column_int64(stmt, 5), sqlite3_column_int64(stmt, 6));
+    finding_append(finding, "At the peak, at %s, %s held %s of %s in %s.",
+                   units_format_duration(number(run, "peak_ns"), text[0]), place,
+                   units_format_share(sqlite3_column_double(stmt, 7), text[1]),
+                   units_format_bytes(run->peak_bytes, text[2]),
+                   units_format_counted(sqlite3_column_int64(stmt, 6), "block", text[3]));
+    finding_lead(run, finding, "peak", NULL, 0);
+    finding_show_sql(run, finding, "peak", "%s", "");
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+static int find_bad_frees(const struct finding_run *run, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    struct finding *finding;
+    char text[UNITS_TEXT_BYTES];
+    int64_t n;
+    int rc = finding_first_row(run, "SELECT count(*) FROM unmatched_frees WHERE process_id = ?1",
+                               &stmt, err);
+
+    if (rc != 1)
+        return rc;
+    n = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    if (n == 0)
+        return 0;
+    finding = finding_add(run, FINDING_WARNING, 1, -1, n);
+    finding_append(
+        finding,
+        "%s got an address that is not a live block: a double free, an invalid free, or an "
+        "allocator that was not recorded.",
+        units_format_counted(n, "call", text));
+    finding_lead(run, finding, "errors", NULL, 0);
+    finding_show_sql(run, finding, "errors", "%s", "");
+    return 0;
+}
+
+static void find_trust(const struct finding_run *run)
+{
+    int64_t failures = number(run, "failures");
+    double complete = summary_share(run->numbers, "complete_share");
+    char text[UNITS_TEXT_BYTES];
+    struct finding *finding;
+
+    if (failures > 0) {
+        finding = finding_add(run, FINDING_WARNING, 1, -1, failures);
+        finding_append(finding, "%s failed: the program got no memory.",
+                       units_format_counted(failures, "allocation", text));
+        finding_lead(run, finding, "failures", "allocation-failures", 0);
+        finding_show_sql(run, finding, "allocation_failures", "%s", "");
+    }
+    if (summary_is_known(run->numbers, "complete_share") && complete < 0.9) {
+        finding = finding_add(run, complete < 0.5 ? FINDING_WARNING : FINDING_INFO, 0, -1, -1);
+        finding_append(finding,
+                       "Only %s of the allocations have a complete stack: call trees miss callers.",
+                       units_format_share(complete, text));
+        finding_lead(run, finding, "unwind-quality", NULL, 0);
+        finding_show_sql(run, finding, "unwind_quality", "%s", "");
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct finding *x = a;
+    const struct finding *y = b;
+
+    if (x->severity != y->severity)
+        return x->severity < y->severity ? -1 : 1;
+    if (x->cost > y->cost || x->cost < y->cost)
+        return x->cost > y->cost ? -1 : 1;
+    return strcmp(x->sentence, y->sentence);
+}
+
+int findings_collect(const struct query *query, int64_t process_id,
+                     const struct summary_numbers *numbers, struct findings *findings,
+                     struct error *err)
+{
+    const struct finding_run run = {
+        .query = query,
+        .numbers = numbers,
+        .findings = findings,
+        .process_id = process_id,
+        .peak_bytes = summary_number(numbers, "peak_bytes"),
+        .duration_ns = (double)summary_number(numbers, "duration_ns"),
+    };
+    int rc;
+
+    findings->n = 0;
+    rc = leak_findings_add(&run, err);
+    if (rc == 0)
+        rc = find_heaps(&run, err);
+    if (rc == 0)
+        rc = find_temporary(&run, err);
+    if (rc == 0)
+        rc = find_copying(&run, err);
+    if (rc == 0)
+        rc = find_peak(&run, err);
+    if (rc == 0)
+        rc = find_bad_frees(&run, err);
+    find_trust(&run);
+    qsort(findings->list, findings->n, sizeof(findings->list[0]), compare);
+    if (findings->n > FINDINGS_SHOWN)
+        findings->n = FINDINGS_SHOWN;
+    return rc;
+}
+
+/* ---- output ---- */
+
+void finding_put_command(const struct query *query, const struct finding *finding, FILE *out)
+{
+    (void)fprintf(out, "mtrace-query %s %s%s%s", finding->command,
+                  query->options->is_sealed ? "run.db" : query->shell_path,
+                  *finding->options ? " " : "", finding->options);
+}
+
+/* Breaks the text at blanks. width 0: no limit. */
+static void print_wrapped(const char *text, size_t width, FILE *out)
+{
+    size_t room = width > INDENT + 20 ? width - INDENT : SIZE_MAX;
+
+    while (strlen(text) > room) {
+        size_t n = room;
+
+        while (n > 0 && text[n] != ' ')
+            n--;
+        if (n == 0)
+            n = strcspn(text, " ");
+        (void)fprintf(out, "%.*s\n%*s", (int)n, text, INDENT, "");
+        text += n;
+        while (*text == ' ')
+            text++;
+    }
+    (void)fprintf(out, "%s\n", text);
+}
+
+void findings_print(const struct query *query, const struct findings *findings)
+{
+    static const char *const colours[] = {"\033[31m", "\033[33m", ""};
+    FILE *out = query->out;
+    bool is_coloured = query->style.is_coloured;
+
+    if (findings->n == 0)
+        return;
+    (void)fputs("\nWhat to look at\n", out);
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->list[i];
+
+        (void)fprintf(out, "  %s%-8s%s  ", is_coloured ? colours[finding->severity] : "",
+                      finding_severity_name(finding->severity), is_coloured ? "\033[0m" : "");
+        print_wrapped(finding->sentence, (size_t)query->style.width, out);
+        if (query->options->is_sealed)
+            continue;
+        (void)fprintf(out, "%*s", INDENT, "");
+        finding_put_command(query, finding, out);
+        (void)fputs("\n", out);
+    }
+    (void)fputs("\n", out);
+}
+
+static void put_number(const char *key, int64_t value, FILE *out)
+{
+    if (value < 0)
+        (void)fprintf(out, ",\"%s\":null", key);
+    else
+        (void)fprintf(out, ",\"%s\":%" PRId64, key, value);
+}
+
+static void put_text(const char *key, const char *text, FILE *out)
+{
+    (void)fprintf(out, "\"%s\":", key);
+    json_text_put(out, text);
+}
+
+static void put_finding(const struct query *query, const struct finding *finding, FILE *out)
+{
+    char *command = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&command, &size);
+
+    if (text) {
+        finding_put_command(query, finding, text);
+        (void)fclose(text);
+    }
+    (void)fputs("{", out);
+    put_text("severity", finding_severity_name(finding->severity), out);
+    (void)fputs(",", out);
+    put_text("sentence", finding->sentence, out);
+    put_number("bytes", finding->bytes, out);
+    put_number("blocks", finding->blocks, out);
+    (void)fputs(",", out);
+    put_text("command", command, out);
+    (void)fputs(",", out);
+    put_text("page", finding->page, out);
+    (void)fputs(",", out);
+    put_text("sql", finding->sql, out);
+    (void)fputs("}", out);
+    free(command);
+}
+
+void findings_put_json(const struct query *query, const struct findings *findings, FILE *out)
+{
+    (void)fputs("[", out);
+    for (size_t i = 0; i < findings->n; i++) {
+        (void)fputs(i ? "," : "", out);
+        put_finding(query, &findings->list[i], out);
+    }
+    (void)fputs("]", out);
+}

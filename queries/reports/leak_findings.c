@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/reports/leak_findings.h"
+
+#include "lib/base/error.h"
+#include "lib/base/units.h"
+#include "queries/core/query.h"
+#include "queries/render/estimate.h"
+#include "queries/reports/finding.h"
+#include "queries/reports/summary_numbers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_LEAKS = 64, /* call sites that are examined */
+    MAX_TOGETHER = 16,
+    MAX_MULTIPLE = 8,
+    MAX_OWN_LEAKS = 3, /* findings about one leak; the others share one */
+    KIB = 1024,
+    MIB = 1024 * KIB
+};
+
+static int64_t number(const struct finding_run *run, const char *name)
+{
+    return summary_number(run->numbers, name);
+}
+
+/* Of memory that rises as long as the program works. */
+static enum finding_severity severity_of_growth(const struct finding_run *run, int64_t bytes)
+{
+    if (bytes >= MIB && bytes > run->peak_bytes / 20)
+        return FINDING_CRITICAL;
+    return bytes >= 64 * KIB && bytes > run->peak_bytes / 100 ? FINDING_WARNING : FINDING_INFO;
+}
+
+struct leak {
+    int64_t site_id, bytes, blocks, first_ns, last_ns;
+    double margin; /* of bytes; negative: exact */
+    char pattern[16];
+    char place[FINDING_PLACE_BYTES];
+    char freed_in[FINDING_PLACE_BYTES]; /* where most other blocks of its stacks are freed; or "" */
+};
+
+/* Leaks that one finding is about. */
+struct leak_group {
+    int64_t bytes, blocks;
+    double square;                          /* of the margin of bytes; negative: exact */
+    const struct leak *sites[MAX_TOGETHER]; /* the largest first */
+    size_t n;
+};
+
+struct leaks {
+    struct leak list[MAX_LEAKS];
+    bool is_reported[MAX_LEAKS];
+    size_t n;
+    int64_t reported_bytes, reported_blocks;
+};
+
+static bool goes_on(const struct leak *leak)
+{
+    return strcmp(leak->pattern, "steady") == 0 || strcmp(leak->pattern, "late") == 0;
+}
+
+static int read_leaks(const struct finding_run *run, struct leaks *leaks, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = finding_prepare(
+        run,
+        "SELECT function, source, line, module, call_site_id, leaked_bytes,"
+        " leaked_blocks, leaked_first_ns, leaked_last_ns, pattern, leaked_bytes_margin,"
+        " share_of_site, usually_freed_in FROM leaks WHERE process_id = ?1 AND suppressed_by IS NULL LIMIT ?2",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 2, MAX_LEAKS);
+    while ((rc = rundb_step(&run->query->database, stmt, err)) == 1 && leaks->n < MAX_LEAKS) {
+        struct leak *leak = &leaks->list[leaks->n++];
+
+        finding_format_place(stmt, 0, leak->place);
+        leak->site_id = sqlite3_column_int64(stmt, 4);
+        leak->bytes = sqlite3_column_int64(stmt, 5);
+        leak->blocks = sqlite3_column_int64(stmt, 6);
+        leak->first_ns = sqlite3_column_int64(stmt, 7);
+        leak->last_ns = sqlite3_column_int64(stmt, 8);
+        (void)snprintf(leak->pattern, sizeof(leak->pattern), "%s", rundb_text(stmt, 9));
+        leak->margin =
+            sqlite3_column_type(stmt, 10) == SQLITE_NULL ? -1 : sqlite3_column_double(stmt, 10);
+        /* The label of a place without a line is only a file: no help. */
+        if (sqlite3_column_double(stmt, 11) < 1 && strchr(rundb_text(stmt, 12), ' '))
+            finding_format_label(rundb_text(stmt, 12), leak->freed_in);
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* The first and the last block at the same times, and the same number of blocks or a multiple:
+ * parts of one object. */
+static bool leak_together(const struct finding_run *run, const struct leak *a, const struct leak *b)
+{
+    int64_t near_ns = (int64_t)(run->duration_ns / 100);
+    int64_t most = a->blocks > b->blocks ? a->blocks : b->blocks;
+    int64_t least = a->blocks > b->blocks ? b->blocks : a->blocks;
+    int64_t times = least > 0 ? (most + least / 2) / least : 0;
+
+    /* The log may end between the parts of some objects. */
+    return least > 1 && times <= MAX_MULTIPLE && llabs(most - times * least) <= most / 100
+           && llabs(a->first_ns - b->first_ns) <= near_ns
+           && llabs(a->last_ns - b->last_ns) <= near_ns;
+}
+
+static void take(struct leaks *leaks, size_t i, struct leak_group *group)
+{
+    const struct leak *leak = &leaks->list[i];
+
+    group->bytes += leak->bytes;
+    group->blocks += leak->blocks;
+    group->square =
+        group->square < 0 || leak->margin < 0 ? -1 : group->square + leak->margin * leak->margin;
+    group->sites[group->n++] = leak;
+    leaks->is_reported[i] = true;
+}
+
+/* Leaks are sorted by weight, so the first of a group is its largest. */
+static struct leak_group group_of(const struct finding_run *run, struct leaks *leaks, size_t first)
+{
+    struct leak_group group = {0};
+
+    take(leaks, first, &group);
+    for (size_t i = first + 1; i < leaks->n && group.n < MAX_TOGETHER; i++)
+        if (!leaks->is_reported[i] && goes_on(&leaks->list[i])
+            && leak_together(run, &leaks->list[first], &leaks->list[i]))
+            take(leaks, i, &group);
+    return group;
+}
+
+/* What became of blocks that were not freed, without the verb. */
+static const char *what_is_left(const struct finding_run *run)
+{
+    static const struct {
+        const char *end_kind, *words;
+    } list[] = {
+        {"exit", "never freed"},
+        {"running", "live now"},
+        {"detached", "live when the recording was detached"},
+        {"unseen", "live where the log ends"},
+        {"signal", "live when a signal ended the program"},
+    };
+
+    const char *end = summary_text(run->numbers, "end_kind");
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (strcmp(list[i].end_kind, end) == 0)
+            return list[i].words;
+    return "live when the program ended";
+}
+
+static const char *verb(const struct finding_run *run, int64_t blocks)
+{
+    bool is_running = strcmp(summary_text(run->numbers, "end_kind"), "running") == 0;
+
+    return blocks == 1 ? is_running ? "is" : "was" : is_running ? "are" : "were";
+}
+
+static const char *format_bytes(const struct leak_group *group, char *ret_text)
+{
+    return estimate_format_bytes(
+        group->bytes, group->square < 0 ? -1 : estimate_margin(true, group->square), ret_text);
+}
+
+/* ", 1.2 MiB a second"; "" for a time too short for a rate. */
+static const char *format_rate(const struct leak_group *group, char ret_text[64])
+{
+    int64_t time_ns = group->sites[0]->last_ns - group->sites[0]->first_ns;
+    char text[UNITS_TEXT_BYTES];
+
+    ret_text[0] = '\0';
+    if (time_ns >= 1000000000)
+        (void)snprintf(
+            ret_text, 64, ", %s a second",
+            units_format_bytes((int64_t)((double)group->bytes * 1e9 / (double)time_ns), text));
+    return ret_text;
+}
+
+static void find_leak(const struct finding_run *run, const struct leak_group *group)
+{
+    const struct leak *first = group->sites[0];
+    bool is_late = strcmp(first->pattern, "late") == 0;
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char rate[64];
+    struct finding *finding =
+        finding_add(run, severity_of_growth(run, group->bytes),
+                    finding_share_of_peak(run, group->bytes), group->bytes, group->blocks);
+
+    finding_append(finding, "%s in %s from %s", format_bytes(group, bytes),
+                   units_format_counted(group->blocks, "block", blocks), first->place);
+    for (size_t i = 1; i < group->n && i < 3; i++)
+        finding_append(finding, ", %s", group->sites[i]->place);
+    if (group->n > 3)
+        finding_append(finding, " and %zu more call sites", group->n - 3);
+    if (group->n > 1)
+        finding_append(finding, ", which belong together,");
+    finding_append(finding, " %s %s; they came %s%s.", verb(run, group->blocks), what_is_left(run),
+                   is_late ? "in the second half of the run, until its end" : "throughout the run",
+                   format_rate(group, rate));
+    if (*first->freed_in)
+        finding_append(finding, " Other blocks of the same stacks are freed in %s.",
+                       first->freed_in);
+    finding_lead(run, finding, "leaks-by-stack", NULL, first->site_id);
+    (void)strncat(finding->options, " --stacks",
+                  sizeof(finding->options) - strlen(finding->options) - 1);
+    finding_show_sql(run, finding, "leaks", " AND call_site_id IN (%" PRId64, first->site_id);
+    for (size_t i = 1; i < group->n; i++) {
+        size_t used = strlen(finding->sql);
+
+        (void)snprintf(finding->sql + used, sizeof(finding->sql) - used, ", %" PRId64,
+                       group->sites[i]->site_id);
+    }
+    (void)strncat(finding->sql, ")", sizeof(finding->sql) - strlen(finding->sql) - 1);
+}
+
+/* How the largest of the leaks that do not go on came. */
+static const char *how_it_came(const struct leak *leak)
+{
+    static const struct {
+        const char *pattern, *words;
+    } list[] = {
+        {"burst", "most of them came at one time"},
+        {"plateau", "they stopped growing during the run"},
+        {"saw tooth", "new ones replaced old ones"},
+        {"once", "allocated once"},
+    };
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (strcmp(list[i].pattern, leak->pattern) == 0)
+            return list[i].words;
+    return "recorded too seldom to know how they came";
+}
+
+/* All leaks without a finding of their own. */
+static void find_other_leaks(const struct finding_run *run, const struct leaks *leaks)
+{
+    int64_t bytes =
+        number(run, "leaked_bytes") - number(run, "suppressed_bytes") - leaks->reported_bytes;
+    int64_t blocks =
+        number(run, "leaked_blocks") - number(run, "suppressed_blocks") - leaks->reported_blocks;
+    const struct leak *largest = NULL;
+    char text[4][UNITS_TEXT_BYTES];
+    struct finding *finding;
+
+    for (size_t i = 0; i < leaks->n; i++)
+        if (!leaks->is_reported[i] && (!largest || leaks->list[i].bytes > largest->bytes))
+            largest = &leaks->list[i];
+    if (!largest || bytes <= 0 || blocks <= 0)
+        return;
+    finding = finding_add(run, FINDING_INFO, finding_share_of_peak(run, bytes), bytes, blocks);
+    finding_append(finding, "%s%s in %s %s %s", units_format_bytes(bytes, text[0]),
+                   leaks->reported_bytes ? " more" : "",
+                   units_format_counted(blocks, "block", text[1]), verb(run, blocks),
+                   what_is_left(run));
+    if (blocks == 1)
+        finding_append(finding, ": from %s.", largest->place);
+    else if (largest->blocks == blocks)
+        finding_append(finding, ", all from %s: %s.", largest->place, how_it_came(largest));
+    else
+        finding_append(finding, ", the largest part from %s: %s in %s, %s.", largest->place,
+                       units_format_bytes(largest->bytes, text[2]),
+                       units_format_counted(largest->blocks, "block", text[3]),
+                       how_it_came(largest));
+    finding_lead(run, finding, "leaks", NULL, 0);
+    finding_show_sql(run, finding, "leaks", " AND suppressed_by IS NULL");
+}
+
+static int find_leaks(const struct finding_run *run, struct leaks *leaks, struct error *err)
+{
+    int64_t leaked = number(run, "leaked_bytes") - number(run, "suppressed_bytes");
+    size_t n_own = 0;
+    int rc = leaked > 0 ? read_leaks(run, leaks, err) : 0;
+
+    for (size_t i = 0; rc == 0 && i < leaks->n && n_own < MAX_OWN_LEAKS; i++) {
+        struct leak_group group;
+
+        if (leaks->is_reported[i] || !goes_on(&leaks->list[i]))
+            continue;
+        group = group_of(run, leaks, i);
+        if (n_own > 0 && group.bytes < leaked / 50) { /* not worth a line beside the others */
+            leaks->is_reported[i] = false;
+            break;
+        }
+        find_leak(run, &group);
+        leaks->reported_bytes += group.bytes;
+        leaks->reported_blocks += group.blocks;
+        n_own++;
+    }
+    if (rc == 0)
+        find_other_leaks(run, leaks);
+    return rc;
+}
+
+/* ---- growth ---- */
+
+static bool is_reported(const struct leaks *leaks, int64_t site_id)
+{
+    for (size_t i = 0; i < leaks->n; i++)
+        if (leaks->is_reported[i] && leaks->list[i].site_id == site_id)
+            return true;
+    return false;
+}
+
+/* What rises during the run although it is freed at its end. */
+static void find_growth_row(const struct finding_run *run, struct sqlite3_stmt *row)
+{
+    int64_t grown = sqlite3_column_int64(row, 5);
+    int64_t rate = sqlite3_column_int64(row, 8);
+    int64_t site_id = sqlite3_column_int64(row, 4);
+    char place[FINDING_PLACE_BYTES];
+    char text[3][UNITS_TEXT_BYTES];
+    enum finding_severity severity = severity_of_growth(run, grown);
+    struct finding *finding = finding_add(
+        run, finding_has_exited(run) && severity == FINDING_CRITICAL ? FINDING_WARNING : severity,
+        finding_share_of_peak(run, grown), grown, -1);
+
+    finding_format_place(row, 0, place);
+    finding_append(finding, "%s keeps growing: from %s to %s", place,
+                   units_format_bytes(sqlite3_column_int64(row, 6), text[0]),
+                   units_format_bytes(sqlite3_column_int64(row, 7), text[1]));
+    if (rate > 0)
+        finding_append(finding, ", %s a second", units_format_bytes(rate, text[2]));
+    finding_append(finding, "; a longer run needs more.");
+    finding_lead(run, finding, "growth", NULL, site_id);
+    finding_show_sql(run, finding, "growth", " AND call_site_id IS %" PRId64, site_id);
+}
+
+static int find_growth(const struct finding_run *run, const struct leaks *leaks, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    size_t n = 0;
+    int rc = finding_prepare(
+        run,
+        "SELECT function, source, line, module, call_site_id, grown_bytes, from_bytes,"
+        " to_bytes, bytes_per_s FROM growth WHERE process_id = ?1 AND pattern IN ('steady', 'late') LIMIT 8",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&run->query->database, stmt, err)) == 1 && n < 2) {
+        if (sqlite3_column_int64(stmt, 5) < 64 * KIB
+            || sqlite3_column_int64(stmt, 5) < run->peak_bytes / 20)
+            break;
+        if (is_reported(leaks, sqlite3_column_int64(stmt, 4)))
+            continue;
+        find_growth_row(run, stmt);
+        n++;
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+int leak_findings_add(const struct finding_run *run, struct error *err)
+{
+    struct leaks *leaks = calloc(1, sizeof(*leaks));
+    int rc =
+        leaks ? find_leaks(run, leaks, err) : error_set(err, ERROR_NOMEM, "no memory for leaks");
+
+    if (rc == 0)
+        rc = find_growth(run, leaks, err);
+    free(leaks);
+    return rc;
+}

@@ -1,0 +1,106 @@
+# One case for each kind of finding, on copies of one database.
+. "$CASES/../fixture.sh"
+# show TITLE SQL: process 1 of a copy with these changes; severity, sentence and command of findings that it changes.
+show() {
+    echo "== $1"
+    cp run.db copy.db
+    sqlite3 copy.db "$2"
+    mtrace-query copy.db --json --process 1 >answer.json
+    sqlite3 :memory: "SELECT f.value ->> 'severity' || ': ' || (f.value ->> 'sentence') || char(10) || '   ' || (f.value ->> 'command') || '  ' || (f.value ->> 'page')
+      FROM json_each(readfile('answer.json'), '\$[0].findings') AS f WHERE f.value ->> 'sentence' GLOB '$3'"
+    # The SQL behind each finding has rows for stock SQLite.
+    sqlite3 :memory: "SELECT f.value ->> 'sql' || ' LIMIT 1;' FROM json_each(readfile('answer.json'), '\$[0].findings') AS f WHERE f.value ->> 'sentence' GLOB '$3'" >behind.sql
+    sqlite3 copy.db <behind.sql | wc -l | sed 's/^/   rows: /'
+}
+mib='* 1048576'
+exited="UPDATE processes SET end_kind = 'exit', end_value = 0, peak_bytes = 20 $mib WHERE process_id = 1;"
+leaking="$exited UPDATE site_totals SET leaked_blocks = 1000, leaked_bytes = 8 $mib, allocated_blocks = 1000 WHERE process_id = 1 AND call_site_id = 2;
+  UPDATE site_leaks SET leaked_blocks = 1000, leaked_bytes = 8 $mib WHERE process_id = 1 AND call_site_id = 2;"
+show 'a leak that goes on' "$leaking" '*Session*'
+twice="CREATE TEMP TABLE other AS SELECT * FROM site_leaks WHERE process_id = 1 AND call_site_id = 2 AND rule_id IS NULL;
+  UPDATE other SET call_site_id = 5, leaked_blocks = 2 * leaked_blocks, leaked_bytes = 1 $mib, leaked_last_ns = leaked_last_ns + 1000; INSERT INTO site_leaks SELECT * FROM other;"
+show 'two call sites that leak together are one' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice" '*together*'
+show 'blocks of another time are another leak' "$leaking DELETE FROM site_leaks WHERE process_id = 1 AND call_site_id = 5; $twice UPDATE site_leaks SET leaked_first_ns = 50000000000 WHERE process_id = 1 AND call_site_id = 5;" '*throughout*'
+show 'a running program has live blocks' "$leaking UPDATE processes SET end_kind = 'running', end_value = NULL WHERE process_id = 1" '*Session*'
+show 'what exec replaced has leaked nothing' "$leaking UPDATE processes SET end_kind = 'exec' WHERE process_id = 1" '*Session*'
+growing="$exited DELETE FROM site_growth; INSERT INTO site_growth(process_id, call_site_id, snapshots, from_bytes, to_bytes, pattern, since_ns, until_ns, bytes_per_s, grown_bytes_margin) VALUES (1, 3, 64, 1 $mib, 9 $mib, 'steady', 1000000000, 90000000000, 100000, NULL), (1, 1, 64, 0, 1000, 'steady', 0, 1, 1, NULL);"
+show 'growth that is freed at the end' "$growing" '*growing*'
+show 'growth of a program that still runs' "$growing UPDATE processes SET end_kind = 'running' WHERE process_id = 1" '*growing*'
+heaps="INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL);
+  INSERT INTO snapshots VALUES (1001, 1, 60000000000, 'peak'), (1002, 1, 100000000000, 'end');
+  INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes) VALUES
+    (1001, 1, 20 $mib, 8 $mib, 2 $mib, 1 $mib, 2 $mib, 7 $mib, 0), (1002, 1, 20 $mib, 5 $mib, 0, 0, 2 $mib, 0, 13 $mib);
+  INSERT INTO heap_pins VALUES (1001, 4, 0, 500, 100000, 16, 1);"
+show 'fragmentation, and who pins pages' "$exited $heaps" 'Frag*'
+show 'small blocks' "$exited $heaps" '*small*'
+show 'malloc_trim is no advice for another allocator' "$exited $heaps UPDATE heaps SET allocator = NULL" '*trim*'
+show 'free memory at the top' "$heaps DELETE FROM heap_states WHERE snapshot_id = 1001" '*above*'
+show 'a heap that was emptied before exit' "$exited $heaps DELETE FROM heap_states WHERE snapshot_id = 1001; UPDATE heap_states SET live_bytes = 1 $mib, hole_bytes = 19 $mib, top_bytes = 0" '*Frag*'
+show 'realloc' "UPDATE site_totals SET realloc_copied_bytes = 20 $mib WHERE process_id = 1 AND call_site_id = 2; UPDATE site_totals SET allocated_bytes = 30 $mib WHERE process_id = 1 AND call_site_id = 2;
+  DELETE FROM chain_totals; INSERT INTO chain_totals VALUES (1, 4, 2, 500, 400, 20 $mib, 251, 20, 200000, 0)" 'realloc*'
+show 'temporary blocks' "UPDATE site_totals SET temporary_blocks = 90000000, allocated_blocks = 90000000 WHERE process_id = 1 AND call_site_id = 5" '*temporary*'
+show 'failures and bad frees' "INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 1, 1000, 12); INSERT INTO unmatched_frees VALUES (4096, 1, 1, 1, 5, 4, 'free')" '1 *'
+show 'hostile names' "$exited UPDATE functions SET name = char(27) || '[31mred' || char(10) || 'line'" '*held*'
+# expect stdout
+#|== a leak that goes on
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== two call sites that leak together are one
+#|critical: 9.0 MiB in 3,000 blocks from Session::clone (session.c:88), worker (libwork.so), which belong together, were never freed; they came throughout the run, 115 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== blocks of another time are another leak
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) were never freed; they came throughout the run, 102 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|warning: 1.0 MiB in 2,000 blocks from worker (libwork.so) were never freed; they came throughout the run, 25.6 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 5 --process 1 --stacks  leaks-by-stack?process=1&site=5
+#|   rows: 2
+#|== a running program has live blocks
+#|critical: 8.0 MiB in 1,000 blocks from Session::clone (session.c:88) are live now; they came throughout the run, 102 KiB a second.
+#|   mtrace-query leaks-by-stack copy.db --site 2 --process 1 --stacks  leaks-by-stack?process=1&site=2
+#|   rows: 1
+#|== what exec replaced has leaked nothing
+#|   rows: 0
+#|== growth that is freed at the end
+#|warning: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
+#|   rows: 1
+#|== growth of a program that still runs
+#|critical: Cache::reserve (cache.c:31) keeps growing: from 1.0 MiB to 9.0 MiB, 97.7 KiB a second; a longer run needs more.
+#|   mtrace-query growth copy.db --site 3 --process 1  growth?process=1&site=3
+#|   rows: 1
+#|== fragmentation, and who pins pages
+#|warning: Fragmentation: at the peak 9.0 MiB of the heap's 20.0 MiB were free between live blocks. malloc_trim(0) returns 7.0 MiB of it, which are whole pages. Session::clone (session.c:88) keeps 2.0 MiB of pages in use with 97.7 KiB of blocks.
+#|   mtrace-query pinning copy.db --process 1  pinning?alive_at=peak&process=1
+#|   rows: 1
+#|== small blocks
+#|info: Blocks are small: at the peak headers and rounded sizes took 3.0 MiB, 38 % of the bytes in use. Allocate several objects in one block.
+#|   mtrace-query size-histogram copy.db --process 1  size-histogram?process=1
+#|   rows: 1
+#|== malloc_trim is no advice for another allocator
+#|   rows: 0
+#|== free memory at the top
+#|info: At the end 13.0 MiB of the heap's 20.0 MiB were free above the last live block: malloc_trim(0) returns them.
+#|   mtrace-query fragmentation copy.db --process 1  fragmentation?alive_at=end&process=1
+#|   rows: 1
+#|== a heap that was emptied before exit
+#|   rows: 0
+#|== realloc
+#|info: realloc copied 20.0 MiB, 20.0 MiB of it for Session::clone (session.c:88), whose buffers grow in up to 251 steps: reserve the size, or double it.
+#|   mtrace-query reallocs copy.db --process 1  reallocs?process=1
+#|   rows: 1
+#|== temporary blocks
+#|warning: 99.9 % of all allocations are temporary: freed before their thread makes another. worker (libwork.so) allocates most of them, 90,000,000 blocks: reuse a buffer there.
+#|   mtrace-query temporary copy.db --process 1  temporary?process=1
+#|   rows: 1
+#|== failures and bad frees
+#|warning: 1 allocation failed: the program got no memory.
+#|   mtrace-query failures copy.db --process 1  allocation-failures?process=1
+#|warning: 1 call got an address that is not a live block: a double free, an invalid free, or an allocator that was not recorded.
+#|   mtrace-query errors copy.db --process 1  errors?process=1
+#|   rows: 2
+#|== hostile names
+#|info: At the peak, at 1m00s, ?[31mred?line (libwork.so) held <0.1 % of 20.0 MiB in 29 blocks.
+#|   mtrace-query peak copy.db --process 1  peak?process=1
+#|   rows: 2
