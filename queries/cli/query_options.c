@@ -5,6 +5,7 @@
 #include "queries/api/queries.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,26 @@ static const char *filters_of(const struct command *command)
     }
 }
 
+/* {call_site_id} is printed as ID, {address} as ADDRESS. */
+static void print_next(const struct command *command, FILE *out)
+{
+    (void)fprintf(out, "Next:    mtrace-query %s run.db%s", command->next,
+                  *command->next_tail ? " " : "");
+    for (const char *at = command->next_tail; *at; at++) {
+        const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+        if (!end) {
+            (void)putc(*at, out);
+            continue;
+        }
+        if (strncmp(end - 3, "_id", 3) == 0)
+            at = end - 3;
+        while (++at < end)
+            (void)putc(toupper((unsigned char)*at), out);
+    }
+    (void)putc('\n', out);
+}
+
 static void command_help_print(const struct command *command, FILE *out)
 {
     (void)fprintf(out, "Usage: mtrace-query %s%s%s%s%s [OPTION...]\n%s%s\n\n", command->name,
@@ -72,8 +93,7 @@ static void command_help_print(const struct command *command, FILE *out)
     if (command->view && *command->view != '_')
         (void)fprintf(out, "Columns: mtrace-query describe %s\n", command->view);
     if (command->next)
-        (void)fprintf(out, "Next:    mtrace-query %s run.db%s%s\n", command->next,
-                      *command->next_tail ? " " : "", command->next_tail);
+        print_next(command, out);
     (void)fputs("All options and filters: mtrace-query --help\n", out);
 }
 

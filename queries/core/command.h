@@ -37,7 +37,8 @@ struct command {
     const char *help;        /* one line; a page has it as its heading */
     const char *how;         /* its options, in help; NULL: none */
     const char *next;        /* printed below a table: the command one level deeper; NULL: none */
-    const char *next_tail;   /* what follows the file's name there */
+    /* What follows the file's name there; {column} stands for the value in the first row with blocks. */
+    const char *next_tail;
     /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has one
      * stack; NULL: rows have none. */
     const char *stacks_by;

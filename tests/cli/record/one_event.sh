@@ -18,4 +18,4 @@ mtrace-query leaks run.db | sed -n '/^leaked/s/; [^;]*$//p'
 # expect stdout
 #|mtrace-record: 3 events, 0 dropped; next: mtrace-query run.dat
 #|run.db: 1 allocation from 3 events, 1 process
-#|leaked 10 B in 1 block of 1 site; 0 B suppressed; 0 events dropped
+#|leaked 10 B in 1 block of 1 site
