@@ -105,7 +105,8 @@ int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
     if (*ret_from_ns >= *ret_to_ns)
         return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
     if (*ret_from_ns >= sql->end_ns)
-        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
+        return error_set(err, ERROR_USAGE,
+                         "from is after the end of the run; the run is from 0 s to %s",
                          units_format_duration(sql->end_ns, end));
     return 0;
 }
@@ -128,9 +129,11 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
         if ((is_allocation || value->parameter->type == FILTER_INSTANT) && !value->is_peak
             && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
-            return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
-                             value->parameter->name, value->text,
-                             units_format_duration(sql->end_ns, end));
+            return error_set(err, ERROR_USAGE,
+                             "%s '%.100s' is after the end of the run; the run is from 0 s to %s",
+                             value->parameter->alias ? value->parameter->alias
+                                                     : value->parameter->name,
+                             value->text, units_format_duration(sql->end_ns, end));
     }
     if (sql->from_ns > sql->to_ns)
         return error_set(err, ERROR_USAGE, "from is after to: the range is empty");

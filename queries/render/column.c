@@ -36,6 +36,8 @@ static const struct {
     {"_ns", COLUMN_TIME},
     {"share", COLUMN_SHARE},
     {"share_of_site", COLUMN_SHARE},
+    {"share_of_live", COLUMN_SHARE},
+    {"share_unused", COLUMN_SHARE},
     {"fit", COLUMN_SHARE},
     {"address", COLUMN_ADDRESS},
     {"object_offset", COLUMN_ADDRESS},

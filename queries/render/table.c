@@ -399,8 +399,20 @@ static void print_cut(const char *cell, size_t width, FILE *out)
     (void)fprintf(out, "..%s", text);
 }
 
+/* A place after a name is cyan. */
+static void print_coloured(const char *cell, FILE *out)
+{
+    const char *place = strstr(cell, "  ");
+    size_t length = place ? (size_t)(place - cell) : strlen(cell);
+
+    (void)fwrite(cell, 1, length, out);
+    if (place)
+        (void)fprintf(out, "\033[36m%s\033[0m", place);
+}
+
 /* Prints one cell; blanks of empty or short cells are printed only if text follows. */
-static void print_cell(const char *cell, bool is_right, size_t width, size_t *owed, FILE *out)
+static void print_cell(const char *cell, bool is_right, bool is_coloured, size_t width,
+                       size_t *owed, FILE *out)
 {
     size_t length = table_text_width(cell);
 
@@ -415,7 +427,10 @@ static void print_cell(const char *cell, bool is_right, size_t width, size_t *ow
         return;
     }
     pad(*owed + (is_right ? width - length : 0), out);
-    (void)fputs(cell, out);
+    if (is_coloured)
+        print_coloured(cell, out);
+    else
+        (void)fputs(cell, out);
     *owed = is_right ? 0 : width - length;
 }
 
@@ -476,7 +491,7 @@ static void print_headings(const struct table *table, const size_t *widths, bool
             if (table->is_omitted[c])
                 continue;
             copy_heading_line(table->headings[c], widths[c], line, n_lines, text, sizeof(text));
-            print_cell(text, table->is_right[c], widths[c], &owed, out);
+            print_cell(text, table->is_right[c], false, widths[c], &owed, out);
             owed += TABLE_GAP;
         }
         (void)fputs(is_coloured ? "\033[0m\n" : "\n", out);
@@ -496,14 +511,15 @@ static void print_line(const char *text, int width, FILE *out)
     (void)putc('\n', out);
 }
 
-static void print_row(const struct table *table, size_t first, const size_t *widths, FILE *out)
+static void print_row(const struct table *table, size_t first, const size_t *widths,
+                      bool is_coloured, FILE *out)
 {
     size_t owed = 0;
 
     for (size_t c = 0; c < table->n_columns && first + c < table->n_cells; c++) {
         if (table->is_omitted[c])
             continue;
-        print_cell(table->cells[first + c], table->is_right[c], widths[c], &owed, out);
+        print_cell(table->cells[first + c], table->is_right[c], is_coloured, widths[c], &owed, out);
         owed += TABLE_GAP;
     }
     (void)putc('\n', out);
@@ -540,7 +556,7 @@ int table_print(struct table *table, int width, bool is_coloured, FILE *out, str
     n_omitted = lay_out(table, width > 0 ? (size_t)width : 0, widths);
     print_headings(table, widths, is_coloured, out);
     for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
-        print_row(table, i, widths, out);
+        print_row(table, i, widths, is_coloured, out);
         for (; line < table->n_lines && table->lines[line].after <= i + table->n_columns; line++)
             print_line(table->lines[line].text, width, out);
     }

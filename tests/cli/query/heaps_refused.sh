@@ -48,7 +48,7 @@ complain mtrace-query pinning rows.db
 #|Try 'mtrace-query --help'.
 #|mtrace-query: --alive-at: 'noon' is not a time; write seconds, or numbers with d, h, m, s, ms, us or ns, as in 4m12s
 #|Try 'mtrace-query --help'.
-#|mtrace-query: --alive-at: '10s' is after the end of the run at 200 ms
+#|mtrace-query: --at '10s' is after the end of the run; the run is from 0 s to 200 ms
 #|Try 'mtrace-query --help'.
 #|mtrace-query: a picture has no other format than SVG
 #|Try 'mtrace-query --help'.

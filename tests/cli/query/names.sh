@@ -41,15 +41,15 @@ mtrace-query help | sed -n 1,1p
 #|Filters: all
 #|Columns: mtrace-query describe groups
 #|Next:    mtrace-query stack run.db ID
-#|All options and filters: mtrace-query --help
+#|All filters and options: mtrace-query help filters, mtrace-query help options
 #|Usage: mtrace-query tree run.db [OPTION...]
 #|a call tree, from main or --bottom-up: --measure, --by, --at
 #|
 #|Filters: all
 #|Weights: --measure peak|leaked|allocated|freed|temporary|live, --by bytes|blocks
 #|Trees:   --bottom-up, --min-share N%
-#|All options and filters: mtrace-query --help
-#|Usage: mtrace-query [OPTION...] [COMMAND] run.db
+#|All filters and options: mtrace-query help filters, mtrace-query help options
+#|Usage: mtrace-query [COMMAND] run.db [FILTER...] [OPTION...]
 # expect stderr
 #|mtrace-query: unknown command 'hto'; did you mean hot?
 #|Try 'mtrace-query --help'.
