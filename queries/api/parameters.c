@@ -409,8 +409,7 @@ static int check_arguments(const struct query_options *options, struct error *er
     if (options->n_arguments < wanted && !command->is_argument_optional)
         return error_set(err, ERROR_USAGE, "%s needs %s", command->name, command->argument);
     if (options->n_arguments > wanted)
-        return error_set(err, ERROR_USAGE, "unexpected argument '%s' of %s",
-                         options->arguments[wanted], command->name);
+        return error_set(err, ERROR_USAGE, "unexpected argument '%s'", options->arguments[wanted]);
     return 0;
 }
 

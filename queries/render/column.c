@@ -178,8 +178,8 @@ const char *column_heading(const char *name, char ret_text[COLUMN_HEADING_BYTES]
 
 enum table_rank column_rank(const char *name)
 {
-    static const char *const kept[] = {"at",      "name", "key",        "value", "what",
-                                       "library", "path", "executable", "pid",   "frame"};
+    static const char *const kept[] = {"at",      "start_ns", "name",       "key", "value", "what",
+                                       "library", "path",     "executable", "pid", "frame"};
     static const char *const minor[] = {"tid", "fd", "bucket", "inline_level"};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
@@ -191,7 +191,7 @@ enum table_rank column_rank(const char *name)
             return TABLE_RANK_ID;
     }
     if (strcmp(name, "process_id") == 0)
-        return TABLE_RANK_TEXT; /* it is there only if there are several */
+        return TABLE_RANK_KEPT; /* it is there only if there are several */
     switch (column_unit_of(name)) {
     case COLUMN_ID:
     case COLUMN_ADDRESS:

@@ -359,8 +359,9 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
     rc = print_rows(query, stmt, &site_id, function, err);
     sqlite3_finalize(stmt);
     if (rc == 0 && max_rows >= 0 && n_sites > max_rows + query->options->skip)
-        (void)fprintf(query->out, "and %" PRId64 " more sites: -n 0\n",
-                      n_sites - max_rows - query->options->skip);
+        (void)fprintf(query->out, "and %" PRId64 " more site%s: -n 0\n",
+                      n_sites - max_rows - query->options->skip,
+                      n_sites - max_rows - query->options->skip == 1 ? "" : "s");
     if (rc == 0 && site_id)
         print_next(query, process_id, site_id, function);
     return rc;

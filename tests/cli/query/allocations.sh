@@ -5,19 +5,19 @@ mtrace-query allocations rows.db -n 3
 mtrace-query allocations rows.db --sort-by size -n 3
 mtrace-query allocations rows.db --sort-by address --order dsc -n 2 --format csv
 # expect stdout
-#|       allocated                                    ended
-#|block         at  lifetime   size  address  kind    by     stack  where                         site
-#|    1        0 s   10.0 ms  100 B  0x10010  malloc  free       4  Session::clone  session.c:88     2
-#|    2     5.0 ms         -  200 B  0x10080  malloc  -          4  Session::clone  session.c:88     2
-#|    3    10.0 ms         -   50 B  0x10200  calloc  -          6  Cache::reserve  cache.c:31       3
-#|1 more column: --wide
+#|                allocated                                    ended
+#|process  block         at  lifetime   size  address  kind    by     where
+#|      1      1        0 s   10.0 ms  100 B  0x10010  malloc  free   Session::clone  session.c:88
+#|      1      2     5.0 ms         -  200 B  0x10080  malloc  -      Session::clone  session.c:88
+#|      1      3    10.0 ms         -   50 B  0x10200  calloc  -      Cache::reserve  cache.c:31
+#|2 more columns: --wide
 #|more rows: -n 0
 #|next: mtrace-query stack rows.db 4
-#|       allocated                               ended
-#|block         at  lifetime     size   address  by     stack  where                         site
-#|   10    70.0 ms         -  4.9 KiB  0x7f0010  -          6  Cache::reserve  cache.c:31       3
-#|    7    50.0 ms   40.0 ms   1000 B   0x11000  free       2  main  main.c:10                  1
-#|    2     5.0 ms         -    200 B   0x10080  -          4  Session::clone  session.c:88     2
+#|                allocated                               ended
+#|process  block         at  lifetime     size   address  by     stack  where
+#|      1     10    70.0 ms         -  4.9 KiB  0x7f0010  -          6  Cache::reserve  cache.c:31
+#|      1      7    50.0 ms   40.0 ms   1000 B   0x11000  free       2  main  main.c:10
+#|      1      2     5.0 ms         -    200 B   0x10080  -          4  Session::clone  session.c:88
 #|2 more columns: --wide
 #|more rows: -n 0
 #|next: mtrace-query stack rows.db 6

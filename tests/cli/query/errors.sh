@@ -13,8 +13,8 @@ sqlite3 rows.db "UPDATE processes SET sample_bytes = 4096"
 mtrace-query errors rows.db || echo "$?"
 # expect stdout
 #|process  kind  call  time  address  offset  size  block  where  site
-#|kind          call        time  address  offset   size  block  where                          site
-#|double_free   free     45.0 ms  0x30010     0 B   20 B      5  worker  libwork.so                5
+#|process  kind          call        time  address  offset   size  where
+#|      1  double_free   free     45.0 ms  0x30010     0 B   20 B  worker  libwork.so
 #|    worker
 #|    _start
 #|  allocated:
@@ -23,7 +23,7 @@ mtrace-query errors rows.db || echo "$?"
 #|  freed first:
 #|    worker
 #|    _start
-#|invalid_free  free     95.0 ms  0x10084     4 B  200 B      2  Session::close  session.c:140     4
+#|      1  invalid_free  free     95.0 ms  0x10084     4 B  200 B  Session::close  session.c:140
 #|    Session::close  session.c:140
 #|    main  main.c:10
 #|    _start
@@ -32,8 +32,8 @@ mtrace-query errors rows.db || echo "$?"
 #|    Session::clone  session.c:88
 #|    main  main.c:10
 #|    _start
-#|invalid_free  realloc  96.0 ms    0x999       -      -      -  -                                 -
-#|1 more column: --wide
+#|      1  invalid_free  realloc  96.0 ms    0x999       -      -  -
+#|2 more columns: --wide
 #|next: mtrace-query block rows.db 0x30010
 #|process_id,kind,call,at_ns,address,offset_bytes,size_bytes,alloc_ns,first_free_ns,thread_id,first_free_thread_id,allocation_id,backtrace_id,alloc_backtrace_id,first_free_backtrace_id,function,source,line,module,call_site_id,stack,alloc_stack,first_free_stack
 #|1,double_free,free,45000000,196624,0,20,30000000,40000000,2,2,5,8,8,8,worker,,,/opt/server/lib/libwork.so,5,worker < _start,worker < _start,worker < _start

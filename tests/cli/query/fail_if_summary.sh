@@ -5,7 +5,6 @@ mtrace-query run.db --fail-if "leaked_bytes > 1e9"
 # expect stdout
 #|status 3
 #|2
-#|                                                                                           heap
-#|                                   realloc                                                   at
-#|executable  pid  allocated  freed   copied  peak  leaked  suppressed  temporary  rounding  peak
+#|                                            realloc
+#|process  executable  pid  allocated  freed   copied  peak  leaked  suppressed  temporary  rounding
 #|53 more columns: --wide

@@ -13,9 +13,9 @@ mtrace-query fragmentation rows.db --at 75% --format csv | cut -d, -f1-13
 mtrace-query holes rows.db --format csv | cut -d, -f2,4,6-
 mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | sed -n 1,2p
 # expect stdout
-#|at    kind       size   live  rounding  overhead    holes  free at top  where
-#|45ms  brk    16.0 KiB  250 B      14 B      24 B  3.7 KiB     12.0 KiB  Cache::reserve  cache.c:31
-#|45ms  arena   4.0 KiB   40 B       0 B      16 B  3.9 KiB          0 B  worker  libwork.so
+#|process  at        size   live  rounding  overhead    holes  free at top  where
+#|      1  45ms  16.0 KiB  250 B      14 B      24 B  3.7 KiB     12.0 KiB  Cache::reserve  cache.c:31
+#|      1  45ms   4.0 KiB   40 B       0 B      16 B  3.9 KiB          0 B  worker  libwork.so
 #|5 more columns: --wide
 #|next: mtrace-query pinning rows.db
 #|process_id,at,at_ns,heap_id,kind,extent_bytes,live_bytes,slack_bytes,overhead_bytes,hole_bytes,free_page_bytes,top_bytes,unused_share,pages_to_25,pages_to_50,pages_to_75,pages_to_100,topmost_allocation_id

@@ -43,7 +43,7 @@ ls
 #|Try 'mtrace-query --help'.
 #|mtrace-query: option '--json=1' takes no value
 #|Try 'mtrace-query --help'.
-#|mtrace-query: unexpected argument 'extra' of leaks
+#|mtrace-query: unexpected argument 'extra'
 #|Try 'mtrace-query --help'.
 #|mtrace-query: no function is called 'operator='; mtrace-query by-function lists them
 #|mtrace-query: --at '999s' is after the end of the run; the run is from 0 s to 1m40s
