@@ -78,22 +78,33 @@ static void print_command(const struct command *command, const char *help, const
 }
 
 static const char *const topics[] = {
-    [COMMAND_TOPIC_FIRST] = "Start here", [COMMAND_TOPIC_STACKS] = "stacks",
-    [COMMAND_TOPIC_BLOCKS] = "blocks",    [COMMAND_TOPIC_HEAPS] = "heaps",
-    [COMMAND_TOPIC_PROCESS] = "process",  [COMMAND_TOPIC_API] = "mtrace.h",
-    [COMMAND_TOPIC_OTHER] = "other",
+    [COMMAND_TOPIC_STACKS] = "stacks", [COMMAND_TOPIC_BLOCKS] = "blocks",
+    [COMMAND_TOPIC_HEAPS] = "heaps",   [COMMAND_TOPIC_PROCESS] = "process",
+    [COMMAND_TOPIC_API] = "mtrace.h",  [COMMAND_TOPIC_OTHER] = "other",
 };
 
 enum {
     N_TOPICS = sizeof(topics) / sizeof(topics[0])
 };
 
+static bool is_of(const struct command *command, int topic)
+{
+    return !command->start && (int)command->topic == topic;
+}
+
+static const char start_title[] = "Start here";
+
 static void print_commands(void)
 {
-    for (int topic = 0; topic < N_TOPICS; topic++) {
-        (void)printf("%s%s\n", topic ? "\n" : "", topics[topic]);
+    (void)puts(start_title);
+    for (const struct command *command = queries_commands; command->name; command++) {
+        if (command->start)
+            print_command(command, command->help, command->how);
+    }
+    for (int i = 1; i <= N_TOPICS; i++) { /* the others last */
+        (void)printf("\n%s\n", topics[i % N_TOPICS]);
         for (const struct command *command = queries_commands; command->name; command++) {
-            if ((int)command->topic == topic)
+            if (is_of(command, i % N_TOPICS))
                 print_command(command, command->help, command->how);
         }
     }
@@ -107,7 +118,7 @@ static void print_names(int topic)
     for (const struct command *command = queries_commands; command->name; command++) {
         size_t used = strlen(text);
 
-        if ((int)command->topic == topic)
+        if (is_of(command, topic))
             (void)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
                            command->name);
     }
@@ -118,14 +129,14 @@ static const char usage[] = "Usage: mtrace-query [COMMAND] run.db [FILTER...] [O
 
 void query_help_print_start(void)
 {
-    (void)printf("%s\n%s\n", usage, topics[COMMAND_TOPIC_FIRST]);
+    (void)printf("%s\n%s\n", usage, start_title);
     for (const struct command *command = queries_commands; command->name; command++) {
-        if (command->topic == COMMAND_TOPIC_FIRST)
+        if (command->start)
             print_command(command, command->start, NULL);
     }
     (void)puts("\nMore commands       mtrace-query help commands");
-    for (int topic = COMMAND_TOPIC_FIRST + 1; topic < N_TOPICS; topic++)
-        print_names(topic);
+    for (int i = 1; i <= N_TOPICS; i++)
+        print_names(i % N_TOPICS);
     (void)puts("\nCommon filters      mtrace-query help filters\n"
                "  --from 10s --to 20s   --size-min 4KiB   --function-regex parse   --at 50%\n"
                "\nCommon options      mtrace-query help options\n"

@@ -27,15 +27,14 @@ enum command_filters {
     COMMAND_FILTERS_ROWS,   /* all: it reads rows itself */
 };
 
-/* The part of the list of commands that a command is in. */
+/* The part of the list of commands that a command without `start` is in. */
 enum command_topic {
-    COMMAND_TOPIC_FIRST, /* on the first screen of help with a line of its own */
+    COMMAND_TOPIC_OTHER,
     COMMAND_TOPIC_STACKS,
     COMMAND_TOPIC_BLOCKS,
     COMMAND_TOPIC_HEAPS,
     COMMAND_TOPIC_PROCESS,
     COMMAND_TOPIC_API,
-    COMMAND_TOPIC_OTHER,
 };
 
 struct command {
@@ -46,9 +45,10 @@ struct command {
     const char *rare_column; /* one of these, shown if a row has a value other than 0; NULL: none */
     const char *argument;    /* "ID", "NAME", … in help; NULL: takes none */
     const char *help;        /* one line; a page has it as its heading */
-    const char *start; /* of the commands to start with: the line on the first screen of help */
-    const char *how;   /* its options, in help; NULL: none */
-    const char *next;  /* printed below a table: the command one level deeper; NULL: none */
+    const char
+        *start; /* of commands to start with: the line on the first screen of help; NULL: others */
+    const char *how;  /* its options, in help; NULL: none */
+    const char *next; /* printed below a table: the command one level deeper; NULL: none */
     /* What follows the file's name there; {column} stands for the value in the first row with blocks. */
     const char *next_tail;
     /* --stacks: the column of backtrace_totals that chooses the stack of a call site; "": a row has one

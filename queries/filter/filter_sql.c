@@ -117,9 +117,8 @@ static void find_allocations(struct filter_sql *sql, const struct filter *filter
     sql->to_ns = widest_or(sql, filter, "to", sql->end_ns);
 }
 
-/* A time outside the run is an error, not an empty answer; only the end may be exceeded. */
-static int check_instants(const struct filter_sql *sql, const struct filter *filter,
-                          struct error *err)
+int filter_sql_check_instants(const struct filter_sql *sql, const struct filter *filter,
+                              struct error *err)
 {
     char end[UNITS_TEXT_BYTES];
 
@@ -613,7 +612,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     if (rc != 0)
         return rc;
     find_allocations(sql, filter);
-    rc = check_instants(sql, filter, err);
+    rc = filter_sql_check_instants(sql, filter, err);
     if (rc == 0)
         rc = choose_ranges(sql, filter, err);
     if (rc == 0)

@@ -10,6 +10,7 @@ complain mtrace-query leaks run.db --json=1
 complain mtrace-query leaks run.db extra
 complain mtrace-query callers run.db operator=
 complain mtrace-query live run.db --at 999s
+complain mtrace-query leaks run.db --at 999s
 complain mtrace-query peak run.db -o x.png
 complain mtrace-query timeline run.db -o x.PDF
 complain mtrace-query flamegraph run.db -o x.html
@@ -24,6 +25,7 @@ ls
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 1, lines on stderr 1
+#|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
 #|status 2, lines on stderr 2
@@ -46,6 +48,8 @@ ls
 #|mtrace-query: unexpected argument 'extra'
 #|Try 'mtrace-query --help'.
 #|mtrace-query: no function is called 'operator='; mtrace-query by-function lists them
+#|mtrace-query: --at '999s' is after the end of the run; the run is from 0 s to 1m40s
+#|Try 'mtrace-query --help'.
 #|mtrace-query: --at '999s' is after the end of the run; the run is from 0 s to 1m40s
 #|Try 'mtrace-query --help'.
 #|mtrace-query: 'x.png': png is not written; name a file.svg for a picture, or a file.html for the command report
