@@ -219,6 +219,8 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_
         table_add_line(table, text);
     else
         table_add_cell(table, text);
+    if (!is_narrow)
+        table_name_file(table, rundb_text(row, FREE_SOURCE));
 }
 
 /* Prints the id of the stack, then the stack. */
@@ -298,10 +300,13 @@ static void add_columns(struct table *table)
 {
     table_add_column(table, "bytes", true);
     table_add_column(table, "blocks", true);
+    table_rank(table, 1, TABLE_RANK_TEXT);
     table_add_column(table, "never freed", true);
+    table_rank(table, 2, TABLE_RANK_NUMBER);
     table_add_column(table, "pattern", false);
+    table_rank(table, 3, TABLE_RANK_TEXT);
     table_add_column(table, "site", true);
-    table_rank(table, table->n_columns - 1, TABLE_RANK_ID);
+    table_rank(table, 4, TABLE_RANK_ID);
     table_add_column(table, "where", false);
 }
 
@@ -381,11 +386,11 @@ static int print_rules(const struct query *query, int64_t process_id, struct err
     rc = rundb_step(&query->database, stmt, err);
     n_rules = rc == 1 ? sqlite3_column_int64(stmt, 4) : 0;
     if (n_rules > 1)
-        (void)snprintf(more, sizeof(more), " and %" PRId64 " more rule%s", n_rules - 1,
+        (void)snprintf(more, sizeof(more), ", and %" PRId64 " more rule%s", n_rules - 1,
                        n_rules == 2 ? "" : "s");
     if (n_rules > 0)
         (void)fprintf(
-            query->out, "suppressed: %s in %s by %s%s\n",
+            query->out, "suppressed: %s in %s (%s%s)\n",
             estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 2), bytes),
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), blocks),
             rundb_text(stmt, 6), more);

@@ -29,7 +29,7 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 1, pid 812), 1m40s, killed by SIGKILL: "leaked" means live at that instant
 #|leaked 4.6 KiB in 13 blocks of 4 sites, growing ones first; 15 % of stacks complete
 #|  bytes  blocks  never freed  pattern           site  where
@@ -40,7 +40,7 @@ complain mtrace-query hot run.db --blame-past 'server\+0x2101'
 #|  100 B       1         50 %  once at 50.0 s       7  main  main.c:12
 #|                                                      the others are freed in Sessi..  session.c:140
 #|next: mtrace-query leaks run.db --blame-past Session::clone --process 1 --site 1    # filter: --function-regex 'main'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|leaked_bytes,leaked_blocks,function,source,line,call_site_id
 #|700,7,Session::clone(int) const,/opt/server/src/session.c,88,2
 #|4000,1,Cache::reserve,/opt/server/src/cache.c,31,3

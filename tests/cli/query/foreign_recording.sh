@@ -19,7 +19,7 @@ sqlite3 run.db "SELECT function FROM sites WHERE call_site_id = 6; SELECT stack 
 #|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks run.db --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|frame  inlined  where               offset
 #|    0        0  libwork.so  0x7f0000003100
 #|    1        0  -                      0x0

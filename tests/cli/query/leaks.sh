@@ -11,7 +11,7 @@ mtrace-query leaks run.db
 #|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 100 B in 1 block of 1 site; 100 % of stacks complete
 #|bytes  blocks  never freed  pattern        site  where

@@ -8,4 +8,4 @@ mtrace-query leaks run.db --process 1 -n 1
 #|                                                    the others are freed in Session..  session.c:140
 #|and 3 more sites: -n 0
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)

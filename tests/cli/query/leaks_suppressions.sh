@@ -10,9 +10,9 @@ mtrace-query leaks run.db --suppressions rules
 #| 20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                        the others are freed in main  main.c:10
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 4.2 KiB in 5 blocks by leak:^Cache:: and 1 more rule
+#|suppressed: 4.2 KiB in 5 blocks (leak:^Cache::, and 1 more rule)
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete
-#|suppressed: 100 B in 1 block by leak:^Cache::
+#|suppressed: 100 B in 1 block (leak:^Cache::)
 #|run.db  sh (process 3, pid 814), 1.0 s, replaced by exec: what was live then is not a leak
 #|leaked 0 B in 0 blocks of 0 sites; 100 % of stacks complete

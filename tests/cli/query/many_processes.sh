@@ -56,7 +56,7 @@ mtrace-query leaks many.db --process 900
 #|   20 B       2         50 %  burst 1.0 s to 2.0 s     1  main  main.c:10
 #|                                                          the others are freed in main  main.c:10
 #|next: mtrace-query leaks many.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|
 #|many.db  worker (process 6, pid 906), 1.0 s, exited with status 0
 #|leaked 600 B in 6 blocks of 1 site; 100 % of stacks complete

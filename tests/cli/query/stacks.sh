@@ -37,7 +37,7 @@ complain mtrace-query threads run.db --stacks
 #|    _start
 #|and 2 more sites: -n 0
 #|next: mtrace-query leaks run.db --process 1 --site 2    # filter: --function-regex 'Session::clone'
-#|suppressed: 300 B in 1 block by leak:^setlocale$
+#|suppressed: 300 B in 1 block (leak:^setlocale$)
 #|run.db  server (process 2, pid 813), 20.0 s, exited with status 0
 #|leaked 100 B in 1 block of 1 site; 100 % of stacks complete
 #|bytes  blocks  never freed  pattern        site  where
